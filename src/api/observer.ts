@@ -1,0 +1,13 @@
+import type { FailureReason } from './errors.ts';
+
+/** Who is told about every call; the exporter's own metrics and the log listen (contract 5.5). */
+export interface CallObserver {
+  /** A call goes out. */
+  started(endpoint: string): void;
+  /** Its answer is there, or not: `code` is the HTTP status, or `error` without one. */
+  ended(endpoint: string, code: number | 'error', seconds: number): void;
+  /** A call failed, or a part of an answer was left out (`invalid_response`); `message` carries no secret. */
+  failed(endpoint: string, reason: FailureReason, message: string): void;
+  /** A failed call will be tried again after `delayMs`. */
+  retried(endpoint: string, reason: FailureReason, delayMs: number): void;
+}
