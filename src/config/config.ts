@@ -1,0 +1,76 @@
+import type { TimedGroup } from '../metrics/groups.ts';
+
+/**
+ * The configuration after validation, with every default filled in (contract 2). Keys are those of the file.
+ * Durations are milliseconds.
+ */
+export interface Config {
+  readonly accounts: readonly AccountConfig[];
+  readonly collection: CollectionConfig;
+}
+
+/** A name glob (`*` any run of characters, `?` one, case counts), or an id. */
+export type EntityMatch = { readonly name: string } | { readonly id: number };
+
+export type DatabaseComponent = 'auto' | 'datastore' | 'database' | 'active_record';
+
+export interface ApplicationSetting {
+  readonly match: EntityMatch;
+  readonly database_component: DatabaseComponent;
+  /** Undefined: as the account says. */
+  readonly hosts: boolean | undefined;
+}
+
+export interface CustomMetricConfig {
+  readonly name: string;
+  readonly help: string;
+  readonly match: string;
+  readonly value: string;
+  readonly scale: number;
+  readonly scope: 'application' | 'host';
+  readonly max_series: number;
+}
+
+export interface AccountConfig {
+  readonly name: string;
+  readonly region: 'us' | 'eu' | 'gov' | 'jp';
+  /** Where the interface is: from `base_url` or the region, ending in `/v2`. */
+  readonly base_url: string;
+  /** Exactly one of the two is set. */
+  readonly api_key: string | undefined;
+  readonly api_key_file: string | undefined;
+  readonly api_key_header: 'X-Api-Key' | 'Api-Key';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly tls: { readonly ca_file: string | undefined; readonly server_name: string | undefined };
+  readonly applications: {
+    /** Undefined: every application. */
+    readonly include: readonly EntityMatch[] | undefined;
+    readonly exclude: readonly EntityMatch[];
+    readonly reporting_only: boolean;
+    readonly settings: readonly ApplicationSetting[];
+  };
+  readonly hosts: boolean;
+  readonly instances: boolean;
+  readonly key_transactions:
+    | boolean
+    | { readonly include: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
+  readonly custom_metrics: readonly CustomMetricConfig[];
+  readonly limits: {
+    readonly max_concurrent_requests: number;
+    readonly requests_per_minute: number;
+    readonly request_timeout: number;
+    readonly max_retries: number;
+  };
+}
+
+export interface CollectionConfig {
+  readonly window: number;
+  readonly delay: number;
+  readonly scrape_timeout_offset: number;
+  readonly default_scrape_timeout: number;
+  readonly max_age: number;
+  readonly raw_values: boolean;
+  readonly background: boolean;
+  readonly intervals: Readonly<Record<TimedGroup, number>>;
+  readonly max_series: number;
+}
