@@ -1,9 +1,17 @@
 import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from './types.ts';
 
+/** Upstream said that it is overloaded, and perhaps until when (Unix milliseconds): the whole account pauses. */
+export interface Overload {
+  readonly retryAt: number | undefined;
+}
+
 /** The right to make one call now; the budget behind it is spent when it is granted. */
 export interface Gate {
-  /** Waits for a place and a call of the budget; the function it gives must be called when the call has ended. */
-  enter(signal: AbortSignal): Promise<() => void>;
+  /**
+   * Waits for a place and a call of the budget. The function it gives must be called when the call has ended, with the
+   * overload if that was the answer, so that no other call slips out before the pause.
+   */
+  enter(signal: AbortSignal): Promise<(overload?: Overload) => void>;
 }
 
 /** What every read takes with it: how it may be stopped, and who grants its calls (retries and pages included). */

@@ -1,5 +1,5 @@
 import type { Block } from '../metrics/sample.ts';
-import type { Group, TimedGroup } from '../metrics/groups.ts';
+import type { Group } from '../metrics/groups.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
 export interface Scope {
@@ -16,6 +16,8 @@ export interface Answer {
   readonly blocks: readonly Block[];
   /** True when every due entity of the scope is fresh. */
   readonly complete: boolean;
+  /** Series left out by the caps of custom metrics, by family. */
+  readonly cut: ReadonlyMap<string, number>;
 }
 
 export interface GroupStatus {
@@ -44,7 +46,7 @@ export interface BudgetStatus {
 
 /** One unit of work: a list of an account or an application, or the metric data of an application or a host. */
 export interface EntityStatus {
-  readonly group: TimedGroup;
+  readonly group: Group;
   readonly applicationId: number | undefined;
   readonly application: string | undefined;
   readonly hostId: number | undefined;
@@ -91,8 +93,9 @@ export interface CollectorView {
    * reached, or at once when it cannot end before the deadline. Never rejects.
    */
   refresh(scope: Scope, deadline: number): Promise<void>;
-  answer(scope: Scope): Answer;
-  status(): readonly AccountStatus[];
+  /** What is served; `asOf` (Unix milliseconds) judges freshness by the start of the scrape that is answered. */
+  answer(scope: Scope, asOf?: number): Answer;
+  status(asOf?: number): readonly AccountStatus[];
   /** False when there is work that could be started and none has been for too long. */
   progressing(): boolean;
   /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */

@@ -52,8 +52,7 @@ export interface AccountConfig {
   readonly hosts: boolean;
   readonly instances: boolean;
   readonly key_transactions:
-    | boolean
-    | { readonly include: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
+    boolean | { readonly include: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
   readonly custom_metrics: readonly CustomMetricConfig[];
   readonly limits: {
     readonly max_concurrent_requests: number;

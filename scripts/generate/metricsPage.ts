@@ -1,0 +1,166 @@
+import { SECTIONS } from '../../src/metrics/catalogue.ts';
+import type { CatalogueSection } from '../../src/metrics/catalogue.ts';
+import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
+import type { ExporterFamily } from '../../src/metrics/catalogueExporter.ts';
+import { markdownTable } from './markdownTable.ts';
+
+const INTRODUCTION = `# Metrics
+
+This page is generated from the catalogue of families (\`src/metrics\`) by \`npm run generate\`; edit that, not this.
+
+All families are gauges in base units (seconds, bytes, ratios from 0 to 1, per second) unless the table says otherwise,
+without timestamps. What upstream does not have is absent: there is no made-up 0 and no NaN. Values are refreshed at
+most once a minute, because agents report once a minute; \`collection.intervals\` makes that less often.
+
+In the column "Source", \`X:v\` is the value \`v\` of the upstream metric \`X\`; a name with dots is a field of a list.
+
+## Time bases
+
+- **state**: what the list said when it was read.
+- **rolling average of 3 to 4 minutes** (\`rolling\` in a name): upstream's own summary of an application, host or instance;
+  no setting moves it.
+- **rolling average of 10 minutes** (\`rolling\` in a name): upstream's own summary of a key transaction.
+- **collection window**: the last \`collection.window\`, which ends \`collection.delay\` before the refresh, on the minute;
+  \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
+
+A rolling value and a window value of one entity differ, because they speak about different times. The length of the
+window in the formulas is that of the timeslice upstream answered, in whole minutes.
+`;
+
+const ABSENCE = `## When a series is absent
+
+- An average or a score over nothing is no verdict. \`response_time\`, \`web_transaction_time\`, \`queue_time\`,
+  \`component_time\` and \`total_time\` are absent without web requests, \`end_user_response_time\` without page views, an
+  Apdex score where its count is 0, and of the rolling families response time, error ratio and Apdex score where they
+  are 0 while the throughput is 0. Rates and counts of 0 are published as 0.
+- \`error_ratio\` is absent without requests. An application that has requests and no \`Errors/all\` recorded no error: 0.
+  A host without \`Errors/all\` has no error series.
+- \`component_time\`, \`component_calls\` and \`total_time\` wait until the names of the application's database metrics have
+  been read once.
+- \`response_time\` is absent where upstream gives the calls of the request queue without their average time.
+- \`health_status\` has a series for each known status (green, orange, red, gray, unknown), 1 for the current one and 0
+  for the others. An unknown status is one more series with 1, as long as the entity has it.
+
+## Components and databases
+
+\`component\` is the upstream metric without \`/allWeb\` or \`/all\`: \`Datastore/MySQL\`, \`Database\`, \`ActiveRecord\`,
+\`Memcache\`, \`External\`. Exactly one kind of database counts for an application, so that no time is counted twice:
+ActiveRecord where an old ruby agent (before 3.11.0) has calls of it, else the \`Datastore\` types with calls, else the
+generic \`Database\` (never for a ruby application that has ActiveRecord). Without any calls, it is the first of these that
+is present. \`database_component\` in the configuration decides otherwise. Hosts use the kind of their application.
+\`total_time\` is what remains of the execution time outside the components; the components and \`total_time\` add up to
+upstream's \`WebTransactionTotalTime\` (or, for agents without it, to \`web_transaction_time\`).
+`;
+
+const PROMQL = `## Queries that stay true
+
+Never average averages: an application with one request per minute would weigh as much as one with a million. Weight by
+throughput.
+
+\`\`\`promql
+# Response time of all applications of an account together
+sum by (account) (newrelic_application_response_time_seconds * newrelic_application_web_requests_per_second)
+  / sum by (account) (newrelic_application_web_requests_per_second and newrelic_application_response_time_seconds)
+
+# Error ratio of several applications together
+sum by (account) (newrelic_application_errors_per_second)
+  / (
+    sum by (account) (newrelic_application_web_requests_per_second)
+    + (
+      sum by (account) (newrelic_application_non_web_requests_per_second)
+      or sum by (account) (newrelic_application_web_requests_per_second) * 0
+    )
+  )
+
+# Apdex of several applications together, from the counts
+(
+  sum by (account) (newrelic_application_apdex_requests{zone="satisfied"})
+  + sum by (account) (newrelic_application_apdex_requests{zone="tolerating"}) / 2
+) / sum by (account) (newrelic_application_apdex_requests)
+
+# Web requests in the last hour (a rate already: no rate(), no increase())
+sum by (account, app) (avg_over_time(newrelic_application_web_requests_per_second[1h])) * 3600
+
+# The breakdown of the main chart, stacked: components, and the rest
+newrelic_application_component_time_seconds or newrelic_application_total_time_seconds
+
+# The language of an application on any of its series
+newrelic_application_error_ratio
+  * on (account, app_id) group_left (language) newrelic_application_info
+\`\`\`
+
+- A window value is an average over the whole window and is smoothed by it: an incident of one minute moves a 30 minute
+  average by a thirtieth. \`collection.window: 5m\` suits alerting better.
+- The windows of successive scrapes overlap. \`avg_over_time\` over much longer ranges than the window is sound;
+  \`sum_over_time\` of \`apdex_requests\` counts every request many times over.
+- An application without background work has no \`non_web_requests_per_second\`, and adding an absent series gives nothing:
+  sum first, and write \`(x or y * 0)\` where an absent one shall count 0, as above.
+- Equal names are told apart by their ids: join and group \`by (account, app_id)\`, and keep \`app\` for reading.
+`;
+
+const STABILITY = `## Stability
+
+The names of families and labels, their units and their meaning are a public interface and follow semantic versioning of
+the exporter:
+
+- In a patch or minor release no family and no label on this page is renamed, removed or given another unit or meaning.
+  Families, and values of labels such as \`component\`, \`status\`, \`endpoint\` and \`reason\`, may be added; write queries that
+  select what they need. HELP texts may change.
+- A label is added to an existing family only in a major release, because it changes what a query without it matches.
+- A family that is to go is marked as deprecated in its HELP, on this page and in the changelog for at least one minor
+  release and six months before the major release that removes it; its successor is there from the first of these days.
+- Correcting a wrong number is no change of meaning; the changelog says which family, since when, and by how much.
+- A vendor's change that takes away a source makes a series absent, never a guess. The names are to outlive the end of
+  REST v2 (31 July 2027) unchanged.
+- \`process_*\` and \`nodejs_*\` belong to the client library and may change with it.
+`;
+
+/** The text of docs/metrics.md, as prettier leaves it. */
+export function metricsPage(): string {
+  return [INTRODUCTION, ...SECTIONS.map(section), exporterSection(), ABSENCE, PROMQL, STABILITY].join('\n');
+}
+
+function section({ title, entityLabelNames, families }: CatalogueSection): string {
+  const rows = families.map((family) => [
+    code(family.name),
+    family.labelNames.map(code).join(', '),
+    family.meaning,
+    family.source,
+    family.timeBase,
+    family.unit ?? '',
+  ]);
+  return (
+    [
+      `## ${title}`,
+      `Every series carries ${entityLabelNames.map(code).join(', ')} and the account's static labels.`,
+      markdownTable(['Family', 'Further labels', 'Meaning', 'Source', 'Time base', 'Unit'], rows),
+    ].join('\n\n') + '\n'
+  );
+}
+
+function exporterSection(): string {
+  return (
+    [
+      '## The exporter itself',
+      "On `/metrics` only. Series with `account` carry the account's static labels too. The client library's `process_*` and " +
+        '`nodejs_*` metrics stand beside them.',
+      exporterTable(EXPORTER_FAMILIES),
+      '`/probe` adds to the families of one application:',
+      exporterTable(PROBE_FAMILIES),
+    ].join('\n\n') + '\n'
+  );
+}
+
+function exporterTable(families: readonly ExporterFamily[]): string {
+  const rows = families.map((family) => [
+    code(family.name),
+    family.type,
+    family.labelNames.map(code).join(', '),
+    family.help,
+  ]);
+  return markdownTable(['Family', 'Type', 'Labels', 'Meaning'], rows);
+}
+
+function code(name: string): string {
+  return `\`${name}\``;
+}

@@ -1,0 +1,126 @@
+import type { Logger } from 'pino';
+import { refreshInBackground } from '../collect/background.ts';
+import { systemClock } from '../collect/clock.ts';
+import { Collector } from '../collect/collector.ts';
+import { CollectorLog } from '../collect/log.ts';
+import type { Config } from '../config/config.ts';
+import { formatFault } from '../config/fault.ts';
+import type { ConfigResult } from '../config/read.ts';
+import { redactConfig } from '../config/redact.ts';
+import { acceptsGzip, negotiate } from '../exposition/negotiate.ts';
+import { Exposition } from '../exposition/exposition.ts';
+import type { Secrets } from '../log/secrets.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
+import { createApp } from '../web/app.ts';
+import type { ReloadResult } from '../web/dependencies.ts';
+import { startServers, type Servers } from '../web/servers.ts';
+import { systemdSockets } from '../web/systemdSockets.ts';
+import { observeCalls } from './observer.ts';
+import { openReader } from './readers.ts';
+import type { ServeFlags } from './serveFlags.ts';
+import { VERSION } from './version.ts';
+
+/** Answers under way may take this long once a shutdown has begun, in milliseconds. */
+const GRACE = 3_500;
+
+export interface DaemonOptions {
+  readonly config: Config;
+  /** Reads the configuration again from where it came. */
+  readonly reload: () => Promise<ConfigResult>;
+  readonly flags: ServeFlags;
+  readonly logger: Logger;
+  readonly secrets: Secrets;
+}
+
+/** A running exporter. */
+export interface Daemon {
+  readonly servers: Servers;
+  /** Reads the configuration again and swaps it in when it is valid (contract 2, Reload); never rejects. */
+  reload(trigger: string): Promise<ReloadResult>;
+  /** Lets scrapes in flight end, stops calling upstream, closes connections. */
+  stop(): Promise<void>;
+}
+
+/** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
+export async function startDaemon({ config, reload, flags, logger, secrets }: DaemonOptions): Promise<Daemon> {
+  let current = config;
+  let stopping = false;
+  let stopBackground: (() => void) | undefined;
+  const telemetry = new Telemetry({ version: VERSION, revision: process.env['REVISION'] ?? 'unknown' });
+  const exposition = new Exposition();
+  const collector = new Collector(config, {
+    clock: systemClock,
+    log: new CollectorLog(logger),
+    openReader: (account, from) =>
+      openReader(account, from, {
+        secrets,
+        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+      }),
+  });
+
+  const followBackground = (): void => {
+    if (current.collection.background === (stopBackground !== undefined)) return;
+    stopBackground?.();
+    stopBackground = current.collection.background
+      ? refreshInBackground((scope, deadline) => collector.refreshNow(scope, deadline), systemClock, Math.random)
+      : undefined;
+  };
+
+  const swap = async (trigger: string): Promise<ReloadResult> => {
+    const result = await reload();
+    const ok = 'config' in result;
+    telemetry.reloaded(ok, Date.now());
+    if (!ok) {
+      const faults = result.faults.map(formatFault);
+      logger.error({ trigger, faults }, 'The configuration is invalid, the running one stays');
+      return { ok: false, faults };
+    }
+    current = result.config;
+    collector.reconfigure(current);
+    telemetry.keepAccounts(current.accounts.map(({ name }) => name));
+    followBackground();
+    logger.info({ trigger }, 'Configuration reloaded');
+    return { ok: true };
+  };
+
+  const app = createApp({
+    settings: { ...flags, version: VERSION },
+    collector: () => collector,
+    collection: () => current.collection,
+    render: ({ blocks, own, accept, acceptEncoding }) =>
+      exposition.render(blocks, own ? telemetry.own(collector.status()) : undefined, {
+        format: negotiate(accept),
+        gzip: acceptsGzip(acceptEncoding),
+        maxSeries: current.collection.max_series,
+      }),
+    scraped: (result) => telemetry.scraped(result),
+    configText: () => redactConfig(current),
+    reload: flags.enableLifecycle ? () => swap('/-/reload') : undefined,
+    stopping: () => stopping,
+    now: Date.now,
+    failed: (error) => logger.error({ err: error }, 'A request could not be answered'),
+  });
+  const servers = await startServers({
+    app,
+    listen: flags.listen,
+    sockets: flags.systemdSocket ? systemdSockets(process.env, process.pid) : undefined,
+    webConfigFile: flags.webConfigFile,
+    warn: (message) => logger.warn(message),
+    monotonic: () => performance.now(),
+  });
+  telemetry.reloaded(true, Date.now());
+  for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
+  followBackground();
+
+  return {
+    servers,
+    reload: swap,
+    stop: async () => {
+      stopping = true;
+      stopBackground?.();
+      await servers.close(GRACE);
+      await collector.stop();
+    },
+  };
+}

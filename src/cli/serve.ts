@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import process from 'node:process';
+import { formatFault, type Fault } from '../config/fault.ts';
+import { describeOrigin, findConfig, readFrom, type ConfigOrigin } from '../config/find.ts';
+import type { Config } from '../config/config.ts';
+import { createLogger } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
+import { ListenError } from '../web/servers.ts';
+import { loadWebConfig } from '../web/webConfig.ts';
+import { check, type FaultSource } from './check.ts';
+import { startDaemon } from './daemon.ts';
+import { ExitStatus } from './program.ts';
+import { readServeFlags, type ServeFlags } from './serveFlags.ts';
+import { closeOnSignals } from './signals.ts';
+
+/** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
+export async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
+  const flags = readServeFlags(options);
+  if (flags.configCheck) throw new ExitStatus(await checkFiles(flags));
+  const { origin, config } = await loadOrExit(flags.configFile);
+  const webConfig = flags.webConfigFile === undefined ? undefined : loadWebConfig(flags.webConfigFile);
+  if (webConfig !== undefined && 'faults' in webConfig) throw refuse(webConfig.faults);
+  const secrets = new Secrets();
+  const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
+  logger.info(describeOrigin(origin));
+  try {
+    const daemon = await startDaemon({ config, reload: () => readFrom(origin, process.env), flags, logger, secrets });
+    closeOnSignals(daemon, logger);
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    logger.error(error.message);
+    throw new ExitStatus(1);
+  }
+}
+
+/** Finds, reads and validates the configuration; its faults go to standard error and end the program with status 2. */
+export async function loadOrExit(configFile: string | undefined): Promise<{ origin: ConfigOrigin; config: Config }> {
+  const found = findConfig({ flag: configFile, exists: existsSync, env: process.env });
+  if ('faults' in found) throw refuse(found.faults);
+  const read = await readFrom(found.origin, process.env);
+  if ('faults' in read) throw refuse(read.faults);
+  return { origin: found.origin, config: read.config };
+}
+
+/** Checks the configuration and the web configuration without starting anything; gives the exit status. */
+export async function checkFiles(flags: Pick<ServeFlags, 'configFile' | 'webConfigFile'>): Promise<0 | 2> {
+  const found = findConfig({ flag: flags.configFile, exists: existsSync, env: process.env });
+  const sources: FaultSource[] = [
+    'faults' in found
+      ? { name: 'configuration', faults: () => Promise.resolve(found.faults) }
+      : {
+          name: found.origin.kind === 'file' ? found.origin.path : 'the environment',
+          faults: async () => faultsOf(await readFrom(found.origin, process.env)),
+        },
+  ];
+  const { webConfigFile } = flags;
+  if (webConfigFile !== undefined) {
+    sources.push({ name: webConfigFile, faults: () => Promise.resolve(faultsOf(loadWebConfig(webConfigFile))) });
+  }
+  return check(sources, { stdout: process.stdout, stderr: process.stderr });
+}
+
+function faultsOf(result: object | { readonly faults: readonly Fault[] }): readonly Fault[] {
+  return 'faults' in result ? result.faults : [];
+}
+
+function refuse(faults: readonly Fault[]): ExitStatus {
+  for (const fault of faults) process.stderr.write(`${formatFault(fault)}\n`);
+  return new ExitStatus(2);
+}

@@ -1,0 +1,106 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
+import { parseListenAddress, type ListenAddress } from '../web/listenAddress.ts';
+
+/** The flags of `serve`, validated (contract 1). */
+export interface ServeFlags {
+  /** Undefined when not given: config.yaml, or the environment. */
+  readonly configFile: string | undefined;
+  readonly listen: readonly ListenAddress[];
+  readonly telemetryPath: string;
+  readonly webConfigFile: string | undefined;
+  readonly enableLifecycle: boolean;
+  readonly maxRequests: number;
+  readonly externalUrl: URL | undefined;
+  readonly routePrefix: string;
+  readonly systemdSocket: boolean;
+  readonly configCheck: boolean;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+const DEFAULT_ADDRESS = ':9126';
+
+/** Adds the flags that every command takes: which configuration, and how to log. */
+export function addCommonFlags(command: Command): Command {
+  return command
+    .option('--config.file <path>', 'configuration file (default: config.yaml, or the environment without one)')
+    .addOption(new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
+}
+
+/** Adds the flags of the web side, which `serve` and `demo` take. */
+export function addWebFlags(command: Command): Command {
+  return command
+    .option(
+      '--web.listen-address <address>',
+      `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
+      (text: string, before: readonly ListenAddress[] = []) => [...before, checked(text, parseListenAddress)],
+    )
+    .option('--web.telemetry-path <path>', 'path of the metrics', (text) => checked(text, parsePath), '/metrics')
+    .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
+    .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
+    .option(
+      '--web.max-requests <number>',
+      'scrapes answered at once; more get 503; 0: no limit',
+      (text) => checked(text, parseCount),
+      40,
+    )
+    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', (text) =>
+      checked(text, parseUrl),
+    )
+    .option('--web.route-prefix <path>', 'prefix of all paths (default: the path of --web.external-url)', (text) =>
+      checked(text, parsePath),
+    )
+    .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
+}
+
+/** The flags as `serve` uses them; `options` is what commander parsed. */
+export function readServeFlags(options: Readonly<Record<string, unknown>>): ServeFlags {
+  const externalUrl = options['web.externalUrl'] as URL | undefined;
+  const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
+  return {
+    configFile: options['config.file'] as string | undefined,
+    listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
+    telemetryPath: options['web.telemetryPath'] as string,
+    webConfigFile: options['web.config.file'] as string | undefined,
+    enableLifecycle: options['web.enableLifecycle'] as boolean,
+    maxRequests: options['web.maxRequests'] as number,
+    externalUrl,
+    routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
+    systemdSocket: options['web.systemdSocket'] as boolean,
+    configCheck: options['config.check'] === true,
+    logLevel: options['log.level'] as LogLevel,
+    logFormat: options['log.format'] as LogFormat,
+  };
+}
+
+/** Commander says which flag it was when the argument is refused in this way. */
+export function checked<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A whole number of 0 or more. */
+export function parseCount(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('It must be a whole number, 0 or more.');
+  return Number(text);
+}
+
+function parsePath(text: string): string {
+  if (!/^\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*$/.test(text) || text.includes('//')) {
+    throw new Error('It must be a path that begins with a slash, such as /metrics.');
+  }
+  return text;
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Error('It must be an address such as https://example.org/exporter.');
+  }
+  return url;
+}

@@ -1,0 +1,133 @@
+import type { Gate, Overload } from '../api/reader.ts';
+import type { Budget } from './budget.ts';
+import type { Clock } from './clock.ts';
+
+interface Waiter {
+  readonly grant: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** A place taken ahead for work that is about to start. */
+export interface Reservation {
+  /** The gate the work enters by: its first call uses the place, later ones wait for theirs. */
+  readonly gate: Gate;
+  /** Gives the place back if no call was made. */
+  cancel(): void;
+}
+
+/**
+ * Grants calls under an account's budget and its limit of calls at once (contract 4, point 3). Calls of work that has
+ * begun (pages, retries, further batches) wait here, first come first served, and go before new work.
+ */
+export class CallGate implements Gate {
+  readonly #budget: Budget;
+  readonly #clock: Clock;
+  readonly #changed: () => void;
+  #places: number;
+  readonly #waiting: Waiter[] = [];
+  #cancelTimer: (() => void) | undefined;
+
+  /** @param changed called when a place or a call of the budget may have come free */
+  constructor(budget: Budget, clock: Clock, places: number, changed: () => void) {
+    this.#budget = budget;
+    this.#clock = clock;
+    this.#places = places;
+    this.#changed = changed;
+  }
+
+  /** Changes the limit of calls at once (reload). */
+  resize(places: number): void {
+    this.#places = places;
+  }
+
+  enter(signal: AbortSignal): Promise<(overload?: Overload) => void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(abortReason(signal));
+        return;
+      }
+      const onAbort = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        reject(abortReason(signal));
+      };
+      const waiter: Waiter = {
+        signal,
+        grant: () => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(this.#take());
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(waiter);
+      this.admit();
+    });
+  }
+
+  /** Takes a place for new work, if one is free and no begun work waits for it. */
+  reserve(): Reservation | undefined {
+    if (this.#waiting.length > 0 || !this.#open()) return undefined;
+    let release: ((overload?: Overload) => void) | undefined = this.#take();
+    return {
+      gate: {
+        enter: (signal) => {
+          if (release === undefined) return this.enter(signal);
+          const taken = release;
+          release = undefined;
+          return Promise.resolve(taken);
+        },
+      },
+      cancel: () => {
+        if (release === undefined) return;
+        release = undefined;
+        this.#budget.refund();
+      },
+    };
+  }
+
+  /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
+  admit(): void {
+    while (this.#waiting.length > 0 && this.#open()) this.#waiting.shift()?.grant();
+    this.#wakeLater();
+  }
+
+  #open(): boolean {
+    const now = this.#clock.now();
+    return this.#budget.inFlight < this.#places && this.#budget.nextStart(now) === now;
+  }
+
+  #take(): (overload?: Overload) => void {
+    this.#budget.start(this.#clock.now());
+    let ended = false;
+    return (overload) => {
+      if (ended) return;
+      ended = true;
+      const now = this.#clock.now();
+      this.#budget.end(now);
+      if (overload !== undefined) this.#budget.overloaded(now, overload.retryAt);
+      this.admit();
+      this.#changed();
+    };
+  }
+
+  /** A place that is taken comes free with its call; only the budget needs a timer. */
+  #wakeLater(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const now = this.#clock.now();
+    const next = this.#budget.nextStart(now);
+    if (next === undefined || next <= now) return;
+    this.#cancelTimer = this.#clock.after(next - now, () => {
+      this.admit();
+      this.#changed();
+    });
+  }
+
+  /** Forgets its timer; calls still waiting are ended by their signals. */
+  close(): void {
+    this.#cancelTimer?.();
+  }
+}
+
+function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
+}

@@ -1,0 +1,241 @@
+import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
+import { databaseKind } from '../formulas/databaseKind.ts';
+import type { Group } from '../metrics/groups.ts';
+import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labels.ts';
+import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/samples.ts';
+import type { Labels } from '../metrics/sample.ts';
+import { windowSamples } from '../metrics/windowSamples.ts';
+import type { AccountContext } from './context.ts';
+import {
+  unitsOf,
+  type ApplicationRecord,
+  type HostRecord,
+  type KeyTransactionRecord,
+  type WindowReading,
+} from './records.ts';
+import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
+import { Unit, type Held, type Work } from './unit.ts';
+import { customNamesWork, hostsWork, instancesWork, metricNamesWork, windowWork } from './works.ts';
+
+/**
+ * What an account serves: its applications with their hosts, instances and key transactions, each with the units that
+ * refresh it. The lists decide: what is gone from a list that was read whole is gone from here.
+ */
+export class Inventory {
+  readonly #context: () => AccountContext;
+  readonly #now: () => number;
+  #applications = new Map<number, ApplicationRecord>();
+  #keyTransactions: readonly KeyTransactionRecord[] = [];
+  /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
+  #applicationList: readonly Application[] | undefined;
+  #keyTransactionList: readonly KeyTransaction[] = [];
+
+  constructor(context: () => AccountContext, now: () => number) {
+    this.#context = context;
+    this.#now = now;
+  }
+
+  /** By id, in the order of the list. */
+  get applications(): ReadonlyMap<number, ApplicationRecord> {
+    return this.#applications;
+  }
+
+  get keyTransactions(): readonly KeyTransactionRecord[] {
+    return this.#keyTransactions;
+  }
+
+  /** The whole list as upstream gave it; undefined until it has been read once. */
+  get applicationList(): readonly Application[] | undefined {
+    return this.#applicationList;
+  }
+
+  /** Takes over a new application list: keeps what it knows of those that stay, drops the others. */
+  setApplications(list: readonly Application[]): void {
+    this.#applicationList = list;
+    const { account } = this.#context();
+    const next = new Map<number, ApplicationRecord>();
+    for (const application of list) {
+      if (!selects(account.applications, application)) continue;
+      next.set(application.id, this.#record(this.#applications.get(application.id), application));
+    }
+    for (const [id, record] of this.#applications) if (!next.has(id)) retire(unitsOf(record));
+    this.#applications = next;
+    this.setKeyTransactions(this.#keyTransactionList);
+  }
+
+  /** Takes over a new key transaction list. */
+  setKeyTransactions(list: readonly KeyTransaction[]): void {
+    this.#keyTransactionList = list;
+    const { account } = this.#context();
+    const known = new Map(this.#keyTransactions.map((record) => [record.keyTransaction.id, record]));
+    const served = selectKeyTransactions(account, list, (id) => this.#applications.has(id));
+    const names = new Map(this.#applicationList?.map(({ id, name }) => [id, name]));
+    this.#keyTransactions = served.map((keyTransaction) => {
+      const before = known.get(keyTransaction.id);
+      const owner = keyTransaction.applicationId === undefined ? undefined : names.get(keyTransaction.applicationId);
+      const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
+      return {
+        keyTransaction,
+        labels: sameLabels(before?.labels, labels),
+        samples: before?.keyTransaction === keyTransaction ? before.samples : keyTransactionSamples(keyTransaction),
+      };
+    });
+  }
+
+  /** Selects and labels everything anew after the configuration has changed. */
+  reconfigure(): void {
+    if (this.#applicationList !== undefined) this.setApplications(this.#applicationList);
+    else this.setKeyTransactions(this.#keyTransactionList);
+  }
+
+  #record(before: ApplicationRecord | undefined, application: Application): ApplicationRecord {
+    const { account } = this.#context();
+    const settings = effectiveSettings(account, application);
+    const labels = sameLabels(before?.labels, applicationLabels(account.name, account.labels, application));
+    const samples = before?.application === application ? before.samples : applicationSamples(application);
+    const record: ApplicationRecord = before ?? {
+      application,
+      settings,
+      labels,
+      samples,
+      units: undefined,
+      hosts: new Map(),
+      instances: [],
+      database: undefined,
+    };
+    const relabelled = record.labels !== labels;
+    const databaseChanged = record.settings.database !== settings.database;
+    Object.assign(record, { application, settings, labels, samples });
+    this.#setUnits(record);
+    if (relabelled) this.#relabel(record);
+    if (databaseChanged) this.#decideDatabase(record);
+    return record;
+  }
+
+  /** Gives the record the units its state and the configuration ask for; those that exist already stay. */
+  #setUnits(record: ApplicationRecord): void {
+    const { account, customMetrics } = this.#context();
+    if (!readsMetricData(account, record.application)) {
+      retire(unitsOf(record));
+      Object.assign(record, { units: undefined, hosts: new Map(), instances: [], database: undefined });
+      return;
+    }
+    const before = record.units;
+    const subject = { applicationId: record.application.id };
+    const keep = <V>(wanted: boolean, unit: Unit<V> | undefined, make: () => Unit<V>): Unit<V> | undefined => {
+      if (wanted) return unit ?? make();
+      if (unit !== undefined) retire([unit]);
+      return undefined;
+    };
+    record.units = {
+      names:
+        before?.names ??
+        this.#unit('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
+      metrics:
+        before?.metrics ??
+        this.#unit('application_metrics', subject, windowWork(this.#context, record, undefined), () =>
+          this.#decideDatabase(record),
+        ),
+      customNames: keep(customMetrics.length > 0, before?.customNames, () =>
+        this.#unit('custom_metrics', subject, customNamesWork(this.#context, record), () => undefined),
+      ),
+      hosts: keep(record.settings.hosts, before?.hosts, () =>
+        this.#unit('hosts', subject, hostsWork(this.#context, record), ({ value }) => this.#setHosts(record, value)),
+      ),
+      instances: keep(account.instances, before?.instances, () =>
+        this.#unit('instances', subject, instancesWork(this.#context, record), ({ value }) =>
+          this.#setInstances(record, value),
+        ),
+      ),
+    };
+    if (record.units.hosts === undefined) this.#setHosts(record, []);
+    if (record.units.instances === undefined) record.instances = [];
+  }
+
+  #setHosts(record: ApplicationRecord, hosts: readonly Host[]): void {
+    const { account } = this.#context();
+    const next = new Map<number, HostRecord>();
+    for (const host of hosts) {
+      const before = record.hosts.get(host.id);
+      const subject = { applicationId: record.application.id, hostId: host.id };
+      const labels = hostLabels(account.name, account.labels, record.application, host);
+      next.set(host.id, {
+        host,
+        labels: sameLabels(before?.labels, labels),
+        samples: before?.host === host ? before.samples : hostSamples(host),
+        metrics:
+          before?.metrics ??
+          this.#unit('host_metrics', subject, windowWork(this.#context, record, host.id), () => undefined),
+      });
+    }
+    for (const [id, { metrics }] of record.hosts) if (!next.has(id) && metrics !== undefined) retire([metrics]);
+    record.hosts = next;
+  }
+
+  #setInstances(record: ApplicationRecord, instances: readonly Instance[]): void {
+    const { account } = this.#context();
+    const known = new Map(record.instances.map((before) => [before.instance.id, before]));
+    record.instances = instances.map((instance) => {
+      const before = known.get(instance.id);
+      const labels = instanceLabels(account.name, account.labels, record.application, instance);
+      return {
+        instance,
+        labels: sameLabels(before?.labels, labels),
+        samples: before?.instance === instance ? before.samples : instanceSamples(instance),
+      };
+    });
+  }
+
+  #relabel(record: ApplicationRecord): void {
+    this.#setHosts(
+      record,
+      [...record.hosts.values()].map(({ host }) => host),
+    );
+    this.#setInstances(
+      record,
+      record.instances.map(({ instance }) => instance),
+    );
+  }
+
+  /** The database kind follows the application's newest data; when it changes, what is held is calculated anew. */
+  #decideDatabase(record: ApplicationRecord): void {
+    const { units, application, settings } = record;
+    const held = units?.metrics.held;
+    if (units === undefined || held === undefined || units.names.held === undefined) return;
+    const database = databaseKind(held.value.values, application.language, settings.database);
+    if (database === record.database) return;
+    record.database = database;
+    recalculate(units.metrics, 'application', record);
+    for (const { metrics } of record.hosts.values()) if (metrics !== undefined) recalculate(metrics, 'host', record);
+  }
+
+  #unit<V>(
+    group: Group,
+    subject: { applicationId: number; hostId?: number },
+    work: Work<V>,
+    arrived: (held: Held<V>) => void,
+  ): Unit<V> {
+    return new Unit(group, subject, this.#now(), work, arrived);
+  }
+}
+
+function recalculate(unit: Unit<WindowReading>, scope: 'application' | 'host', record: ApplicationRecord): void {
+  if (unit.held === undefined) return;
+  const { value } = unit.held;
+  unit.held = {
+    ...unit.held,
+    value: { ...value, samples: windowSamples(scope, value.values, record.database) },
+  };
+}
+
+function retire(units: readonly Unit[]): void {
+  for (const unit of units) unit.gone = true;
+}
+
+/** The object from before where nothing changed, so that rendered text can be kept. */
+function sameLabels(before: Labels | undefined, labels: Labels): Labels {
+  if (before === undefined) return labels;
+  const names = Object.keys(labels);
+  const same = names.length === Object.keys(before).length && names.every((name) => before[name] === labels[name]);
+  return same ? before : labels;
+}

@@ -1,0 +1,37 @@
+import type { Logger } from 'pino';
+import type { AccountListener } from './account.ts';
+import type { Unit } from './unit.ts';
+
+/** What the collector writes to the log: one line per refresh, and a unit's troubles when they change. */
+export class CollectorLog {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  ofAccount(account: string): AccountListener {
+    const problems = new WeakMap<Unit, string>();
+    const logger = this.#logger.child({ account });
+    return {
+      changed: (unit, problem) => {
+        if (problems.get(unit) === problem) return;
+        const about = { group: unit.group, app_id: unit.subject.applicationId, host_id: unit.subject.hostId };
+        if (problem === undefined) {
+          problems.delete(unit);
+          logger.info(about, 'Works again');
+          return;
+        }
+        problems.set(unit, problem);
+        logger.warn({ ...about, problem }, 'Could not be read');
+      },
+      refreshed: (refresh, seconds) => {
+        logger.info({ units: refresh.units, failed: refresh.failures, seconds }, 'Refreshed');
+      },
+      refused: (reason) => {
+        if (reason === undefined) logger.info('The account is accepted again');
+        else logger.error({ reason }, 'The account is refused: only its application list is read, once per interval');
+      },
+    };
+  }
+}

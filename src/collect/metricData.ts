@@ -1,0 +1,51 @@
+import { UpstreamError } from '../api/errors.ts';
+import type { CallOptions, UpstreamReader } from '../api/reader.ts';
+import type { MetricData } from '../api/types.ts';
+import { batches, CAUTIOUS_NAMES, MOST_NAMES } from './batches.ts';
+import type { Subject } from './unit.ts';
+import type { Window } from './window.ts';
+
+/** Answers that may mean "too many names": the next try asks for fewer at a time (contract 4, point 5). */
+const REFUSALS = new Set([400, 414, 422]);
+
+/** How many names an account's calls carry; lowered for good once upstream has refused a longer list. */
+export class BatchSize {
+  names = MOST_NAMES;
+}
+
+/**
+ * Reads one summarized timeslice of each name over one window, in as few calls as possible; all of them send the same
+ * pair of times. Rejects when any of the calls fails: half of the inputs would give wrong calculations.
+ */
+export async function readWindow(
+  reader: UpstreamReader,
+  subject: Required<Pick<Subject, 'applicationId'>> & Subject,
+  names: readonly string[],
+  window: Window,
+  size: BatchSize,
+  call: CallOptions,
+): Promise<MetricData> {
+  const ids =
+    subject.hostId === undefined
+      ? { applicationId: subject.applicationId }
+      : { applicationId: subject.applicationId, hostId: subject.hostId };
+  const data = new Map<string, NonNullable<ReturnType<MetricData['get']>>>();
+  let remaining = batches(names, size.names);
+  while (remaining.length > 0) {
+    const [batch = [], ...rest] = remaining;
+    try {
+      const answer = await reader.readMetricData({ ...ids, names: batch, ...window, summarize: true }, call);
+      for (const [name, timeslices] of answer) data.set(name, timeslices);
+      remaining = rest;
+    } catch (error) {
+      if (batch.length <= CAUTIOUS_NAMES || !isRefusal(error)) throw error;
+      size.names = CAUTIOUS_NAMES;
+      remaining = batches(remaining.flat(), CAUTIOUS_NAMES);
+    }
+  }
+  return data;
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof UpstreamError && REFUSALS.has(error.failure.status ?? 0);
+}

@@ -1,0 +1,67 @@
+import type { Application, KeyTransaction } from '../api/types.ts';
+import type { AccountConfig, ApplicationSetting, DatabaseComponent, EntityMatch } from '../config/config.ts';
+import { matches } from '../config/glob.ts';
+
+interface Filter {
+  readonly include: readonly EntityMatch[] | undefined;
+  readonly exclude: readonly EntityMatch[];
+}
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
+export interface EffectiveSettings {
+  readonly database: DatabaseComponent;
+  readonly hosts: boolean;
+}
+
+/** True when an entity is included (or everything is) and not excluded. */
+export function selects(filter: Filter, entity: Named): boolean {
+  const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
+  return included && !filter.exclude.some((match) => matches(match, entity));
+}
+
+/** The ids to ask upstream for, when only ids are included; undefined when the whole list must be read. */
+export function onlyIds(filter: Filter): readonly number[] | undefined {
+  const { include } = filter;
+  if (include === undefined || include.length === 0) return undefined;
+  const ids = include.flatMap((match) => ('id' in match ? [match.id] : []));
+  return ids.length === include.length ? [...new Set(ids)] : undefined;
+}
+
+/** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
+export function unmatched(filter: Filter, entities: readonly Named[]): readonly EntityMatch[] {
+  return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
+}
+
+export function effectiveSettings(account: AccountConfig, application: Application): EffectiveSettings {
+  const setting: ApplicationSetting | undefined = account.applications.settings.find(({ match }) =>
+    matches(match, application),
+  );
+  return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
+}
+
+/** True when metric data of the application is read: it reports, or the account asks for all (contract 2). */
+export function readsMetricData(account: AccountConfig, application: Application): boolean {
+  return application.reporting !== false || !account.applications.reporting_only;
+}
+
+/**
+ * The key transactions an account serves (contract 2): with `true` all, or those of the included applications where
+ * applications are filtered; else by their own include and exclude.
+ */
+export function selectKeyTransactions(
+  account: AccountConfig,
+  keyTransactions: readonly KeyTransaction[],
+  isServed: (applicationId: number) => boolean,
+): readonly KeyTransaction[] {
+  const filter = account.key_transactions;
+  if (filter === false) return [];
+  if (filter !== true) return keyTransactions.filter((keyTransaction) => selects(filter, keyTransaction));
+  const { include, exclude } = account.applications;
+  if (include === undefined && exclude.length === 0) return keyTransactions;
+  return keyTransactions.filter(({ applicationId }) => applicationId !== undefined && isServed(applicationId));
+}

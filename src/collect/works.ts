@@ -1,0 +1,102 @@
+import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
+import { datastoreNames, queryNames } from '../formulas/names.ts';
+import { customMatches, customSamples, type CustomMatches } from '../metrics/customFamilies.ts';
+import { matchTemplate } from '../metrics/template.ts';
+import type { Scope } from '../metrics/family.ts';
+import { windowSamples } from '../metrics/windowSamples.ts';
+import { toWindowValues } from '../metrics/windowValues.ts';
+import type { AccountContext } from './context.ts';
+import { readWindow } from './metricData.ts';
+import type { ApplicationRecord, WindowReading } from './records.ts';
+import { onlyIds } from './selection.ts';
+import type { Work } from './unit.ts';
+
+/** Database metrics all end in this; the whole name list would be large (contract 4, point 6). */
+const DATABASE_NAME_FILTER = '/allWeb';
+
+/** The most pages of a custom metric's name list that are read (contract 6). */
+const CUSTOM_NAME_PAGES = 20;
+
+type Context = () => AccountContext;
+
+export function applicationsWork(context: Context): Work<readonly Application[]> {
+  return (_, call) => {
+    const { account, reader } = context();
+    const ids = onlyIds(account.applications);
+    return reader.listApplications(ids === undefined ? {} : { ids }, call);
+  };
+}
+
+export function keyTransactionsWork(context: Context): Work<readonly KeyTransaction[]> {
+  return (_, call) => {
+    const { account, reader } = context();
+    const filter = account.key_transactions;
+    const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
+    return reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
+  };
+}
+
+export function hostsWork(context: Context, record: ApplicationRecord): Work<readonly Host[]> {
+  return (_, call) => context().reader.listHosts(record.application.id, call);
+}
+
+export function instancesWork(context: Context, record: ApplicationRecord): Work<readonly Instance[]> {
+  return (_, call) => context().reader.listInstances(record.application.id, call);
+}
+
+/** The names of the application's datastore metrics, one per database type. */
+export function metricNamesWork(context: Context, record: ApplicationRecord): Work<readonly string[]> {
+  return async (_, call) => {
+    const query = { applicationId: record.application.id, name: DATABASE_NAME_FILTER };
+    const { names } = await context().reader.listMetricNames(query, call);
+    return datastoreNames(names.map(({ name }) => name));
+  };
+}
+
+/** The names that the account's custom metrics match, each filter of theirs read once. */
+export function customNamesWork(context: Context, record: ApplicationRecord): Work<readonly string[]> {
+  return async (_, call) => {
+    const { customMetrics, reader } = context();
+    const found = new Set<string>();
+    for (const name of new Set(customMetrics.map(({ filter }) => filter))) {
+      const query = { applicationId: record.application.id, name, maxPages: CUSTOM_NAME_PAGES };
+      const list = await reader.listMetricNames(query, call);
+      for (const entry of list.names) {
+        if (customMetrics.some(({ template }) => matchTemplate(template, entry.name) !== undefined)) found.add(entry.name);
+      }
+    }
+    return [...found];
+  };
+}
+
+/** Everything wanted of one application, or of one of its hosts, over one window. */
+export function windowWork(
+  context: Context,
+  record: ApplicationRecord,
+  hostId: number | undefined,
+): Work<WindowReading> {
+  const scope = hostId === undefined ? 'application' : 'host';
+  return async (window, call) => {
+    const { reader, batchSize } = context();
+    const { id } = record.application;
+    const subject = hostId === undefined ? { applicationId: id } : { applicationId: id, hostId };
+    const custom = customOf(context(), record, scope);
+    const names = new Set(queryNames(record.units?.names.held?.value ?? []));
+    for (const { metricName } of custom.matches) names.add(metricName);
+    const data = await readWindow(reader, subject, [...names], window, batchSize, call);
+    const values = toWindowValues(data);
+    return {
+      values,
+      samples: windowSamples(scope, values, record.database),
+      customSamples: customSamples(custom.matches, values),
+      cut: custom.cut,
+    };
+  };
+}
+
+/** The custom metrics of one scope that an application has; a family's cap is shared by all of its hosts. */
+function customOf({ customMetrics }: AccountContext, record: ApplicationRecord, scope: Scope): CustomMatches {
+  const metrics = customMetrics.filter(({ definition }) => definition.scope === scope);
+  const names = record.units?.customNames?.held?.value ?? [];
+  return customMatches(metrics, names, scope === 'host' ? record.hosts.size : 1);
+}

@@ -1,0 +1,53 @@
+import type { Fault, Path } from './fault.ts';
+import { formatPath } from './fault.ts';
+import { accountFileFaults } from './accountFiles.ts';
+import type { Environment } from './placeholders.ts';
+import type { ConfigResult } from './read.ts';
+import { validate } from './validate.ts';
+
+const VARIABLES: Readonly<Record<string, string>> = {
+  'accounts[0].api_key': 'NEW_RELIC_API_KEY',
+  'accounts[0].api_key_file': 'NEW_RELIC_API_KEY_FILE',
+  'accounts[0].region': 'NEW_RELIC_REGION',
+};
+
+/** True when a start without a configuration file is possible (contract 2). A variable that is set but empty is not set. */
+export function hasEnvironmentKey(env: Environment): boolean {
+  return valueOf(env, 'NEW_RELIC_API_KEY') !== undefined || valueOf(env, 'NEW_RELIC_API_KEY_FILE') !== undefined;
+}
+
+/**
+ * The configuration of a start without a file: one account named `default` with its key from NEW_RELIC_API_KEY or
+ * NEW_RELIC_API_KEY_FILE and its region from NEW_RELIC_REGION, in either case of letters; all else by default.
+ */
+export function configFromEnvironment(env: Environment): ConfigResult {
+  const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
+  if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {
+    const message = 'NEW_RELIC_API_KEY is set too: unset one of the two';
+    return { faults: [faultAt(['accounts', 0, 'api_key_file'], message)] };
+  }
+  const file = {
+    accounts: [
+      {
+        name: 'default',
+        region: valueOf(env, 'NEW_RELIC_REGION')?.toLowerCase(),
+        api_key: valueOf(env, 'NEW_RELIC_API_KEY'),
+        api_key_file: valueOf(env, 'NEW_RELIC_API_KEY_FILE'),
+      },
+    ],
+  };
+  const result = validate(file, () => undefined);
+  if ('issues' in result) return { faults: result.issues.map(({ path, message }) => faultAt(path, message)) };
+  const faults = accountFileFaults(result.config.accounts, faultAt);
+  return faults.length > 0 ? { faults } : result;
+}
+
+function faultAt(path: Path, message: string): Fault {
+  const variable = VARIABLES[formatPath(path)] ?? formatPath(path);
+  return { file: 'environment', line: undefined, column: undefined, path: variable, message };
+}
+
+function valueOf(env: Environment, name: string): string | undefined {
+  const value = env[name];
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import type { Path } from './fault.ts';
+import { suggest } from './suggest.ts';
+
+/** A fault before it has a place in a file. */
+export interface Issue {
+  readonly path: Path;
+  readonly at: 'key' | 'value';
+  readonly message: string;
+  /** True when text was wanted and something else found: a replaced placeholder may have been typed too eagerly. */
+  readonly wantsText: boolean;
+}
+
+type RawIssue = z.core.$ZodRawIssue;
+
+const WANTED: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+/** "expected ..., not ..." in words; never quotes the value, which may be a secret. */
+export function unlike(input: unknown, wanted: string): string {
+  if (input === undefined) return `is required (${wanted})`;
+  if (input === null) return `is empty, expected ${wanted}: give it a value or remove the key`;
+  const advice = wanted === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
+  return `expected ${wanted}, not ${kindOf(input)}${advice}`;
+}
+
+/** The message of a fault that the schema finds; the schema's own messages go before it. */
+export function explain(issue: RawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return unlike(issue.input, WANTED[issue.expected] ?? issue.expected);
+    case 'invalid_value':
+      return `must be ${alternatives(issue.values.map(String))}`;
+    case 'invalid_union':
+      return unlike(issue.input, 'true, false or a mapping');
+    case 'too_small':
+      if (issue.origin === 'number' || issue.origin === 'int') return `must be at least ${String(issue.minimum)}`;
+      return issue.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
+    case 'too_big':
+      return `must be at most ${String(issue.maximum)}`;
+    default:
+      return undefined;
+  }
+}
+
+/** The schema's issues, one per fault: unknown keys one by one, those of a union from the alternative that was meant. */
+export function flatten(
+  issues: readonly z.core.$ZodIssue[],
+  keysAt: (path: Path) => readonly string[],
+  above: Path = [],
+): Issue[] {
+  return issues.flatMap((issue): Issue[] => {
+    const path = [...above, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
+    switch (issue.code) {
+      case 'unrecognized_keys':
+        return issue.keys.map((key) => ({
+          path: [...path, key],
+          at: 'key',
+          message: `unknown key${suggest(key, keysAt(path))}`,
+          wantsText: false,
+        }));
+      case 'invalid_key':
+        return flatten(issue.issues, keysAt, path).map((inner) => ({ ...inner, at: 'key', wantsText: false }));
+      case 'invalid_union': {
+        const meant = issue.errors.find((errors) => !errors.some(isAboutTheWhole));
+        return meant === undefined
+          ? [{ path, at: 'value', message: issue.message, wantsText: false }]
+          : flatten(meant, keysAt, path);
+      }
+      default:
+        return [
+          {
+            path,
+            at: 'value',
+            message: issue.message,
+            wantsText: issue.code === 'invalid_type' && issue.expected === 'string',
+          },
+        ];
+    }
+  });
+}
+
+function isAboutTheWhole(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'invalid_type' && issue.path.length === 0;
+}
+
+function kindOf(input: unknown): string {
+  if (Array.isArray(input)) return 'a list';
+  if (typeof input === 'number') return Number.isFinite(input) ? 'a number' : 'an infinite or undefined number';
+  const kinds: Partial<Record<string, string>> = { string: 'text', boolean: 'true or false' };
+  return kinds[typeof input] ?? 'a mapping';
+}
+
+function alternatives(values: readonly string[]): string {
+  return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
+}

@@ -1,0 +1,140 @@
+import { closeSync, fstatSync, openSync, readFileSync, statSync, constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import type { AccountConfig } from './config.ts';
+import { fileProblem } from './fileProblem.ts';
+import { keyProblem } from './keyText.ts';
+
+type KeyAccount = Pick<AccountConfig, 'api_key' | 'api_key_file'>;
+
+export type KeyResult = { readonly key: string } | { readonly problem: string };
+
+const MAX_KEY_FILE_BYTES = 16_384;
+const MILLISECONDS_BETWEEN_LOOKS = 1_000;
+
+/** The account's key, from the configuration or from its file without the white space around it; problems never quote it. */
+export function readKey(account: KeyAccount): KeyResult {
+  if (account.api_key !== undefined) return { key: account.api_key };
+  return account.api_key_file === undefined
+    ? { problem: 'there is neither a key nor a key file' }
+    : readKeyFile(account.api_key_file).result;
+}
+
+interface KeyFile {
+  readonly result: KeyResult;
+  /** What a later look is compared with; undefined when there is no such file. */
+  readonly identity: string | undefined;
+}
+
+function readKeyFile(path: string): KeyFile {
+  const failed = (problem: string, identity?: string): KeyFile => ({
+    result: { problem: `the key file ${path} ${problem}` },
+    identity,
+  });
+  let file: number;
+  try {
+    // Without O_NONBLOCK a named pipe in the file's place would hold the whole process.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    return failed(fileProblem(error));
+  }
+  try {
+    const stats = fstatSync(file);
+    const identity = identityOf(stats);
+    if (stats.isDirectory()) return failed('is a directory, not a file', identity);
+    if (!stats.isFile()) return failed('is not a regular file', identity);
+    if (stats.size > MAX_KEY_FILE_BYTES) return failed('is larger than a key can be', identity);
+    const key = readFileSync(file, 'utf8').trim();
+    const problem = key === '' ? 'is empty' : keyProblem(key);
+    return problem === undefined ? { result: { key }, identity } : failed(problem, identity);
+  } catch (error) {
+    return failed(fileProblem(error));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function identityAt(path: string): string | undefined {
+  try {
+    return identityOf(statSync(path));
+  } catch {
+    return undefined;
+  }
+}
+
+function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+}
+
+export interface KeySourceOptions {
+  /** Unix time in milliseconds. */
+  readonly now: () => number;
+  /** Called with each key, the first included, before it is used: for hiding it in logs. */
+  readonly onKey: (key: string) => void;
+  /** Called once when the file can no longer be used, with the reason; the last good key stays in use. */
+  readonly onProblem: (problem: string) => void;
+}
+
+/**
+ * The key of one account as it is now. A key file is looked at again at most once a second, when the key is asked for,
+ * and read again when it is another file or has changed (an editor's rename and a mounted secret's swapped link alike).
+ */
+export class KeySource {
+  readonly #path: string | undefined;
+  readonly #options: KeySourceOptions;
+  #key: string;
+  #identity: string | undefined;
+  #problem: string | undefined;
+  #lastLook: number;
+  #generation = 0;
+
+  private constructor(path: string | undefined, key: string, identity: string | undefined, options: KeySourceOptions) {
+    this.#path = path;
+    this.#key = key;
+    this.#identity = identity;
+    this.#options = options;
+    this.#lastLook = options.now();
+    options.onKey(key);
+  }
+
+  /** The source for an account, or why there is no key to begin with. */
+  static open(
+    account: KeyAccount,
+    options: KeySourceOptions,
+  ): { readonly source: KeySource } | { readonly problem: string } {
+    const path = account.api_key === undefined ? account.api_key_file : undefined;
+    const { result, identity } =
+      path === undefined ? { result: readKey(account), identity: undefined } : readKeyFile(path);
+    return 'problem' in result ? result : { source: new KeySource(path, result.key, identity, options) };
+  }
+
+  /** The key to send now. */
+  current(): string {
+    this.#look();
+    return this.#key;
+  }
+
+  /** Grows by one with every change of the key, so that a refused account can be tried again at once. */
+  get generation(): number {
+    this.#look();
+    return this.#generation;
+  }
+
+  #look(): void {
+    const now = this.#options.now();
+    if (this.#path === undefined || Math.abs(now - this.#lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
+    this.#lastLook = now;
+    if (this.#identity !== undefined && identityAt(this.#path) === this.#identity) return;
+    const { result, identity } = readKeyFile(this.#path);
+    this.#identity = identity;
+    if ('problem' in result) {
+      if (this.#problem === undefined) this.#options.onProblem(result.problem);
+      this.#problem = result.problem;
+      return;
+    }
+    this.#problem = undefined;
+    if (result.key === this.#key) return;
+    this.#options.onKey(result.key);
+    this.#key = result.key;
+    this.#generation += 1;
+  }
+}

@@ -1,0 +1,34 @@
+import { dirname, isAbsolute, join } from 'node:path';
+import type { AccountConfig, Config } from './config.ts';
+import { sortFaults } from './fault.ts';
+import type { Fault, Path } from './fault.ts';
+import type { Environment } from './placeholders.ts';
+import { readTree } from './tree.ts';
+import { validate } from './validate.ts';
+
+/** A valid configuration with a way to speak of its places, or everything that is wrong with it, in file order. */
+export type Loaded =
+  | { readonly config: Config; readonly faultAt: (path: Path, message: string) => Fault }
+  | { readonly faults: readonly Fault[] };
+
+/**
+ * Reads the text of a configuration file (contract 2): YAML 1.2, placeholders replaced from the environment, validated,
+ * defaults filled in. Relative file names in it are relative to the folder it is in. Never throws for what a text may hold. No fault quotes a value of the file.
+ */
+export function loadConfig(source: { readonly path: string; readonly text: string }, env: Environment): Loaded {
+  const { value, places, faults } = readTree(source, env);
+  if (value === undefined) return { faults };
+  const result = validate(value, (path) => places.textAt(path));
+  const issues = 'issues' in result ? result.issues.filter(({ path }) => !places.isFaulty(path)) : [];
+  const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => places.fault(path, message, at))]);
+  if ('issues' in result || all.length > 0) return { faults: all };
+  const config = { ...result.config, accounts: result.config.accounts.map((account) => besides(source.path, account)) };
+  return { config, faultAt: (path, message) => places.fault(path, message, 'value') };
+}
+
+function besides(file: string, account: AccountConfig): AccountConfig {
+  const locate = (path: string | undefined): string | undefined =>
+    path === undefined || isAbsolute(path) ? path : join(dirname(file), path);
+  const { api_key_file, tls } = account;
+  return { ...account, api_key_file: locate(api_key_file), tls: { ...tls, ca_file: locate(tls.ca_file) } };
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { RESERVED_LABEL_NAMES } from '../../metrics/labels.ts';
+import { normaliseBaseUrl, REGIONS } from '../addresses.ts';
+import { keyProblem } from '../keyText.ts';
+import { applications, keyTransactions } from './applications.ts';
+import { customMetric } from './customMetric.ts';
+import { duration, notes, text, whole } from './parts.ts';
+
+const baseUrl = z.string().superRefine((address, ctx) => {
+  const result = normaliseBaseUrl(address);
+  if ('problem' in result) ctx.addIssue(result.problem);
+});
+
+const apiKey = z
+  .string()
+  .trim()
+  .superRefine((key, ctx) => {
+    const problem = keyProblem(key);
+    if (problem !== undefined) ctx.addIssue(problem);
+  });
+
+const labelName = z.string().superRefine((name, ctx) => {
+  if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
+    ctx.addIssue('is not a label name: use letters, digits and _, no digit first');
+  } else if (name.startsWith('__')) {
+    ctx.addIssue('names that begin with __ belong to Prometheus: choose another name');
+  } else if (RESERVED_LABEL_NAMES.has(name)) {
+    ctx.addIssue(`"${name}" is a label of the exporter or of Prometheus itself: choose another name`);
+  }
+});
+
+const tls = z.strictObject({
+  ca_file: notes(text().optional(), {
+    description: "PEM file with the certificate authorities to trust instead of the system's.",
+    placeholder: '<path>',
+    example: '/etc/ssl/corp.pem',
+  }),
+  server_name: notes(
+    z
+      .string()
+      .regex(
+        /^(?=.*[a-zA-Z])[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*$/,
+        'is not a host name',
+      )
+      .optional(),
+    {
+      description: 'Name that the certificate must have, when it is not the one in the address.',
+      placeholder: '<hostname>',
+      example: 'api.example',
+    },
+  ),
+});
+
+const limits = z.strictObject({
+  max_concurrent_requests: notes(whole(1, 1_000).default(8), { description: 'Calls at once.' }),
+  requests_per_minute: notes(whole(1, 1_000_000).default(600), {
+    description:
+      'Calls per minute that this process may make. The service refuses more than 1,000 per account and minute, all ' +
+      'users of the account together.',
+  }),
+  request_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
+    description: 'Longest time for one call.',
+    placeholder: '<duration>',
+  }),
+  max_retries: notes(whole(0, 10).default(2), {
+    description: 'How often a call is tried again after a server or network fault, within the same limits.',
+  }),
+});
+
+/** One account with the key that reads it (contract 2, `accounts`). */
+export const account = z.strictObject({
+  name: notes(text().optional(), {
+    description: 'Label `account` of every series; unique.',
+    otherwise: '`default` when there is one account, otherwise required',
+    example: 'production',
+  }),
+  region: notes(z.enum(REGIONS).optional(), {
+    description: "The vendor's region of the account.",
+    otherwise: '`us`, when there is no `base_url`',
+    example: 'us',
+  }),
+  base_url: notes(baseUrl.optional(), {
+    description:
+      'Address of the interface instead of a region, with or without the trailing `/v2`. `https` only; `http` only for ' +
+      'loopback addresses.',
+    placeholder: '<url>',
+    example: 'https://api.newrelic.com/v2',
+  }),
+  api_key: notes(apiKey.optional(), {
+    description: 'The key. Either this or `api_key_file`.',
+    placeholder: '<secret>',
+    example: '${NEW_RELIC_API_KEY}',
+  }),
+  api_key_file: notes(text().optional(), {
+    description: 'File that holds the key; read again when it changes. Either this or `api_key`.',
+    placeholder: '<path>',
+    example: '/run/secrets/new_relic_api_key',
+  }),
+  api_key_header: notes(z.enum(['X-Api-Key', 'Api-Key']).default('X-Api-Key'), {
+    description: 'Request header that carries the key. `X-Api-Key` takes keys of every kind.',
+  }),
+  labels: notes(z.record(labelName, z.string()).default({}), {
+    description:
+      'Static labels put on every series of the account; one of the label names of the exporter is an error.',
+    placeholder: '{ <label_name>: <string> }',
+    example: { team: 'payments' },
+  }),
+  tls: notes(tls.prefault({}), { description: 'Certificate verification, which cannot be switched off.' }),
+  applications: notes(applications.prefault({}), {
+    description: 'Which applications, and what is special about some.',
+  }),
+  hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
+  instances: notes(z.boolean().default(false), { description: 'Rolling summaries of each instance.' }),
+  key_transactions: notes(keyTransactions.default(true), {
+    description:
+      'Key transactions. `true`: all; where applications are filtered, those of the included ones. Or choose them by ' +
+      'name or id.',
+  }),
+  custom_metrics: notes(z.array(customMetric).default([]), {
+    description: 'Families of your own from metrics that the agents report.',
+  }),
+  limits: notes(limits.prefault({}), { description: 'How hard the account may be worked.' }),
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
+import { unlike } from '../issues.ts';
+
+/** What the documentation knows of a key beyond its type: how its value is written, and one to show. */
+export interface KeyNotes {
+  readonly description: string;
+  /** Name of the value's grammar in the reference page, such as `<duration>`. */
+  readonly placeholder?: string;
+  /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
+  readonly example?: unknown;
+  /** What holds when the key is absent, where that is not a fixed value. */
+  readonly otherwise?: string;
+}
+
+/** The timers of the runtime overflow after 24.8 days. */
+const LONGEST = '24d';
+
+export interface DurationRange {
+  readonly least: string;
+  readonly wholeMinutes?: boolean;
+}
+
+/** A duration as text, milliseconds once read. */
+export function duration(range: DurationRange) {
+  const least = milliseconds(range.least);
+  const most = milliseconds(LONGEST);
+  return z
+    .string({ error: ({ input }) => unlike(input, 'a duration such as 30s, 5m or 1h30m') })
+    .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m')
+    .transform(milliseconds)
+    .superRefine((value, ctx) => {
+      if (value < least) ctx.addIssue(`must be at least ${range.least}`);
+      else if (value > most) ctx.addIssue(`must be at most ${LONGEST}`);
+      else if (range.wholeMinutes === true && value % 60_000 !== 0) {
+        const [below, above] = [Math.floor(value / 60_000), Math.ceil(value / 60_000)].map((m) =>
+          formatDuration(m * 60_000),
+        );
+        ctx.addIssue(`must be whole minutes: write ${String(below)} or ${String(above)}`);
+      }
+    });
+}
+
+function milliseconds(text: string): number {
+  return parseDuration(text) ?? Number.NaN;
+}
+
+/** A whole number in a range. */
+export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return z.int().min(least).max(most);
+}
+
+/** Text of at least one character. */
+export function text() {
+  return z.string().min(1);
+}
+
+/** Attaches what the documentation says of a key. */
+export function notes<T extends z.ZodType>(schema: T, notes: KeyNotes): T {
+  return schema.meta({ ...notes });
+}

@@ -1,0 +1,26 @@
+/** "; did you mean ...?" with the known name nearest to a misspelt one, or nothing when none is near. */
+export function suggest(name: string, known: readonly string[]): string {
+  const limit = Math.max(2, Math.floor(name.length / 3));
+  const longer = name.length > 1 ? known.find((candidate) => candidate.startsWith(name)) : undefined;
+  if (longer !== undefined) return `; did you mean "${longer}"?`;
+  const near = known
+    .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate, limit) }))
+    .filter((entry) => entry.distance <= limit && entry.distance < entry.candidate.length)
+    .toSorted((a, b) => a.distance - b.distance)[0];
+  return near === undefined ? '' : `; did you mean "${near.candidate}"?`;
+}
+
+/** Levenshtein's distance; anything beyond the limit when the lengths alone differ by more than it. */
+function distance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const substitution = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min((above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, substitution));
+    }
+    above = current;
+  }
+  return above[b.length] ?? 0;
+}

@@ -1,0 +1,25 @@
+import type { Family } from '../metrics/sample.ts';
+import { helpText } from './escape.ts';
+import type { Format } from './format.ts';
+
+/** What the lines above the samples of a family need to know. */
+export interface FamilyHead {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly unit: Family['unit'];
+}
+
+/** The last line of an OpenMetrics answer. */
+export const END_OF_ANSWER = '# EOF\n';
+
+/** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */
+export function metadata(family: FamilyHead, format: Format): string {
+  const help = helpText(family.help, format);
+  if (format === 'text') {
+    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
+  }
+  const name = family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
+  const unit = family.unit !== undefined && name.endsWith(`_${family.unit}`) ? `# UNIT ${name} ${family.unit}\n` : '';
+  return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help}\n`;
+}

@@ -1,0 +1,47 @@
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { errorText } from './errorText.ts';
+import { escapeUnsafe, formatLogfmt } from './logfmt.ts';
+import type { LogFields } from './logfmt.ts';
+import type { Secrets } from './secrets.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export const LOG_FORMATS = ['logfmt', 'json'] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** Standard error by default, which Node writes to before it goes on: nothing is lost at exit. */
+  readonly destination?: Pick<NodeJS.WritableStream, 'write'>;
+  readonly secrets: Secrets;
+}
+
+/**
+ * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
+ * given as `err` becomes its message with its causes, at level debug with its stack. Every line passes the secrets.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const { level, format, secrets, destination = process.stderr } = options;
+  const write = (json: string): void => {
+    const line =
+      format === 'json' ? escapeUnsafe(json.trimEnd()) : formatLogfmt(inOrder(JSON.parse(json) as LogFields));
+    destination.write(`${secrets.mask(line)}\n`);
+  };
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => errorText(error, level === 'debug') },
+    },
+    { write },
+  );
+}
+
+function inOrder({ time, level, msg, ...fields }: LogFields): LogFields {
+  return { time, level, msg, ...fields };
+}

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import process from 'node:process';
+import { buildProgram, runProgram } from './cli/program.ts';
+
+process.exitCode = await runProgram(buildProgram(), process.argv.slice(2));

@@ -1,0 +1,143 @@
+/** A family of the exporter itself (contract 5.5). */
+export interface ExporterFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly labelNames: readonly string[];
+}
+
+const family = (
+  type: ExporterFamily['type'],
+  name: string,
+  labelNames: readonly string[],
+  help: string,
+): ExporterFamily => ({ name, help, type, labelNames });
+
+/** The exporter's own families, on `/metrics` only; the client library's process_* and nodejs_* stand beside them. */
+export const EXPORTER = {
+  up: family('gauge', 'newrelic_up', ['account'], "1 when the account's last application list was read whole, else 0."),
+  buildInfo: family(
+    'gauge',
+    'newrelic_exporter_build_info',
+    ['version', 'revision', 'node_version'],
+    '1, with the version of the exporter.',
+  ),
+  collectionSuccess: family(
+    'gauge',
+    'newrelic_exporter_collection_success',
+    ['account', 'group'],
+    "1 when the group's last refresh had no failure, else 0.",
+  ),
+  collectionLastSuccess: family(
+    'gauge',
+    'newrelic_exporter_collection_last_success_timestamp_seconds',
+    ['account', 'group'],
+    'Unix time of the last refresh of the group without a failure.',
+  ),
+  collectionDuration: family(
+    'gauge',
+    'newrelic_exporter_collection_duration_seconds',
+    ['account', 'group'],
+    'How long the last refresh of the group took.',
+  ),
+  collectionEntities: family(
+    'gauge',
+    'newrelic_exporter_collection_entities',
+    ['account', 'group', 'state'],
+    'Entities that are fresh (not past due), stale (past due, last good values are served) or missing (nothing to serve).',
+  ),
+  windowEnd: family(
+    'gauge',
+    'newrelic_exporter_window_end_timestamp_seconds',
+    ['account'],
+    'Unix time of the end of the newest window served.',
+  ),
+  oldestWindowEnd: family(
+    'gauge',
+    'newrelic_exporter_oldest_window_end_timestamp_seconds',
+    ['account', 'group'],
+    'Unix time of the end of the oldest window served.',
+  ),
+  effectiveInterval: family(
+    'gauge',
+    'newrelic_exporter_effective_interval_seconds',
+    ['account', 'group'],
+    'Refresh interval that the call budget allows; the configured one where the budget carries it.',
+  ),
+  apiRequests: family(
+    'counter',
+    'newrelic_exporter_api_requests_total',
+    ['account', 'endpoint', 'code'],
+    'Calls of the upstream interface by path template and status code ("error" without an answer).',
+  ),
+  apiRequestDuration: family(
+    'histogram',
+    'newrelic_exporter_api_request_duration_seconds',
+    ['account', 'endpoint'],
+    'Duration of upstream calls.',
+  ),
+  apiFailures: family(
+    'counter',
+    'newrelic_exporter_api_failures_total',
+    ['account', 'endpoint', 'reason'],
+    'Failed upstream calls, and parts of answers that were left out, by reason.',
+  ),
+  apiRetries: family(
+    'counter',
+    'newrelic_exporter_api_retries_total',
+    ['account'],
+    'Upstream calls that were made again after a failure.',
+  ),
+  apiInFlight: family(
+    'gauge',
+    'newrelic_exporter_api_requests_in_flight',
+    ['account'],
+    'Upstream calls that wait for their answer.',
+  ),
+  apiBudget: family(
+    'gauge',
+    'newrelic_exporter_api_budget_requests_per_minute',
+    ['account'],
+    'Upstream calls per minute that are allowed now; lower than configured while recovering from an overload answer.',
+  ),
+  apiPausedUntil: family(
+    'gauge',
+    'newrelic_exporter_api_paused_until_timestamp_seconds',
+    ['account'],
+    'Unix time until which the account makes no call; absent when it is not paused.',
+  ),
+  scrapes: family(
+    'counter',
+    'newrelic_exporter_scrapes_total',
+    ['result'],
+    'Answered scrapes: partial when any due entity was not fresh, else complete.',
+  ),
+  series: family('gauge', 'newrelic_exporter_series', ['family'], 'Series in the last answer by family.'),
+  seriesDropped: family(
+    'counter',
+    'newrelic_exporter_series_dropped_total',
+    ['family'],
+    'Series left out because of max_series, by family.',
+  ),
+  reloadSuccessful: family(
+    'gauge',
+    'newrelic_exporter_config_last_reload_successful',
+    [],
+    '1 when the last reload of the configuration succeeded, else 0.',
+  ),
+  reloadSuccessTime: family(
+    'gauge',
+    'newrelic_exporter_config_last_reload_success_timestamp_seconds',
+    [],
+    'Unix time of the last successful reload of the configuration.',
+  ),
+} satisfies Readonly<Record<string, ExporterFamily>>;
+
+/** What `/probe` adds to the families of one application (contract 3). */
+export const PROBE = {
+  success: family('gauge', 'probe_success', [], '1 when nothing of the probe failed, else 0.'),
+  duration: family('gauge', 'probe_duration_seconds', [], 'How long the probe took.'),
+} satisfies Readonly<Record<string, ExporterFamily>>;
+
+export const EXPORTER_FAMILIES: readonly ExporterFamily[] = Object.values(EXPORTER);
+export const PROBE_FAMILIES: readonly ExporterFamily[] = Object.values(PROBE);

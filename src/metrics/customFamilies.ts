@@ -1,0 +1,118 @@
+import { finite } from '../formulas/finite.ts';
+import type { WindowValues } from '../formulas/inputs.ts';
+import { unitOf } from './family.ts';
+import type { Scope } from './family.ts';
+import type { Family, Labels, Sample } from './sample.ts';
+import { literalFilter, matchTemplate, parseTemplate } from './template.ts';
+import type { Template } from './template.ts';
+
+/** A custom metric as configured (contract 6). */
+export interface CustomMetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly match: string;
+  readonly value: string;
+  readonly scale: number;
+  readonly scope: Scope;
+  readonly max_series: number;
+}
+
+/** A custom metric ready for use. */
+export interface CustomMetric {
+  readonly family: Family;
+  readonly template: Template;
+  /** What to narrow the metric name list with. */
+  readonly filter: string;
+  readonly definition: CustomMetricDefinition;
+}
+
+/** A metric name of an application that a custom metric reads. */
+export interface CustomMatch {
+  readonly metric: CustomMetric;
+  readonly metricName: string;
+  /** The captured labels; undefined where the template captures none. */
+  readonly labels: Labels | undefined;
+}
+
+/** The matches to read and, by family name, how many series were cut. */
+export interface CustomMatches {
+  readonly matches: readonly CustomMatch[];
+  readonly cut: ReadonlyMap<string, number>;
+}
+
+/** The family of a custom metric; HELP is the configured text with the source and the time base. */
+export function customFamily(definition: CustomMetricDefinition): Family {
+  const { name, help, match, value } = definition;
+  return {
+    name,
+    help:
+      `${help.trim().replace(/\.$/, '')}. Source: ${match}:${value}. ` +
+      'Time base: collection window; refreshed at most once a minute.',
+    type: 'gauge',
+    unit: unitOf(name),
+    group: 'custom_metrics',
+    labelNames: parseTemplate(match).labelNames,
+  };
+}
+
+/**
+ * Prepares custom metrics. Definitions of one name share the family of the first, which needs equal label names in all
+ * of them (a check of the configuration). Throws a TemplateError.
+ */
+export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
+  const families = new Map<string, Family>();
+  return definitions.map((definition) => {
+    const family = families.get(definition.name) ?? customFamily(definition);
+    families.set(definition.name, family);
+    const template = parseTemplate(definition.match);
+    return { family, template, filter: literalFilter(template), definition };
+  });
+}
+
+/**
+ * Which of an application's metric names the custom metrics read: by name, at most `max_series` series of each, which
+ * its `entities` (1, or for the host scope the number of its hosts) share. Of metric names with equal labels only the
+ * first is read: which of them a series would show would else be a matter of chance. The result does not depend on the
+ * order of the names.
+ */
+export function customMatches(
+  metrics: readonly CustomMetric[],
+  metricNames: readonly string[],
+  entities = 1,
+): CustomMatches {
+  const sorted = [...new Set(metricNames)].sort();
+  const taken = new Set<string>();
+  const cut = new Map<string, number>();
+  const matches = metrics.flatMap((metric) => {
+    const limit = Math.floor(metric.definition.max_series / Math.max(1, entities));
+    const found = sorted.flatMap((metricName) => matchOf(metric, metricName));
+    const kept: CustomMatch[] = [];
+    for (const match of found) {
+      const series = JSON.stringify([metric.family.name, match.labels]);
+      if (kept.length < limit && !taken.has(series)) kept.push(match);
+      taken.add(series);
+    }
+    const dropped = (found.length - kept.length) * Math.max(1, entities);
+    if (dropped > 0) cut.set(metric.family.name, (cut.get(metric.family.name) ?? 0) + dropped);
+    return kept;
+  });
+  return { matches, cut };
+}
+
+/** The custom samples of one application or host: value × scale; absent where upstream answered no such value. */
+export function customSamples(matches: readonly CustomMatch[], values: WindowValues): Sample[] {
+  return matches.flatMap(({ metric: { family, definition }, metricName, labels }) => {
+    const found = values.get(metricName)?.values;
+    if (found === undefined || !Object.hasOwn(found, definition.value)) return [];
+    const value = finite((found[definition.value] ?? NaN) * definition.scale);
+    return value === undefined ? [] : [{ family, labels, value }];
+  });
+}
+
+function matchOf(metric: CustomMetric, metricName: string): CustomMatch[] {
+  const captured = matchTemplate(metric.template, metricName);
+  if (captured === undefined) return [];
+  const names = metric.family.labelNames;
+  const labels = names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, captured[name] ?? '']));
+  return [{ metric, metricName, labels }];
+}

@@ -1,0 +1,127 @@
+import type { Labels } from './sample.ts';
+
+/** Every label name of contract 5 (5.5 included), and so of `/probe`; a test holds it against the catalogue. */
+const OWN_LABEL_NAMES = [
+  'account',
+  'alert_policy_id',
+  'app',
+  'app_id',
+  'code',
+  'component',
+  'endpoint',
+  'family',
+  'group',
+  'host',
+  'host_id',
+  'instance_id',
+  'key_transaction',
+  'key_transaction_id',
+  'language',
+  'node_version',
+  'port',
+  'reason',
+  'result',
+  'revision',
+  'state',
+  'status',
+  'transaction_name',
+  'version',
+  'zone',
+] as const;
+
+/** Names that Prometheus gives a meaning of its own: it renames or misreads them when they are scraped. */
+const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
+
+/** Label names that an account's static labels may not take (contract 2, `labels`). */
+export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([...OWN_LABEL_NAMES, ...PROMETHEUS_LABEL_NAMES]);
+
+/** Label names that a custom metric's template may not capture: those of its application and host, and Prometheus's. */
+export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([
+  'account',
+  'app',
+  'app_id',
+  'host',
+  'host_id',
+  ...PROMETHEUS_LABEL_NAMES,
+]);
+
+interface ApplicationIdentity {
+  readonly id: number;
+  readonly name: string;
+}
+
+interface HostIdentity {
+  readonly id: number;
+  readonly host: string;
+}
+
+interface InstanceIdentity extends HostIdentity {
+  readonly hostId: number | undefined;
+  readonly port: number | undefined;
+}
+
+interface KeyTransactionIdentity {
+  readonly id: number;
+  readonly name: string;
+  readonly applicationId: number | undefined;
+}
+
+/** Labels of an application's series (contract 5.1, 5.4): ours first, the account's static labels last. */
+export function applicationLabels(account: string, staticLabels: Labels, application: ApplicationIdentity): Labels {
+  return { ...ofApplication(account, application), ...staticLabels };
+}
+
+/** Labels of a host's series (contract 5.2, 5.4). */
+export function hostLabels(
+  account: string,
+  staticLabels: Labels,
+  application: ApplicationIdentity,
+  host: HostIdentity,
+): Labels {
+  return { ...ofApplication(account, application), host: host.host, host_id: String(host.id), ...staticLabels };
+}
+
+/** Labels of an instance's series (contract 5.2); a host id or port that upstream does not give is empty. */
+export function instanceLabels(
+  account: string,
+  staticLabels: Labels,
+  application: ApplicationIdentity,
+  instance: InstanceIdentity,
+): Labels {
+  return {
+    ...ofApplication(account, application),
+    host: instance.host,
+    host_id: textOf(instance.hostId),
+    instance_id: String(instance.id),
+    port: textOf(instance.port),
+    ...staticLabels,
+  };
+}
+
+/**
+ * Labels of a key transaction's series (contract 5.3). `applicationName` is that of the owning application, undefined
+ * when the key cannot see it: `app` is then empty.
+ */
+export function keyTransactionLabels(
+  account: string,
+  staticLabels: Labels,
+  applicationName: string | undefined,
+  keyTransaction: KeyTransactionIdentity,
+): Labels {
+  return {
+    account,
+    app: applicationName ?? '',
+    app_id: textOf(keyTransaction.applicationId),
+    key_transaction: keyTransaction.name,
+    key_transaction_id: String(keyTransaction.id),
+    ...staticLabels,
+  };
+}
+
+function ofApplication(account: string, application: ApplicationIdentity): Labels {
+  return { account, app: application.name, app_id: String(application.id) };
+}
+
+function textOf(id: number | undefined): string {
+  return id === undefined ? '' : String(id);
+}

@@ -1,0 +1,196 @@
+import type { Archetype, Component } from './archetype.ts';
+import { archetype } from './archetype.ts';
+
+const part = (metric: string, callsPerRequest: number, share: number): Component => ({
+  metric,
+  callsPerRequest,
+  share,
+});
+
+/**
+ * The applications of the world, in order; beyond the last the row starts again. Between them they show every case of
+ * the specification ("Derived calculations", "Metric names and value names") and of api-facts 3 and 4.2.
+ */
+export const ARCHETYPES: readonly Archetype[] = [
+  // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.
+  archetype({
+    name: 'Storefront',
+    language: 'ruby',
+    web: { perMinute: 900, seconds: 0.21 },
+    background: { perMinute: 30, seconds: 1.4 },
+    queueSeconds: 0.012,
+    components: [
+      part('Datastore/MySQL/allWeb', 6, 0.34),
+      part('Memcache/allWeb', 3.5, 0.06),
+      part('External/allWeb', 0.4, 0.18),
+    ],
+    browser: { viewsPerRequest: 0.4, seconds: 2.6 },
+    browserEnabled: true,
+    instancesPerHost: 4,
+    customMetrics: [
+      { name: 'Custom/Queue/mail/depth', mean: 14 },
+      { name: 'Custom/Queue/invoices/depth', mean: 3 },
+      { name: 'Custom/Queue/with "quotes" and \\/depth', mean: 1 },
+    ],
+  }),
+  // Several datastore types at once, and a metric name list of several pages.
+  archetype({
+    name: 'Checkout API',
+    language: 'java',
+    web: { perMinute: 620, seconds: 0.14 },
+    components: [
+      part('Datastore/Postgres/allWeb', 4, 0.3),
+      part('Datastore/MongoDB/allWeb', 1.2, 0.12),
+      part('Datastore/Redis/allWeb', 5, 0.05),
+      part('External/allWeb', 1.5, 0.25),
+    ],
+    statements: 2350,
+    instancesPerHost: 2,
+  }),
+  // Old java agent: generic Database, no WebTransactionTotalTime, no queue metric, a summary without counts.
+  archetype({
+    name: 'Legacy ERP',
+    language: 'java',
+    web: { perMinute: 75, seconds: 0.62 },
+    apdexTarget: 1,
+    totalTimeFactor: undefined,
+    components: [part('Database/allWeb', 11, 0.55), part('External/allWeb', 0.2, 0.04)],
+    summaryCounts: 'none',
+    alertPolicy: false,
+    port: undefined,
+  }),
+  // Both Datastore and Database present: only one kind counts.
+  archetype({
+    name: 'Reports',
+    language: 'java',
+    web: { perMinute: 40, seconds: 1.3 },
+    background: { perMinute: 4, seconds: 40 },
+    apdexTarget: 2,
+    components: [part('Datastore/JDBC/allWeb', 9, 0.6), part('Database/allWeb', 9, 0.6)],
+    summaryCounts: 'hosts_and_instances',
+  }),
+  // Ruby agent before 3.11.0: ActiveRecord counts, Database must not.
+  archetype({
+    name: 'Forum',
+    language: 'ruby',
+    web: { perMinute: 310, seconds: 0.26 },
+    queueSeconds: 0.03,
+    totalTimeFactor: undefined,
+    components: [
+      part('ActiveRecord/all', 8, 0.42),
+      part('Database/allWeb', 8.5, 0.45),
+      part('Memcache/allWeb', 2, 0.05),
+    ],
+    browser: { viewsPerRequest: 0.7, seconds: 3.4 },
+    browserEnabled: true,
+    instancesPerHost: 3,
+  }),
+  // Queueing reported as zero; two hosts of one name; browser monitoring switched on without data.
+  archetype({
+    name: 'Search',
+    language: 'python',
+    web: { perMinute: 480, seconds: 0.06 },
+    apdexTarget: 0.2,
+    queueSeconds: 0,
+    components: [part('Datastore/Elasticsearch/allWeb', 1.1, 0.7)],
+    browserEnabled: true,
+    hostsShareOneName: true,
+    instancesPerHost: 2,
+    port: 0,
+  }),
+  // No datastore, no queue, garbage collection metrics.
+  archetype({
+    name: 'Gateway',
+    language: 'go',
+    web: { perMinute: 1500, seconds: 0.018 },
+    apdexTarget: 0.05,
+    components: [part('External/allWeb', 1, 0.82)],
+    garbageCollection: true,
+  }),
+  // Asynchronous: the components run in parallel and add up to more than the total.
+  archetype({
+    name: 'Chat',
+    language: 'nodejs',
+    web: { perMinute: 700, seconds: 0.09 },
+    totalTimeFactor: 1.15,
+    components: [
+      part('Datastore/MongoDB/allWeb', 2, 0.7),
+      part('Datastore/Redis/allWeb', 4, 0.35),
+      part('External/allWeb', 0.8, 0.4),
+    ],
+    browser: { viewsPerRequest: 0.2, seconds: 1.7 },
+    browserEnabled: true,
+    instancesPerHost: 2,
+  }),
+  // A cache that is no longer used still has its metric, with zeros.
+  archetype({
+    name: 'Blog',
+    language: 'php',
+    web: { perMinute: 130, seconds: 0.11 },
+    components: [part('Datastore/MySQL/allWeb', 12, 0.5)],
+    retiredMetrics: ['Memcache/allWeb'],
+    port: undefined,
+    alertPolicy: false,
+  }),
+  // Without errors there is no Errors/all.
+  archetype({
+    name: 'Billing',
+    language: 'dotnet',
+    web: { perMinute: 90, seconds: 0.24 },
+    errorRatio: 0,
+    components: [part('Datastore/MSSQL/allWeb', 5, 0.5), part('External/allWeb', 0.3, 0.1)],
+    serverSideConfig: true,
+  }),
+  // Background only: no HttpDispatcher, no Apdex.
+  archetype({
+    name: 'Nightly jobs',
+    language: 'python',
+    web: undefined,
+    background: { perMinute: 18, seconds: 6 },
+    transactions: [],
+    totalTimeFactor: undefined,
+    customMetrics: [
+      { name: 'Custom/Queue/nightly/depth', mean: 60 },
+      { name: 'Custom/Jobs/oldest_seconds', mean: 95 },
+    ],
+    port: undefined,
+  }),
+  // Background only, with web metrics at zero.
+  archetype({
+    name: 'Mail worker',
+    language: 'ruby',
+    web: { perMinute: 0, seconds: 0.1 },
+    background: { perMinute: 120, seconds: 0.35 },
+    components: [part('Datastore/Postgres/allWeb', 2, 0.4)],
+    customMetrics: [{ name: 'Custom/Queue/outgoing/depth', mean: 230 }],
+  }),
+  // Does not report: gray, no summaries, no time of last report, no hosts.
+  archetype({ name: 'Retired intranet', language: 'php', reporting: false, alertPolicy: false, browserEnabled: true }),
+  // The name of another application a second time.
+  archetype({
+    name: 'Checkout API',
+    language: 'go',
+    web: { perMinute: 55, seconds: 0.03 },
+    apdexTarget: 0.1,
+    components: [part('Datastore/Postgres/allWeb', 2, 0.6)],
+    garbageCollection: true,
+  }),
+  // Odd characters everywhere a name can have them.
+  archetype({
+    name: 'Quote " back\\slash {brace} [bracket] 100% & <tag> Übergröße 日本',
+    language: 'nodejs',
+    web: { perMinute: 25, seconds: 0.3 },
+    components: [part('Datastore/Odd [store] 50%/allWeb', 3, 0.5)],
+    transactions: [{ name: 'Expressjs/GET//a "b" [c]/100%', share: 1, slowness: 1 }],
+    customMetrics: [{ name: 'Custom/Gauge[bytes|host] 100%/Größe', mean: 4096 }],
+  }),
+  // Hardly any traffic: minutes without a request.
+  archetype({
+    name: 'Admin panel',
+    language: 'dotnet',
+    web: { perMinute: 0.4, seconds: 0.4 },
+    errorRatio: 0.05,
+    components: [part('Datastore/MSSQL/allWeb', 20, 0.5)],
+    transactions: [{ name: 'MVC/Admin/Index', share: 1, slowness: 1 }],
+  }),
+];

@@ -1,0 +1,142 @@
+import type { Amendment, Amendments } from './amendment.ts';
+import type { Archetype } from './archetype.ts';
+import type { ApplicationIdentity, HostIdentity, InstanceIdentity } from './identity.ts';
+import { applicationId, hostsOf, identify, indexOfApplication, instancesOf, MAX_HOSTS } from './identity.ts';
+import type { KeyTransaction } from './key-transactions.ts';
+import { keyTransactions } from './key-transactions.ts';
+import type { MetricDefinition } from './metrics.ts';
+import { metricDefinitions } from './metrics.ts';
+import type { HostMetrics, Scope } from './scope.ts';
+import { isAvailable } from './scope.ts';
+import { isListed } from './time.ts';
+import { TimesliceSum } from './timeslice.ts';
+import { instanceMinute, reportsIn } from './traffic.ts';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly applications: number;
+  readonly hostsPerApplication: number;
+  readonly keyTransactions: number;
+  readonly hostMetrics: HostMetrics;
+}
+
+/**
+ * A monitored estate as a pure function of its options, its amendments and the time. It never changes: an amendment
+ * gives another world. Times are milliseconds since 1970, minutes are whole minutes since 1970.
+ */
+export class World {
+  readonly options: WorldOptions;
+  readonly #amendments: Amendments;
+  /** Metric definitions depend on nothing but the archetype; the cache only saves building them again. */
+  readonly #definitions: Map<Archetype, ReadonlyMap<string, MetricDefinition>>;
+
+  constructor(options: WorldOptions, amendments: Amendments = new Map()) {
+    if (options.hostsPerApplication > MAX_HOSTS) throw new RangeError(`at most ${MAX_HOSTS} hosts per application`);
+    this.options = options;
+    this.#amendments = amendments;
+    this.#definitions = new Map();
+  }
+
+  /** This world with one application changed on top of earlier changes; `undefined` takes all its changes back. */
+  amend(id: number, amendment: Amendment | undefined): World {
+    const amendments = new Map(this.#amendments);
+    if (amendment === undefined) amendments.delete(id);
+    else amendments.set(id, { ...amendments.get(id), ...amendment });
+    return new World(this.options, amendments);
+  }
+
+  /** Every application that was not removed, in the order of the list. */
+  applications(): readonly ApplicationIdentity[] {
+    return Array.from({ length: this.options.applications }, (_, index) =>
+      this.application(applicationId(index)),
+    ).filter((application) => application !== undefined);
+  }
+
+  application(id: number): ApplicationIdentity | undefined {
+    const application = identify(indexOfApplication(id), this.options.applications, this.#amendments);
+    return application?.amendment.removed === true ? undefined : application;
+  }
+
+  /** The hosts that reported within the last hour. */
+  hosts(application: ApplicationIdentity, now: number): readonly HostIdentity[] {
+    return isListed(application, now) ? hostsOf(application, this.options.hostsPerApplication) : [];
+  }
+
+  instances(application: ApplicationIdentity, now: number): readonly InstanceIdentity[] {
+    return instancesOf(application, this.hosts(application, now));
+  }
+
+  /** The key transactions of applications that were not removed. */
+  keyTransactions(): readonly KeyTransaction[] {
+    return keyTransactions(this.options.keyTransactions, this.options.applications).filter(
+      ({ source }) => this.application(source.applicationId) !== undefined,
+    );
+  }
+
+  /** The scope of these ids, or undefined when one of them does not exist. Give a host or an instance, not both. */
+  scope(ids: { application: number; host?: number; instance?: number }): Scope | undefined {
+    const application = this.application(ids.application);
+    if (application === undefined) return undefined;
+    const everyInstance = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
+    const scope = { application, instances: everyInstance, instancesOfApplication: everyInstance.length };
+    if (ids.host === undefined && ids.instance === undefined) return { level: 'application', ...scope };
+    const instances = everyInstance.filter(({ id, hostId }) =>
+      ids.host === undefined ? id === ids.instance : hostId === ids.host,
+    );
+    if (instances.length === 0) return undefined;
+    return { ...scope, level: ids.host === undefined ? 'instance' : 'host', instances };
+  }
+
+  /** The metrics that can be read in a scope, by name. */
+  metrics(scope: Scope): readonly MetricDefinition[] {
+    return [...this.#definitionsOf(scope).values()].filter((metric) =>
+      isAvailable(metric, scope.level, this.options.hostMetrics),
+    );
+  }
+
+  metric(scope: Scope, name: string): MetricDefinition | undefined {
+    const metric = this.#definitionsOf(scope).get(name);
+    return metric !== undefined && isAvailable(metric, scope.level, this.options.hostMetrics) ? metric : undefined;
+  }
+
+  /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn. */
+  sum(
+    scope: Scope,
+    metrics: readonly MetricDefinition[],
+    fromMinute: number,
+    toMinute: number,
+  ): readonly TimesliceSum[] {
+    const sums = metrics.map((metric) => ({ metric, sum: new TimesliceSum() }));
+    for (let minute = fromMinute; minute < toMinute; minute += 1) {
+      if (!reportsIn(scope.application, minute)) continue;
+      for (const { ordinal } of scope.instances) {
+        const { seed } = this.options;
+        const done = instanceMinute(seed, scope.application, ordinal, scope.instancesOfApplication, minute);
+        for (const { metric, sum } of sums) {
+          const record = metric.record(done);
+          if (record !== undefined) sum.add(record);
+        }
+      }
+    }
+    return sums.map(({ sum }) => sum);
+  }
+
+  #definitionsOf(scope: Scope): ReadonlyMap<string, MetricDefinition> {
+    const { archetype } = scope.application;
+    const known = this.#definitions.get(archetype) ?? metricDefinitions(archetype);
+    this.#definitions.set(archetype, known);
+    return known;
+  }
+}
+
+/** A world of sixteen applications unless told otherwise: one of each archetype. */
+export function createWorld(options: Partial<WorldOptions> = {}): World {
+  const applications = options.applications ?? 16;
+  return new World({
+    seed: options.seed ?? 1,
+    applications,
+    hostsPerApplication: options.hostsPerApplication ?? 2,
+    keyTransactions: options.keyTransactions ?? Math.max(8, Math.floor(applications / 2)),
+    hostMetrics: options.hostMetrics ?? 'documented',
+  });
+}

@@ -1,0 +1,79 @@
+import compression from 'compression';
+import express from 'express';
+import type { ErrorRequestHandler, Express, Response } from 'express';
+import type { WebDependencies } from './dependencies.ts';
+import { linkPrefix, normalisePrefix } from './links.ts';
+import { BadQueryError } from './query.ts';
+import { sendText } from './respond.ts';
+import { dispatch, type Handler, type Route } from './routes.ts';
+import { discoveryHandler } from './routes/discovery.ts';
+import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
+import { metricsHandler } from './routes/metrics.ts';
+import { probeHandler } from './routes/probe.ts';
+import { configHandler, statusJsonHandler, statusPageHandler } from './routes/status.ts';
+import { ScrapeSlots } from './scrapeSlots.ts';
+
+/** The application with every endpoint of contract 3, under the route prefix. */
+export function createApp(deps: WebDependencies): Express {
+  const app = express();
+  app.set('env', 'production');
+  app.set('query parser', false);
+  app.disable('etag');
+  app.disable('x-powered-by');
+  app.use((_request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    next();
+  });
+  app.use(dispatch(routesOf(deps)));
+  app.use(answerErrors(deps));
+  return app;
+}
+
+function routesOf(deps: WebDependencies): ReadonlyMap<string, Route> {
+  const prefix = normalisePrefix(deps.settings.routePrefix);
+  const slots = new ScrapeSlots(deps.settings.maxRequests);
+  const statusPage: Route = { GET: compressed(statusPageHandler(deps)) };
+  const reload = reloadHandler(deps);
+  const routes = new Map<string, Route>([
+    [`${prefix}/`, statusPage],
+    [`${prefix}/probe`, { GET: slots.guard(probeHandler(deps)) }],
+    [`${prefix}/sd`, { GET: compressed(discoveryHandler(deps)) }],
+    [`${prefix}/api/status`, { GET: compressed(statusJsonHandler(deps)) }],
+    [`${prefix}/config`, { GET: compressed(configHandler(deps)) }],
+    [`${prefix}/-/healthy`, { GET: healthyHandler(deps) }],
+    [`${prefix}/-/ready`, { GET: readyHandler(deps) }],
+    [`${prefix}/-/reload`, { POST: reload, PUT: reload }],
+  ]);
+  if (prefix !== '') {
+    routes.set(prefix, statusPage);
+    routes.set('/', { GET: (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`) });
+  }
+  // Last: a telemetry path of "/" takes the place of the status page.
+  routes.set(`${prefix}${deps.settings.telemetryPath}`, { GET: slots.guard(metricsHandler(deps)) });
+  return routes;
+}
+
+/** Pages are compressed here; expositions come compressed from the renderer. */
+function compressed(handler: Handler): Handler {
+  const compress = compression();
+  return async (request, response) => {
+    await new Promise<void>((resolve) => {
+      compress(request, response, () => resolve());
+    });
+    await handler(request, response);
+  };
+}
+
+/** The last resort: a sentence, never a stack. */
+function answerErrors(deps: WebDependencies): ErrorRequestHandler {
+  return (error: unknown, _request, response: Response, _next) => {
+    if (error instanceof BadQueryError) {
+      sendText(response, 400, error.message);
+      return;
+    }
+    deps.failed(error);
+    if (response.headersSent) response.destroy();
+    else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
+  };
+}

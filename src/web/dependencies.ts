@@ -1,0 +1,69 @@
+import type { CollectorView } from '../collect/view.ts';
+import type { CollectionConfig } from '../config/config.ts';
+import type { RenderedAnswer } from '../exposition/rendered.ts';
+import type { Block } from '../metrics/sample.ts';
+
+/** What came of reading one application on demand (contract 3, `/probe`). */
+export type ProbeResult =
+  | { readonly kind: 'unknown_account' }
+  /** The account's list was read, and the application is not in it. */
+  | { readonly kind: 'unknown_application' }
+  /** No list of the account can be read; `notes` say why. */
+  | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
+  | {
+      readonly kind: 'answer';
+      /** True when nothing failed. */
+      readonly success: boolean;
+      readonly blocks: readonly Block[];
+      /** In words, for `debug=true`: each call, what was found, why a family is absent. Carries no secret. */
+      readonly notes: readonly string[];
+    };
+
+/** The collector with what `/probe` needs. */
+export interface WebCollector extends CollectorView {
+  /** Reads the account's list where due and the application's work; never rejects. `deadline` is Unix milliseconds. */
+  probe(account: string, applicationId: number, deadline: number): Promise<ProbeResult>;
+}
+
+export interface RenderRequest {
+  readonly blocks: readonly Block[];
+  /** True when the exporter's own metrics belong to the answer. */
+  readonly own: boolean;
+  /** The request's header fields, for the choice of format and compression; undefined asks for plain text. */
+  readonly accept: string | undefined;
+  readonly acceptEncoding: string | undefined;
+}
+
+export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };
+
+export interface WebSettings {
+  /** `--web.telemetry-path`, such as `/metrics`. */
+  readonly telemetryPath: string;
+  /** `--web.route-prefix`, such as `/` or `/exporter`. */
+  readonly routePrefix: string;
+  /** `--web.external-url`: where users find the exporter, behind a reverse proxy. */
+  readonly externalUrl: URL | undefined;
+  /** `--web.max-requests`: scrapes answered at once; 0: no limit. */
+  readonly maxRequests: number;
+  readonly version: string;
+}
+
+/** What the web side needs from the rest. Whatever a reload swaps comes through a function. */
+export interface WebDependencies {
+  readonly settings: WebSettings;
+  collector(): WebCollector;
+  collection(): Pick<CollectionConfig, 'background' | 'default_scrape_timeout' | 'scrape_timeout_offset'>;
+  render(request: RenderRequest): Promise<RenderedAnswer>;
+  /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
+  scraped(result: 'complete' | 'partial'): void;
+  /** The running configuration as YAML, secrets as `<secret>`. */
+  configText(): string;
+  /** Undefined where `--web.enable-lifecycle` is off. */
+  readonly reload: (() => Promise<ReloadResult>) | undefined;
+  /** True from the moment a shutdown has begun. */
+  stopping(): boolean;
+  /** Unix time in milliseconds. */
+  now(): number;
+  /** A fault of our own that a request ran into; answered with 500. */
+  failed(error: unknown): void;
+}

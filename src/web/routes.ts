@@ -1,0 +1,52 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { sendText } from './respond.ts';
+
+export type Handler = (request: Request, response: Response) => void | Promise<void>;
+
+/** What one path answers. A `GET` answers `HEAD` too. */
+export type Route = Readonly<Partial<Record<'GET' | 'POST' | 'PUT', Handler>>>;
+
+/**
+ * Finds the route of a path, by the exact path: 404 for an unknown one, 405 with `Allow` for another method, both
+ * in plain text (contract 3).
+ */
+export function dispatch(routes: ReadonlyMap<string, Route>): RequestHandler {
+  return async (request: Request, response: Response, next: NextFunction) => {
+    const route = routes.get(request.path);
+    if (route === undefined) {
+      sendText(response, 404, 'Not found');
+      return;
+    }
+    const handler = handlerOf(route, request.method);
+    if (handler === undefined) {
+      response.setHeader('Allow', allowed(route));
+      sendText(response, 405, 'Method not allowed');
+      return;
+    }
+    try {
+      await handler(request, response);
+    } catch (error) {
+      next(error);
+    }
+  };
+}
+
+function handlerOf(route: Route, method: string): Handler | undefined {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return route.GET;
+    case 'POST':
+      return route.POST;
+    case 'PUT':
+      return route.PUT;
+    default:
+      return undefined;
+  }
+}
+
+function allowed(route: Route): string {
+  return Object.keys(route)
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .join(', ');
+}

@@ -1,0 +1,43 @@
+import type { WebDependencies } from '../dependencies.ts';
+import { sendText } from '../respond.ts';
+import type { Handler } from '../routes.ts';
+
+/** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause (contract 3). */
+export function healthyHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
+    else
+      sendText(
+        response,
+        503,
+        'The collector makes no progress: there is work to start and none has been for too long.',
+      );
+  };
+}
+
+/** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins (contract 3). */
+export function readyHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    if (deps.stopping()) sendText(response, 503, 'Shutting down');
+    else if (deps.collection().background && !deps.collector().refreshedOnce) {
+      sendText(response, 503, 'The first refresh has not ended yet');
+    } else sendText(response, 200, 'Ready');
+  };
+}
+
+/** `/-/reload`: 403 unless enabled, 500 with the faults when the file is invalid (contract 2 and 3). */
+export function reloadHandler({ reload }: WebDependencies): Handler {
+  return async (_request, response) => {
+    if (reload === undefined) {
+      sendText(
+        response,
+        403,
+        'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
+      );
+      return;
+    }
+    const result = await reload();
+    if (result.ok) sendText(response, 200, 'Reloaded');
+    else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...result.faults].join('\n'));
+  };
+}

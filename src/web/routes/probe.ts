@@ -1,0 +1,93 @@
+import type { Block, Family, Sample } from '../../metrics/sample.ts';
+import { timeToAnswer } from '../deadline.ts';
+import type { ProbeResult, WebDependencies } from '../dependencies.ts';
+import { queryOf, readProbeQuery, type ProbeQuery } from '../query.ts';
+import { sendText, writePieces } from '../respond.ts';
+import { writeAnswer, WriteTimes } from '../answerWriter.ts';
+import type { Handler } from '../routes.ts';
+
+const SUCCESS: Family = {
+  name: 'probe_success',
+  help: 'Whether everything that belongs to the application could be read: 1, else 0.',
+  type: 'gauge',
+  unit: undefined,
+  group: 'applications',
+  labelNames: [],
+};
+const DURATION: Family = {
+  name: 'probe_duration_seconds',
+  help: 'How long the probe took.',
+  type: 'gauge',
+  unit: 'seconds',
+  group: 'applications',
+  labelNames: [],
+};
+const NO_LABELS = {};
+
+/** `/probe` (contract 3): one application of one account, by its id from the account's own list, never by address. */
+export function probeHandler(deps: WebDependencies): Handler {
+  const writeTimes = new WriteTimes();
+  return async (request, response) => {
+    const query = readProbeQuery(queryOf(request.originalUrl));
+    const { default_scrape_timeout, scrape_timeout_offset } = deps.collection();
+    const startedAt = deps.now();
+    const budget = timeToAnswer({
+      header: request.get('x-prometheus-scrape-timeout-seconds'),
+      defaultTimeout: default_scrape_timeout,
+      offset: scrape_timeout_offset,
+      lastWrite: writeTimes.of('probe'),
+    });
+    const result = await deps.collector().probe(query.account, query.applicationId, startedAt + budget);
+    if (result.kind === 'unknown_account') {
+      sendText(response, 404, 'There is no such account in the configuration.');
+      return;
+    }
+    if (result.kind === 'unknown_application') {
+      sendText(response, 404, `The account has no application ${query.applicationId} among those that are exported.`);
+      return;
+    }
+    const seconds = (deps.now() - startedAt) / 1000;
+    const blocks = [outcome(result, seconds), ...(result.kind === 'answer' ? result.blocks : [])];
+    const writingFrom = deps.now();
+    if (query.debug) {
+      const plain = await deps.render({ blocks, own: false, accept: undefined, acceptEncoding: undefined });
+      response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+      await writePieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
+      return;
+    }
+    const answer = await deps.render({
+      blocks,
+      own: false,
+      accept: request.get('accept'),
+      acceptEncoding: request.get('accept-encoding'),
+    });
+    if (await writeAnswer(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
+  };
+}
+
+function outcome(result: ProbeResult, seconds: number): Block {
+  const success = result.kind === 'answer' && result.success;
+  const samples: Sample[] = [
+    { family: SUCCESS, labels: undefined, value: success ? 1 : 0 },
+    { family: DURATION, labels: undefined, value: seconds },
+  ];
+  return { group: 'applications', labels: NO_LABELS, samples };
+}
+
+function inWords(query: ProbeQuery, result: Extract<ProbeResult, { notes: unknown }>, seconds: number): string {
+  const verdict = {
+    unreadable: 'The list of applications cannot be read.',
+    failed: 'Something failed.',
+    succeeded: 'Nothing failed.',
+  }[result.kind === 'unreadable' ? 'unreadable' : result.success ? 'succeeded' : 'failed'];
+  const lines = [
+    `Probe of application ${query.applicationId} of account ${JSON.stringify(query.account)}`,
+    `${verdict} The probe took ${seconds.toFixed(3)} s.`,
+    '',
+    ...result.notes.map((note) => `- ${note.replace(/\s*\n\s*/g, ' ')}`),
+    '',
+    'Metrics that the probe returns:',
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}

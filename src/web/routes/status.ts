@@ -1,0 +1,50 @@
+import type { Group } from '../../metrics/groups.ts';
+import type { WebDependencies } from '../dependencies.ts';
+import { linkPrefix } from '../links.ts';
+import { queryOf } from '../query.ts';
+import type { Handler } from '../routes.ts';
+import { statusDocument } from '../statusDocument.ts';
+import { breakdownsOf } from '../statusPage/breakdown.ts';
+import { statusPage } from '../statusPage/page.ts';
+import { CONTENT_SECURITY_POLICY } from '../statusPage/style.ts';
+
+const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
+const MAX_SEARCH_LENGTH = 200;
+
+/** The status page (contract 3); `?q=` searches, `?page=` turns pages. Calls nothing upstream. */
+export function statusPageHandler(deps: WebDependencies): Handler {
+  return (request, response) => {
+    const query = queryOf(request.originalUrl);
+    const collector = deps.collector();
+    const page = statusPage({
+      accounts: collector.status(),
+      breakdowns: breakdownsOf(collector.answer({ groups: BREAKDOWN_GROUPS }).blocks),
+      now: deps.now() / 1000,
+      version: deps.settings.version,
+      prefix: linkPrefix(deps.settings),
+      telemetryPath: deps.settings.telemetryPath,
+      search: (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH),
+      page: /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1,
+    });
+    // Added to a policy of the web configuration, not in its place: a browser obeys both.
+    response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.type('text/html; charset=utf-8').send(page);
+  };
+}
+
+/** The same as JSON (contract 3, `/api/status`). */
+export function statusJsonHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    const collector = deps.collector();
+    const breakdowns = breakdownsOf(collector.answer({ groups: BREAKDOWN_GROUPS }).blocks);
+    response.json(statusDocument(collector.status(), breakdowns, deps.settings.version, deps.now() / 1000));
+  };
+}
+
+/** The running configuration, as plain text so that a browser shows it. */
+export function configHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    response.type('text/plain; charset=utf-8').send(deps.configText());
+  };
+}

@@ -1,0 +1,148 @@
+import type { AccountStatus, BudgetStatus, GroupStatus } from '../../collect/view.ts';
+import { failingEntities, slowestEntities } from './entities.ts';
+import { html, type Html } from './html.ts';
+import { ago, counted, inWords, timeInWords } from './words.ts';
+
+/** One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds. */
+export function accountSection(account: AccountStatus, now: number): Html {
+  const labels = Object.entries(account.labels).map(
+    ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
+  );
+  return html`<section class="account">
+    <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
+    ${
+      labels.length > 0
+        ? html`<ul class="labels" aria-label="Labels">
+            ${labels}
+          </ul>`
+        : undefined
+    }
+    ${account.refused === undefined ? undefined : html`<p class="notice bad"><b>Stopped.</b> ${account.refused}</p>`}
+    ${pauseNotice(account.budget, now)}
+    ${
+      account.warnings.length > 0
+        ? html`<ul class="notice warn" aria-label="Warnings">
+            ${account.warnings.map((warning) => html`<li>${warning}</li>`)}
+          </ul>`
+        : undefined
+    }
+    <dl class="facts">
+      <div>
+        <dt>Applications</dt>
+        <dd>${account.applications === undefined ? 'not read yet' : account.applications.length}</dd>
+      </div>
+      <div>
+        <dt>Newest window served</dt>
+        <dd>${windowInWords(account.windowEnd, now)}</dd>
+      </div>
+      <div>
+        <dt>Calls in the last minute</dt>
+        <dd>${budgetInWords(account.budget)}</dd>
+      </div>
+    </dl>
+    ${groupTable(account.groups, now)} ${failingEntities(account.entities)} ${slowestEntities(account.entities)}
+  </section>`;
+}
+
+function stateBadge({ refused, up, applications, budget }: AccountStatus): Html {
+  if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
+  if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
+  if (up) return html`<span class="badge good">up</span>`;
+  return applications === undefined
+    ? html`<span class="badge warn">not read yet</span>`
+    : html`<span class="badge bad">down</span>`;
+}
+
+function pauseNotice({ pausedUntil }: BudgetStatus, now: number): Html | undefined {
+  if (pausedUntil === undefined) return undefined;
+  return html`<p class="notice warn">
+    <b>Paused</b> until ${timeInWords(pausedUntil)}, ${inWords(Math.max(0, Math.ceil(pausedUntil - now)))} from now: the
+    service asked for no further calls.
+  </p>`;
+}
+
+function windowInWords(end: number | undefined, now: number): string {
+  return end === undefined ? 'none yet' : `ends ${timeInWords(end)}, ${ago(end, now)}`;
+}
+
+function budgetInWords(budget: BudgetStatus): Html {
+  const { configured, inForce, inFlight, lastMinute } = budget;
+  const used = Math.min(100, (100 * lastMinute) / Math.max(1, configured));
+  const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
+  return html`${lastMinute} of ${configured}${reduced}, ${inFlight} in flight
+    <svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="6" />
+      <rect class="used" width="${used.toFixed(1)}" height="6" />
+    </svg>`;
+}
+
+function groupTable(groups: readonly GroupStatus[], now: number): Html {
+  return html`<table class="stack">
+    <caption>
+      Groups
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Group</th>
+        <th scope="col">Interval</th>
+        <th scope="col">Last refresh</th>
+        <th scope="col">Last success</th>
+        <th scope="col">Fresh</th>
+        <th scope="col">Stale</th>
+        <th scope="col">Missing</th>
+        <th scope="col">Oldest window</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${groups.map((group) => groupRow(group, now))}
+    </tbody>
+  </table>`;
+}
+
+function groupRow(group: GroupStatus, now: number): Html {
+  const { entities, lastSuccess, oldestWindowEnd } = group;
+  return html`<tr>
+    <th scope="row">${group.group}</th>
+    <td data-label="Interval">${intervalInWords(group)}</td>
+    <td data-label="Last refresh">${refreshInWords(group)}</td>
+    <td data-label="Last success">
+      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
+    </td>
+    <td data-label="Fresh" class="number">${entities.fresh}</td>
+    <td data-label="Stale" class="number${entities.stale > 0 ? ' warn' : ''}">${entities.stale}</td>
+    <td data-label="Missing" class="number${entities.missing > 0 ? ' bad' : ''}">${entities.missing}</td>
+    <td data-label="Oldest window">${oldestWindowEnd === undefined ? '–' : ago(oldestWindowEnd, now)}</td>
+  </tr>`;
+}
+
+function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
+  const configured = inWords(intervalSeconds);
+  if (effectiveIntervalSeconds <= intervalSeconds) return configured;
+  return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
+}
+
+function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
+  if (success === undefined) return html`not yet`;
+  const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
+  return success
+    ? html`<span class="good">ended well</span>${took}`
+    : html`<span class="bad">had failures</span>${took}`;
+}
+
+/** `2 accounts, 14 applications`, and what is wrong at a glance. */
+export function overview(accounts: readonly AccountStatus[]): Html {
+  const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
+  const failing = accounts.reduce(
+    (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,
+    0,
+  );
+  const verdict =
+    failing === 0
+      ? html`<span class="good">Nothing fails.</span>`
+      : html`<span class="bad"
+          >The last attempt failed for ${counted(failing, 'entity').replace('entitys', 'entities')}.</span
+        >`;
+  return html`<p class="overview">
+    ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
+  </p>`;
+}

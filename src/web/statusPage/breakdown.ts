@@ -1,0 +1,58 @@
+import type { Block, Sample } from '../../metrics/sample.ts';
+
+/** One coloured part of an application's response time. */
+export interface Part {
+  readonly kind: 'queue' | 'component' | 'total';
+  readonly name: string;
+  readonly seconds: number;
+}
+
+/** How an application's response time is made up (contract 5.4), in seconds. */
+export interface Breakdown {
+  readonly account: string;
+  readonly applicationId: string;
+  /** Undefined where there is none to show. */
+  readonly responseTime: number | undefined;
+  /** Queueing first, components by name, total time last; what is absent is not here. */
+  readonly parts: readonly Part[];
+}
+
+const RESPONSE_TIME = 'newrelic_application_response_time_seconds';
+const QUEUE_TIME = 'newrelic_application_queue_time_seconds';
+const COMPONENT_TIME = 'newrelic_application_component_time_seconds';
+const TOTAL_TIME = 'newrelic_application_total_time_seconds';
+
+/** The breakdowns of an answer's applications, by {@link breakdownKey}. */
+export function breakdownsOf(blocks: readonly Block[]): ReadonlyMap<string, Breakdown> {
+  const samples = new Map<string, Sample[]>();
+  const owners = new Map<string, { account: string; applicationId: string }>();
+  for (const { labels, samples: more } of blocks) {
+    const { account = '', app_id: applicationId = '' } = labels;
+    const key = breakdownKey(account, applicationId);
+    owners.set(key, { account, applicationId });
+    samples.set(key, [...(samples.get(key) ?? []), ...more]);
+  }
+  return new Map([...owners].map(([key, owner]) => [key, { ...owner, ...makeUp(samples.get(key) ?? []) }]));
+}
+
+export function breakdownKey(account: string, applicationId: string | number): string {
+  return `${applicationId}/${account}`;
+}
+
+function makeUp(samples: readonly Sample[]): Pick<Breakdown, 'responseTime' | 'parts'> {
+  const valueOf = (name: string) => samples.find(({ family }) => family.name === name)?.value;
+  const part = (kind: Part['kind'], name: string, seconds: number | undefined): Part[] =>
+    seconds === undefined ? [] : [{ kind, name, seconds }];
+  const components = samples
+    .filter(({ family }) => family.name === COMPONENT_TIME)
+    .flatMap(({ labels, value }) => part('component', labels?.component ?? '', value))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    responseTime: valueOf(RESPONSE_TIME),
+    parts: [
+      ...part('queue', 'Request queueing', valueOf(QUEUE_TIME)),
+      ...components,
+      ...part('total', 'Total time', valueOf(TOTAL_TIME)),
+    ],
+  };
+}

@@ -1,0 +1,37 @@
+/** A length of time in the two largest units: `450 ms`, `12 s`, `1 m 30 s`, `2 h 5 m`. */
+export function inWords(seconds: number): string {
+  const sign = seconds < 0 ? '-' : '';
+  const size = Math.abs(seconds);
+  if (size < 1) return `${sign}${trim(size * 1000)} ms`;
+  if (size < 60) return `${sign}${trim(size)} s`;
+  const whole = Math.round(size);
+  const units: [number, string][] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3_600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'm'],
+    [whole % 60, 's'],
+  ];
+  const first = units.findIndex(([count]) => count > 0);
+  const shown = units.slice(first, first + 2).filter(([count]) => count > 0);
+  return sign + shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
+}
+
+/** `3 m 2 s ago`, for Unix times in seconds. */
+export function ago(at: number, now: number): string {
+  return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
+}
+
+/** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */
+export function timeInWords(at: number): string {
+  return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** `1 application`, `12 applications`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Three digits at most. */
+function trim(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { databaseKind, databaseMetrics } from '../../src/formulas/databaseKind.ts';
+
+const MYSQL = 'Datastore/MySQL/allWeb';
+const REDIS = 'Datastore/Redis/allWeb';
+const DATABASE = 'Database/allWeb';
+const RECORD = 'ActiveRecord/all';
+
+const answered = (calls: Readonly<Record<string, number>>) =>
+  new Map(Object.entries(calls).map(([name, count]) => [name, { seconds: 1800, values: { call_count: count } }]));
+
+describe('databaseKind', () => {
+  it.each([
+    [
+      'takes the datastore types where the generic category is there too',
+      'java',
+      { [MYSQL]: 5, [DATABASE]: 5 },
+      'datastore',
+    ],
+    [
+      'takes the generic category where the datastore types have no calls',
+      'java',
+      { [MYSQL]: 0, [DATABASE]: 5 },
+      'database',
+    ],
+    ['takes the generic category where there is no datastore type', 'php', { [DATABASE]: 5 }, 'database'],
+    ['takes ActiveRecord of an old ruby agent', 'ruby', { [RECORD]: 5, [DATABASE]: 9 }, 'active_record'],
+    ['takes ActiveRecord before the datastore types', 'ruby', { [RECORD]: 5, [MYSQL]: 9 }, 'active_record'],
+    ['reads the language in any case', 'Ruby', { [RECORD]: 5, [DATABASE]: 9 }, 'active_record'],
+    ['takes the datastore types of a newer ruby agent', 'ruby', { [RECORD]: 0, [MYSQL]: 9 }, 'datastore'],
+    ['never takes the generic category of an old ruby agent', 'ruby', { [RECORD]: 0, [DATABASE]: 9 }, 'active_record'],
+    ['nor with datastore types without calls', 'ruby', { [RECORD]: 0, [MYSQL]: 0, [DATABASE]: 9 }, 'active_record'],
+    ['takes the generic category of a ruby application without ActiveRecord', 'ruby', { [DATABASE]: 9 }, 'database'],
+    ['ignores ActiveRecord outside ruby', 'java', { [RECORD]: 5, [DATABASE]: 0 }, 'database'],
+    ['finds nothing in ActiveRecord alone outside ruby', 'java', { [RECORD]: 5 }, 'none'],
+    ['ignores ActiveRecord where the language is not known', undefined, { [RECORD]: 5, [MYSQL]: 1 }, 'datastore'],
+    ['needs one datastore type with calls', 'go', { [MYSQL]: 0, [REDIS]: 1, [DATABASE]: 9 }, 'datastore'],
+    ['takes the first that is present where none has calls', 'java', { [DATABASE]: 0, [MYSQL]: 0 }, 'datastore'],
+    ['takes the generic category where it alone is present', 'java', { [DATABASE]: 0 }, 'database'],
+    ['takes ActiveRecord first of what ruby has without calls', 'ruby', { [MYSQL]: 0, [RECORD]: 0 }, 'active_record'],
+    ['takes none where there is none', 'java', { HttpDispatcher: 5 }, 'none'],
+    [
+      'does not take the sum of the datastore types for a type',
+      'java',
+      { 'Datastore/allWeb': 5, [DATABASE]: 1 },
+      'database',
+    ],
+    ['does not take a statement for a type', 'java', { 'Datastore/statement/MySQL/orders/allWeb': 5 }, 'none'],
+  ] as const)('%s', (_, language, calls, expected) => {
+    expect(databaseKind(answered(calls), language, 'auto')).toBe(expected);
+  });
+
+  it.each(['datastore', 'database', 'active_record'] as const)('takes %s when it is told to', (override) => {
+    expect(databaseKind(answered({ [MYSQL]: 5, [DATABASE]: 5, [RECORD]: 5 }), 'java', override)).toBe(override);
+    expect(databaseKind(new Map(), 'ruby', override)).toBe(override);
+  });
+
+  it('does not take a metric that was answered without a call count for one that is present', () => {
+    const values = new Map([[MYSQL, { seconds: 1800, values: {} }]]);
+    expect(databaseKind(values, 'java', 'auto')).toBe('none');
+  });
+});
+
+describe('databaseMetrics', () => {
+  const all = answered({ [REDIS]: 3, [MYSQL]: 5, 'Datastore/Oracle/allWeb': 0, [DATABASE]: 7, [RECORD]: 9 });
+
+  it.each([
+    ['datastore', [MYSQL, REDIS]],
+    ['database', [DATABASE]],
+    ['active_record', [RECORD]],
+    ['none', []],
+  ] as const)('gives what counts of %s', (kind, expected) => {
+    expect(databaseMetrics(all, kind)).toEqual(expected);
+  });
+
+  it('gives all datastore types where none has calls', () => {
+    expect(databaseMetrics(answered({ [REDIS]: 0, [MYSQL]: 0 }), 'datastore')).toEqual([MYSQL, REDIS]);
+  });
+
+  it('gives nothing where the kind is not there', () => {
+    expect(databaseMetrics(answered({ [MYSQL]: 1 }), 'database')).toEqual([]);
+  });
+});

@@ -1,0 +1,305 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { databaseKind } from '../../src/formulas/databaseKind.ts';
+import type { DatabaseChoice } from '../../src/formulas/databaseKind.ts';
+import type { WindowValues } from '../../src/formulas/inputs.ts';
+import { queryNames, usedValues } from '../../src/formulas/names.ts';
+import { FAMILIES } from '../../src/metrics/catalogue.ts';
+import type { Sample } from '../../src/metrics/sample.ts';
+import { windowSamples } from '../../src/metrics/windowSamples.ts';
+
+type Values = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+const DATASTORES = ['Datastore/MySQL/allWeb', 'Datastore/Redis/allWeb'];
+const NAMES = queryNames(DATASTORES);
+const CHOICES = ['datastore', 'database', 'active_record', 'none', undefined] as const;
+
+const windowOf = (values: Values, seconds = 1800): WindowValues =>
+  new Map(Object.entries(values).map(([name, found]) => [name, { seconds, values: found }]));
+
+/** Samples as `family{label="value"}` and value. */
+const written = (samples: readonly Sample[]): Record<string, number> =>
+  Object.fromEntries(samples.map((sample) => [keyOf(sample), sample.value]));
+
+const keyOf = ({ family, labels }: Sample): string =>
+  family.name +
+  Object.entries(labels ?? {})
+    .map(([name, value]) => `{${name}=${value}}`)
+    .join('');
+
+const EVERYTHING: Values = {
+  HttpDispatcher: {
+    call_count: 1000,
+    average_call_time: 100,
+    average_response_time: 95,
+    requests_per_minute: 33.3,
+    min_response_time: 1,
+  },
+  'WebFrontend/QueueTime': { call_count: 500, average_response_time: 20 },
+  WebTransactionTotalTime: { call_count: 1000, average_response_time: 120 },
+  'Datastore/MySQL/allWeb': { call_count: 4000, average_response_time: 5 },
+  'Datastore/Redis/allWeb': { call_count: 900, average_response_time: 10 },
+  'Database/allWeb': { call_count: 4900, average_response_time: 6 },
+  'ActiveRecord/all': { call_count: 4900, average_response_time: 6 },
+  'Memcache/allWeb': { call_count: 2000, average_response_time: 1 },
+  'External/allWeb': { call_count: 300, average_response_time: 100 },
+  'OtherTransaction/all': { call_count: 250, requests_per_minute: 8.33 },
+  'Errors/all': { error_count: 25 },
+  Apdex: { score: 0.9, s: 850, t: 100, f: 50, count: 1000, threshold: 0.5, threshold_min: 0.4 },
+  EndUser: { call_count: 724, average_response_time: 2110 },
+  'EndUser/Apdex': { score: 0.85, s: 550, t: 130, f: 44, count: 724, threshold: 7 },
+  'Memory/Physical': { total_used_mb: 2048, used_mb_by_host: 512 },
+  'CPU/User Time': { percent: 150 },
+};
+
+const expected = (scope: 'application' | 'host'): Record<string, number> => {
+  const values = {
+    response_time_seconds: 0.11,
+    web_transaction_time_seconds: 0.095,
+    queue_time_seconds: 0.01,
+    'component_time_seconds{component=Datastore/MySQL}': 0.02,
+    'component_calls_per_second{component=Datastore/MySQL}': 4000 / 1800,
+    'component_time_seconds{component=Datastore/Redis}': 0.009,
+    'component_calls_per_second{component=Datastore/Redis}': 0.5,
+    'component_time_seconds{component=Memcache}': 0.002,
+    'component_calls_per_second{component=Memcache}': 2000 / 1800,
+    'component_time_seconds{component=External}': 0.03,
+    'component_calls_per_second{component=External}': 300 / 1800,
+    total_time_seconds: 0.059,
+    web_requests_per_second: 0.555,
+    non_web_requests_per_second: 8.33 / 60,
+    error_ratio: 0.02,
+    errors_per_second: 25 / 1800,
+    apdex_score: 0.9,
+    apdex_threshold_seconds: 0.5,
+    'apdex_requests{zone=satisfied}': 850,
+    'apdex_requests{zone=tolerating}': 100,
+    'apdex_requests{zone=frustrated}': 50,
+    end_user_response_time_seconds: 2.11,
+    end_user_page_views_per_second: 724 / 1800,
+    end_user_apdex_score: 0.85,
+    end_user_apdex_threshold_seconds: 7,
+    'end_user_apdex_requests{zone=satisfied}': 550,
+    'end_user_apdex_requests{zone=tolerating}': 130,
+    'end_user_apdex_requests{zone=frustrated}': 44,
+    memory_used_bytes: scope === 'application' ? 2_147_483_648 : 536_870_912,
+    cpu_usage_ratio: 1.5,
+  };
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`newrelic_${scope}_${name}`, value]));
+};
+
+function expectSame(actual: Record<string, number>, wanted: Record<string, number>): void {
+  expect(Object.keys(actual)).toEqual(Object.keys(wanted));
+  for (const [key, value] of Object.entries(wanted)) expect(actual[key], key).toBeCloseTo(value, 12);
+}
+
+describe('windowSamples', () => {
+  it.each(['application', 'host'] as const)('gives every family of the %s scope', (scope) => {
+    const samples = windowSamples(scope, windowOf(EVERYTHING), 'datastore');
+    expectSame(written(samples), expected(scope));
+    const families = FAMILIES.filter(({ group }) => group === `${scope}_metrics`);
+    expect(new Set(samples.map(({ family }) => family))).toEqual(new Set(families));
+    for (const { family, labels } of samples) expect(Object.keys(labels ?? {})).toEqual(family.labelNames);
+  });
+
+  it.each([
+    ['datastore', ['Datastore/MySQL', 'Datastore/Redis', 'Memcache', 'External'], 0.059],
+    ['database', ['Database', 'Memcache', 'External'], 0.0586],
+    ['active_record', ['ActiveRecord', 'Memcache', 'External'], 0.0586],
+    ['none', ['Memcache', 'External'], 0.088],
+  ] as const)('publishes and subtracts only the kind that counts: %s', (choice, components, total) => {
+    const samples = windowSamples('application', windowOf(EVERYTHING), choice);
+    const named = (name: string) => samples.filter(({ family }) => family.name === `newrelic_application_${name}`);
+    expect(named('component_time_seconds').map(({ labels }) => labels?.['component'])).toEqual(components);
+    expect(named('component_calls_per_second').map(({ labels }) => labels?.['component'])).toEqual(components);
+    expect(named('total_time_seconds')[0]?.value).toBeCloseTo(total, 12);
+  });
+
+  it('has no components and no total time as long as the database kind is not known', () => {
+    const names = Object.keys(written(windowSamples('host', windowOf(EVERYTHING), undefined)));
+    expect(names).toEqual(Object.keys(expected('host')).filter((name) => !/component|total_time/.test(name)));
+  });
+
+  it('gives nothing where nothing was answered', () => {
+    for (const scope of ['application', 'host'] as const) {
+      for (const choice of CHOICES) expect(windowSamples(scope, new Map(), choice)).toEqual([]);
+    }
+  });
+
+  it('gives rates and counts of 0, and no average, over a window without requests', () => {
+    const zeros = Object.fromEntries(
+      NAMES.map((name) => [name, Object.fromEntries(usedValues(name).map((v) => [v, 0]))]),
+    );
+    const samples = windowSamples('application', windowOf(zeros), databaseKind(windowOf(zeros), 'go', 'auto'));
+    expect(written(samples)).toEqual({
+      'newrelic_application_component_calls_per_second{component=Datastore/MySQL}': 0,
+      'newrelic_application_component_calls_per_second{component=Datastore/Redis}': 0,
+      'newrelic_application_component_calls_per_second{component=Memcache}': 0,
+      'newrelic_application_component_calls_per_second{component=External}': 0,
+      newrelic_application_web_requests_per_second: 0,
+      newrelic_application_non_web_requests_per_second: 0,
+      newrelic_application_errors_per_second: 0,
+      newrelic_application_apdex_threshold_seconds: 0,
+      'newrelic_application_apdex_requests{zone=satisfied}': 0,
+      'newrelic_application_apdex_requests{zone=tolerating}': 0,
+      'newrelic_application_apdex_requests{zone=frustrated}': 0,
+      newrelic_application_end_user_page_views_per_second: 0,
+      newrelic_application_end_user_apdex_threshold_seconds: 0,
+      'newrelic_application_end_user_apdex_requests{zone=satisfied}': 0,
+      'newrelic_application_end_user_apdex_requests{zone=tolerating}': 0,
+      'newrelic_application_end_user_apdex_requests{zone=frustrated}': 0,
+      newrelic_application_memory_used_bytes: 0,
+      newrelic_application_cpu_usage_ratio: 0,
+    });
+  });
+
+  it('reads an absent Errors/all as no errors for an application with requests, and as unknown for a host', () => {
+    const values = windowOf({ HttpDispatcher: { call_count: 10 } });
+    const of = (scope: 'application' | 'host') => written(windowSamples(scope, values, undefined));
+    expect(of('application')['newrelic_application_error_ratio']).toBe(0);
+    expect(of('application')['newrelic_application_errors_per_second']).toBe(0);
+    expect(Object.keys(of('host')).filter((name) => name.includes('error'))).toEqual([]);
+  });
+
+  it('divides a count by the length of its own timeslice', () => {
+    const values = new Map([
+      ['EndUser', { seconds: 600, values: { call_count: 60 } }],
+      ['Errors/all', { seconds: 300, values: { error_count: 60 } }],
+      ['Memcache/allWeb', { seconds: 120, values: { call_count: 60 } }],
+      ['HttpDispatcher', { seconds: 60, values: { call_count: 60, requests_per_minute: 0 } }],
+    ]);
+    expect(written(windowSamples('host', values, 'none'))).toEqual({
+      'newrelic_host_component_calls_per_second{component=Memcache}': 0.5,
+      newrelic_host_web_requests_per_second: 1,
+      newrelic_host_error_ratio: 1,
+      newrelic_host_errors_per_second: 0.2,
+      newrelic_host_end_user_page_views_per_second: 0.1,
+    });
+  });
+});
+
+/** Any subset of the metrics, each with any subset of its values. */
+const anyValues = (value: fc.Arbitrary<number>): fc.Arbitrary<Values> =>
+  fc.record(
+    Object.fromEntries(
+      NAMES.map((name) => [
+        name,
+        fc.record(Object.fromEntries(usedValues(name).map((used) => [used, value])), { requiredKeys: [] }),
+      ]),
+    ),
+    { requiredKeys: [] },
+  );
+
+const count = fc.integer({ min: 0, max: 1_000_000 });
+const scopes = fc.constantFrom('application' as const, 'host' as const);
+const choices = fc.constantFrom(...CHOICES);
+const TIMES = /_time_seconds/;
+
+describe('windowSamples, whatever is answered', () => {
+  it('gives finite numbers only, also of huge ones', () => {
+    const huge = fc.double({ noNaN: true, noDefaultInfinity: true });
+    fc.assert(
+      fc.property(scopes, anyValues(huge), choices, (scope, values, choice: DatabaseChoice | undefined) => {
+        for (const sample of windowSamples(scope, windowOf(values), choice))
+          expect(sample.value).toSatisfy(Number.isFinite);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('has component times and a total time that add up to the total upstream gives', () => {
+    const positive = fc.double({ min: 0.001, max: 1e6, noNaN: true });
+    fc.assert(
+      fc.property(scopes, anyValues(count), positive, choices, (scope, values, total, choice) => {
+        fc.pre(choice !== undefined);
+        const whole: Values = {
+          ...values,
+          HttpDispatcher: { ...values['HttpDispatcher'], call_count: 17 },
+          WebTransactionTotalTime: { average_response_time: total },
+        };
+        const samples = windowSamples(scope, windowOf(whole), choice);
+        const parts = samples.filter(({ family: { name } }) => /_(component|total)_time_seconds$/.test(name));
+        const sum = parts.reduce((seconds, { value }) => seconds + value, 0);
+        const scale = Math.max(total / 1000, ...parts.map(({ value }) => Math.abs(value)));
+        expect(Math.abs(sum - total / 1000)).toBeLessThanOrEqual(1e-9 * scale);
+      }),
+    );
+  });
+
+  it('changes no time when all counts are scaled', () => {
+    fc.assert(
+      fc.property(scopes, anyValues(count), fc.integer({ min: 2, max: 1000 }), choices, (scope, values, k, choice) => {
+        const scaled = Object.fromEntries(
+          Object.entries(values).map(([name, found]) => {
+            const calls = found['call_count'];
+            return [name, calls === undefined ? found : { ...found, call_count: calls * k }];
+          }),
+        );
+        const times = (from: Values) =>
+          windowSamples(scope, windowOf(from), choice).filter(({ family }) => TIMES.test(family.name));
+        const before = times(values);
+        const after = times(scaled);
+        expect(after.map(keyOf)).toEqual(before.map(keyOf));
+        // Relative to the greatest time, since a difference of large times may be a small one.
+        const greatest = Math.max(0, ...before.map(({ value }) => Math.abs(value)));
+        for (const [index, { value }] of before.entries()) {
+          expect(Math.abs((after[index]?.value ?? NaN) - value)).toBeLessThanOrEqual(1e-9 * greatest);
+        }
+      }),
+    );
+  });
+
+  it('gives no average per request where there are no web requests', () => {
+    fc.assert(
+      fc.property(scopes, anyValues(count), fc.constantFrom(0, undefined), choices, (scope, values, calls, choice) => {
+        const { call_count: _, ...web } = values['HttpDispatcher'] ?? {};
+        const HttpDispatcher: Record<string, number> = calls === undefined ? web : { ...web, call_count: calls };
+        const samples = windowSamples(scope, windowOf({ ...values, HttpDispatcher }), choice);
+        const times = samples
+          .map(({ family }) => family.name)
+          .filter((name) => TIMES.test(name) && !name.includes('end_user'));
+        expect(times).toEqual([]);
+      }),
+    );
+  });
+
+  it('never repeats a series', () => {
+    fc.assert(
+      fc.property(scopes, anyValues(count), choices, (scope, values, choice) => {
+        const keys = windowSamples(scope, windowOf(values), choice).map(keyOf);
+        expect(new Set(keys).size).toBe(keys.length);
+      }),
+    );
+  });
+
+  it('needs each input: taking one metric away adds no series but those of an application without Errors/all', () => {
+    for (const name of NAMES) {
+      const { [name]: _, ...rest } = EVERYTHING;
+      const keys = Object.keys(written(windowSamples('host', windowOf(rest), 'datastore')));
+      const all = Object.keys(expected('host'));
+      expect(all).toEqual(expect.arrayContaining(keys));
+    }
+  });
+});
+
+describe('windowSamples of one metric taken away', () => {
+  it.each([
+    ['WebFrontend/QueueTime', ['queue_time_seconds']],
+    ['WebTransactionTotalTime', []],
+    [
+      'Memcache/allWeb',
+      ['component_time_seconds{component=Memcache}', 'component_calls_per_second{component=Memcache}'],
+    ],
+    ['OtherTransaction/all', ['non_web_requests_per_second']],
+    ['Errors/all', ['error_ratio', 'errors_per_second']],
+    ['EndUser', ['end_user_response_time_seconds', 'end_user_page_views_per_second']],
+    ['Memory/Physical', ['memory_used_bytes']],
+    ['CPU/User Time', ['cpu_usage_ratio']],
+  ] as const)('loses what comes from %s, and nothing else', (name, lost) => {
+    const { [name]: _, ...rest } = EVERYTHING;
+    const keys = new Set(Object.keys(written(windowSamples('host', windowOf(rest), 'datastore'))));
+    expect(Object.keys(expected('host')).filter((key) => !keys.has(key))).toEqual(
+      lost.map((key) => `newrelic_host_${key}`),
+    );
+  });
+});

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { RealProgram } from './realPrograms.ts';
+import { until } from './until.ts';
+
+export interface RunningServer {
+  /** Base address on loopback, without a slash at the end. */
+  readonly url: string;
+  /** Its own folder: configuration, other files, data. */
+  readonly folder: string;
+  /** Everything it has logged so far. */
+  log(): string;
+  /** Sends a signal, such as SIGHUP for a reload. */
+  signal(name: NodeJS.Signals): void;
+  /** Ends the process by its id and removes the folder; safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface ServerFiles {
+  /** The configuration file's text. */
+  readonly config: string;
+  /** Further files, by path relative to the configuration's folder. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Further command line flags. */
+  readonly flags?: readonly string[];
+}
+
+/** One series of an instant query. */
+export interface QueriedSample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface PrometheusServer extends RunningServer {
+  /** Instant query; `time` in Unix seconds, now when absent. Rejects with the server's words when it refuses. */
+  query(expression: string, time?: number): Promise<QueriedSample[]>;
+  /** The `data` of any API path, such as `/api/v1/targets`. */
+  api(path: string): Promise<unknown>;
+}
+
+/** Starts Prometheus on a free loopback port and waits until it is ready. */
+export async function startPrometheus(program: RealProgram, given: ServerFiles): Promise<PrometheusServer> {
+  const server = await startServer(program, given, (folder) => [
+    `--config.file=${folder}/config.yml`,
+    `--storage.tsdb.path=${folder}/data`,
+    '--web.listen-address=127.0.0.1:0',
+    '--web.enable-lifecycle',
+  ]);
+  const api = (path: string): Promise<unknown> => readApi(`${server.url}${path}`);
+  return {
+    ...server,
+    api,
+    async query(expression, time) {
+      const parameters = new URLSearchParams({ query: expression, ...(time !== undefined && { time: String(time) }) });
+      return toSamples(await api(`/api/v1/query?${parameters.toString()}`));
+    },
+  };
+}
+
+/** Starts Alertmanager, without clustering, on a free loopback port and waits until it is ready. */
+export function startAlertmanager(program: RealProgram, given: ServerFiles): Promise<RunningServer> {
+  return startServer(program, given, (folder) => [
+    `--config.file=${folder}/config.yml`,
+    `--storage.path=${folder}/data`,
+    '--web.listen-address=127.0.0.1:0',
+    '--cluster.listen-address=',
+  ]);
+}
+
+async function startServer(
+  program: RealProgram,
+  given: ServerFiles,
+  flags: (folder: string) => readonly string[],
+): Promise<RunningServer> {
+  const folder = mkdtempSync(join(tmpdir(), `${program.tool}-`));
+  for (const [path, text] of Object.entries({ 'config.yml': given.config, ...given.files })) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const [file, ...prefix] = program.command;
+  const child = spawn(file, [...prefix, ...flags(folder), ...(given.flags ?? [])], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (log += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  child.on('error', (error) => (log += String(error)));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+
+  const running = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  const stop = async (): Promise<void> => {
+    if (running()) {
+      const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      child.kill('SIGTERM');
+      await ended;
+      clearTimeout(kill);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+
+  try {
+    if (child.pid === undefined) await once(child, 'spawn');
+    const url = await until(`${program.tool} to be ready`, async () => {
+      if (!running()) return '';
+      const port = /Listening on"? address=127\.0\.0\.1:(\d+)/.exec(log)?.[1];
+      if (port === undefined) return undefined;
+      const { ok } = await fetch(`http://127.0.0.1:${port}/-/ready`);
+      return ok ? `http://127.0.0.1:${port}` : undefined;
+    });
+    if (url === '') throw new Error(`${program.tool} ended before it was ready`);
+    return { url, folder, log: () => log, signal: (name) => void child.kill(name), stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`${program.tool} at ${program.path} did not start: ${String(error)}\n${log}`, { cause: error });
+  }
+}
+
+async function readApi(address: string): Promise<unknown> {
+  const answer = await fetch(address);
+  const body: unknown = await answer.json();
+  if (isRecord(body) && body['status'] === 'success') return body['data'];
+  throw new Error(`${address} answered ${answer.status}: ${JSON.stringify(body)}`);
+}
+
+function toSamples(data: unknown): QueriedSample[] {
+  if (!isRecord(data) || !Array.isArray(data['result'])) throw new Error(`no result in ${JSON.stringify(data)}`);
+  if (data['resultType'] === 'scalar') return [{ labels: {}, value: Number(data['result'][1]) }];
+  return data['result'].map((entry: unknown) => {
+    if (!isRecord(entry) || !isRecord(entry['metric']) || !Array.isArray(entry['value'])) {
+      throw new Error(`not an instant vector: ${JSON.stringify(entry)}`);
+    }
+    const labels = Object.fromEntries(Object.entries(entry['metric']).map(([name, value]) => [name, String(value)]));
+    return { labels, value: Number(entry['value'][1]) };
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Waits until the condition gives something other than undefined, and gives that back. A condition that throws counts
+ * as not yet met; the last fault is named when the limit (milliseconds) has passed.
+ */
+export async function until<T>(what: string, condition: () => Promise<T | undefined>, limit = 30_000): Promise<T> {
+  const end = Date.now() + limit;
+  let fault = '';
+  while (Date.now() < end) {
+    try {
+      const result = await condition();
+      if (result !== undefined) return result;
+    } catch (error) {
+      fault = `; last fault: ${String(error)}`;
+    }
+    await sleep(50);
+  }
+  throw new Error(`waited ${limit / 1000} s in vain for ${what}${fault}`);
+}
