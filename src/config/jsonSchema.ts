@@ -6,7 +6,7 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** The file's schema as JSON Schema, as the file is written: durations are text. */
 export function inputSchema(): JsonSchema {
-  return z.toJSONSchema(fileSchema, { io: 'input' });
+  return z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' });
 }
 
 /** The keys that a mapping at a path may have; none where there is no mapping with fixed keys. */

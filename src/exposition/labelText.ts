@@ -9,13 +9,14 @@ export interface LabelText {
   readonly closed: string;
   /** The same for every order of the same labels. */
   readonly key: string;
-  readonly names: readonly string[];
+  /** The names alone, joined. */
+  readonly schema: string;
 }
 
 export function labelText(labels: Labels): LabelText {
   const pairs = labelPairs(labels);
   const text = pairs.join(',');
-  return { text, closed: closedText(text), key: seriesKey(pairs), names: Object.keys(labels) };
+  return { text, closed: closedText(text), key: seriesKey(pairs), schema: Object.keys(labels).join() };
 }
 
 /** `name="value"` of every label, in order. */

@@ -118,7 +118,11 @@ function* withoutRepeats(
   const seen = new Map([...suspects].map((name) => [name, new Set<string>()]));
   const before = total(families, suspects);
   for (const name of suspects) {
-    Object.assign(families.get(name) ?? {}, { texts: [], lines: 0 });
+    const open = families.get(name);
+    if (open !== undefined) {
+      open.texts = [];
+      open.lines = 0;
+    }
   }
   let work = 0;
   for (const block of blocks) {

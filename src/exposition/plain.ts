@@ -55,5 +55,7 @@ export function renderPlain(
 
 /** A value must be finite, and a label of a sample must not be one of its entity's again. */
 function isWritable(block: Block, sample: Sample): boolean {
-  return Number.isFinite(sample.value) && !Object.keys(sample.labels ?? {}).some((name) => Object.hasOwn(block.labels, name));
+  return (
+    Number.isFinite(sample.value) && !Object.keys(sample.labels ?? {}).some((name) => Object.hasOwn(block.labels, name))
+  );
 }

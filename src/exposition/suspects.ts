@@ -3,10 +3,9 @@ import type { BlockText } from './blockText.ts';
 
 interface Noted {
   readonly family: Family;
-  /** Label names of the blocks it came in, as far as they differ. */
+  /** Label names of the entities it belongs to, as far as they differ. */
   readonly schemas: Set<string>;
-  lastNames: readonly string[];
-  readonly addedNames: Set<string>;
+  lastSchema: string;
 }
 
 /**
@@ -18,6 +17,7 @@ interface Noted {
 export class SuspectFamilies {
   readonly #noted = new Map<string, Noted>();
   readonly #keys = new Map<string, Set<string>>();
+  readonly #addedNames = new Set<string>();
   readonly #suspects = new Set<string>();
 
   note(block: Block, text: BlockText): void {
@@ -27,19 +27,20 @@ export class SuspectFamilies {
       if (repeated || family.group !== block.group || noted.family.group !== family.group) {
         this.#suspects.add(family.name);
       }
-      if (noted.lastNames !== text.labels.names) {
-        noted.lastNames = text.labels.names;
-        noted.schemas.add(text.labels.names.join());
+      if (noted.lastSchema !== text.labels.schema) {
+        noted.lastSchema = text.labels.schema;
+        noted.schemas.add(text.labels.schema);
       }
-      if (text.addedNames.size > 0) {
-        text.addedNames.forEach((name) => noted.addedNames.add(name));
-      }
+    }
+    for (const name of text.addedNames) {
+      this.#addedNames.add(name);
     }
   }
 
   names(): ReadonlySet<string> {
-    for (const [name, { schemas, addedNames }] of this.#noted) {
-      if (schemas.size > 1 && [...schemas].some((schema) => schema.split(',').some((label) => addedNames.has(label)))) {
+    const isAdded = (schema: string) => schema.split(',').some((label) => this.#addedNames.has(label));
+    for (const [name, { schemas }] of this.#noted) {
+      if (schemas.size > 1 && [...schemas].some(isAdded)) {
         this.#suspects.add(name);
       }
     }
@@ -59,7 +60,7 @@ export class SuspectFamilies {
   #familyOf(family: Family, { labels }: BlockText): Noted {
     let noted = this.#noted.get(family.name);
     if (noted === undefined) {
-      noted = { family, schemas: new Set([labels.names.join()]), lastNames: labels.names, addedNames: new Set() };
+      noted = { family, schemas: new Set([labels.schema]), lastSchema: labels.schema };
       this.#noted.set(family.name, noted);
     }
     return noted;

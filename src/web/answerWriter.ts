@@ -1,4 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Format } from '../exposition/format.ts';
+import { acceptsGzip, negotiate } from '../exposition/negotiate.ts';
 import type { RenderedAnswer } from '../exposition/rendered.ts';
 import { writePieces } from './respond.ts';
 
@@ -13,6 +15,12 @@ export class WriteTimes {
   set(kind: string, milliseconds: number): void {
     this.#times.set(kind, Math.max(0, milliseconds));
   }
+}
+
+/** The format and compression that a request asks for. */
+export function wantedBy(request: IncomingMessage): { readonly format: Format; readonly gzip: boolean } {
+  const { accept, 'accept-encoding': encoding } = request.headers;
+  return { format: negotiate(accept), gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined) };
 }
 
 /** Writes an exposition; resolves to false when the client did not take all of it. */

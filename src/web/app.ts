@@ -1,10 +1,8 @@
 import compression from 'compression';
 import express from 'express';
-import type { ErrorRequestHandler, Express, Response } from 'express';
+import type { Express } from 'express';
 import type { WebDependencies } from './dependencies.ts';
 import { linkPrefix, normalisePrefix } from './links.ts';
-import { BadQueryError } from './query.ts';
-import { sendText } from './respond.ts';
 import { dispatch, type Handler, type Route } from './routes.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
@@ -25,8 +23,7 @@ export function createApp(deps: WebDependencies): Express {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     next();
   });
-  app.use(dispatch(routesOf(deps)));
-  app.use(answerErrors(deps));
+  app.use(dispatch(routesOf(deps), (error) => deps.failed(error)));
   return app;
 }
 
@@ -62,18 +59,5 @@ function compressed(handler: Handler): Handler {
       compress(request, response, () => resolve());
     });
     await handler(request, response);
-  };
-}
-
-/** The last resort: a sentence, never a stack. */
-function answerErrors(deps: WebDependencies): ErrorRequestHandler {
-  return (error: unknown, _request, response: Response, _next) => {
-    if (error instanceof BadQueryError) {
-      sendText(response, 400, error.message);
-      return;
-    }
-    deps.failed(error);
-    if (response.headersSent) response.destroy();
-    else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
   };
 }

@@ -1,5 +1,7 @@
 import type { CollectorView } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
+import type { Format } from '../exposition/format.ts';
+import type { OwnMetrics } from '../exposition/own.ts';
 import type { RenderedAnswer } from '../exposition/rendered.ts';
 import type { Block } from '../metrics/sample.ts';
 
@@ -25,15 +27,6 @@ export interface WebCollector extends CollectorView {
   probe(account: string, applicationId: number, deadline: number): Promise<ProbeResult>;
 }
 
-export interface RenderRequest {
-  readonly blocks: readonly Block[];
-  /** True when the exporter's own metrics belong to the answer. */
-  readonly own: boolean;
-  /** The request's header fields, for the choice of format and compression; undefined asks for plain text. */
-  readonly accept: string | undefined;
-  readonly acceptEncoding: string | undefined;
-}
-
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };
 
 export interface WebSettings {
@@ -53,7 +46,14 @@ export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;
   collection(): Pick<CollectionConfig, 'background' | 'default_scrape_timeout' | 'scrape_timeout_offset'>;
-  render(request: RenderRequest): Promise<RenderedAnswer>;
+  /** Puts collected blocks and the families that follow them into a format. */
+  render(
+    blocks: readonly Block[],
+    own: OwnMetrics,
+    wanted: { readonly format: Format; readonly gzip: boolean },
+  ): Promise<RenderedAnswer>;
+  /** The exporter's own metrics as of now (contract 5.5). */
+  ownMetrics(): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
   /** The running configuration as YAML, secrets as `<secret>`. */

@@ -1,4 +1,5 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import { BadQueryError } from './query.ts';
 import { sendText } from './respond.ts';
 
 export type Handler = (request: Request, response: Response) => void | Promise<void>;
@@ -8,10 +9,10 @@ export type Route = Readonly<Partial<Record<'GET' | 'POST' | 'PUT', Handler>>>;
 
 /**
  * Finds the route of a path, by the exact path: 404 for an unknown one, 405 with `Allow` for another method, both
- * in plain text (contract 3).
+ * in plain text (contract 3). A fault of our own is told to `failed` and answered with a sentence, never a stack.
  */
-export function dispatch(routes: ReadonlyMap<string, Route>): RequestHandler {
-  return async (request: Request, response: Response, next: NextFunction) => {
+export function dispatch(routes: ReadonlyMap<string, Route>, failed: (error: unknown) => void): RequestHandler {
+  return async (request: Request, response: Response) => {
     const route = routes.get(request.path);
     if (route === undefined) {
       sendText(response, 404, 'Not found');
@@ -26,9 +27,19 @@ export function dispatch(routes: ReadonlyMap<string, Route>): RequestHandler {
     try {
       await handler(request, response);
     } catch (error) {
-      next(error);
+      answerError(response, error, failed);
     }
   };
+}
+
+function answerError(response: Response, error: unknown, failed: (error: unknown) => void): void {
+  if (error instanceof BadQueryError) {
+    sendText(response, 400, error.message);
+    return;
+  }
+  failed(error);
+  if (response.headersSent) response.destroy();
+  else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
 }
 
 function handlerOf(route: Route, method: string): Handler | undefined {

@@ -113,7 +113,8 @@ function given(section: TlsSection, name: Pem): keyof TlsSection {
 
 function isCertificate(pem: string): boolean {
   try {
-    return new X509Certificate(pem).subject !== undefined;
+    new X509Certificate(pem);
+    return true;
   } catch {
     return false;
   }

@@ -67,9 +67,7 @@ function assemble(
     return { result: { faults: sortFaults(faults) }, files };
   }
   const { interval = 0, burst = 0 } = data.rate_limit ?? {};
-  const headers = Object.entries(data.http_server_config?.headers ?? {}).filter(
-    ([, value]) => value !== '' && value !== undefined,
-  );
+  const headers = Object.entries(data.http_server_config?.headers ?? {}).filter(isSet);
   return {
     result: {
       config: {
@@ -81,6 +79,11 @@ function assemble(
     },
     files,
   };
+}
+
+/** A blank header is one that is not set. */
+function isSet(entry: readonly [string, string | undefined]): entry is [string, string] {
+  return entry[1] !== undefined && entry[1] !== '';
 }
 
 /** A file of comments alone is allowed, as in the exporter toolkit. */

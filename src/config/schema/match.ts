@@ -15,7 +15,8 @@ export const entityMatch = z
     id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
   })
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
-  .transform(({ name, id }): EntityMatch => (id === undefined ? { name: name ?? '' } : { id }));
+  .transform(({ name, id }): EntityMatch => (id === undefined ? { name: name ?? '' } : { id }))
+  .meta({ placeholder: '<match>' });
 
 /** A list of matches that says something: an empty one would silently leave everything out. */
 export const someMatches = z.array(entityMatch).min(1);

@@ -1,4 +1,3 @@
-import type { TLSSocket } from 'node:tls';
 import type { Request } from 'express';
 import type { AccountStatus, ApplicationView } from '../../collect/view.ts';
 import type { Group } from '../../metrics/groups.ts';
@@ -16,6 +15,9 @@ const LISTS: ReadonlySet<Group> = new Set(['applications']);
 export function discoveryHandler(deps: WebDependencies): Handler {
   return async (request, response) => {
     const target = targetOf(request);
+    const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
+    // Over TLS a target group that says nothing would be scraped in plain text.
+    const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const { background, default_scrape_timeout, scrape_timeout_offset } = deps.collection();
     const budget = timeToAnswer({
       header: request.get('x-prometheus-scrape-timeout-seconds'),
@@ -33,7 +35,10 @@ export function discoveryHandler(deps: WebDependencies): Handler {
       return;
     }
     const groups = accounts.flatMap(({ name, applications = [] }) =>
-      applications.map((application) => ({ targets: [target], labels: labelsOf(deps, request, name, application) })),
+      applications.map((application) => ({
+        targets: [target],
+        labels: { ...address, ...labelsOf(name, application) },
+      })),
     );
     response.json(groups);
   };
@@ -45,18 +50,9 @@ function isListServed(account: AccountStatus): boolean {
   return account.applications !== undefined && list?.state !== 'missing';
 }
 
-function labelsOf(
-  deps: WebDependencies,
-  request: Request,
-  account: string,
-  application: ApplicationView,
-): Record<string, string> {
+function labelsOf(account: string, application: ApplicationView): Record<string, string> {
   const id = String(application.id);
-  const { prefix, scheme } = wayBack(deps.settings, targetOf(request), isSecure(request));
   return {
-    __metrics_path__: `${prefix}/probe`,
-    // Over TLS a target group that says nothing would be scraped in plain text.
-    ...(scheme === 'https' ? { __scheme__: scheme } : {}),
     __param_account: account,
     __param_app_id: id,
     instance: `${account}/${id}`,
@@ -79,7 +75,6 @@ function targetOf(request: Request): string {
   return host;
 }
 
-function isSecure(request: Request): boolean {
-  const socket: Partial<TLSSocket> = request.socket;
-  return socket.encrypted === true;
+function isSecure({ socket }: Request): boolean {
+  return 'encrypted' in socket && socket.encrypted === true;
 }

@@ -2,7 +2,7 @@ import type { Group } from '../../metrics/groups.ts';
 import { timeToAnswer } from '../deadline.ts';
 import type { WebDependencies } from '../dependencies.ts';
 import { queryOf, readSelection, type Selection } from '../query.ts';
-import { writeAnswer, WriteTimes } from '../answerWriter.ts';
+import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';
 import type { Handler } from '../routes.ts';
 
 /**
@@ -28,12 +28,7 @@ export function metricsHandler(deps: WebDependencies): Handler {
     const { blocks, complete } = groups.size > 0 ? collector.answer({ groups }) : { blocks: [], complete: true };
     deps.scraped(complete ? 'complete' : 'partial');
     const startedAt = deps.now();
-    const answer = await deps.render({
-      blocks,
-      own,
-      accept: request.get('accept'),
-      acceptEncoding: request.get('accept-encoding'),
-    });
+    const answer = await deps.render(blocks, own ? deps.ownMetrics() : () => [], wantedBy(request));
     if (await writeAnswer(response, answer)) writeTimes.set(kind, deps.now() - startedAt);
   };
 }

@@ -1,28 +1,10 @@
-import type { Block, Family, Sample } from '../../metrics/sample.ts';
+import type { OwnFamily } from '../../exposition/own.ts';
 import { timeToAnswer } from '../deadline.ts';
 import type { ProbeResult, WebDependencies } from '../dependencies.ts';
 import { queryOf, readProbeQuery, type ProbeQuery } from '../query.ts';
 import { sendText, writePieces } from '../respond.ts';
-import { writeAnswer, WriteTimes } from '../answerWriter.ts';
+import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';
 import type { Handler } from '../routes.ts';
-
-const SUCCESS: Family = {
-  name: 'probe_success',
-  help: 'Whether everything that belongs to the application could be read: 1, else 0.',
-  type: 'gauge',
-  unit: undefined,
-  group: 'applications',
-  labelNames: [],
-};
-const DURATION: Family = {
-  name: 'probe_duration_seconds',
-  help: 'How long the probe took.',
-  type: 'gauge',
-  unit: 'seconds',
-  group: 'applications',
-  labelNames: [],
-};
-const NO_LABELS = {};
 
 /** `/probe` (contract 3): one application of one account, by its id from the account's own list, never by address. */
 export function probeHandler(deps: WebDependencies): Handler {
@@ -47,31 +29,31 @@ export function probeHandler(deps: WebDependencies): Handler {
       return;
     }
     const seconds = (deps.now() - startedAt) / 1000;
-    const blocks = [outcome(result, seconds), ...(result.kind === 'answer' ? result.blocks : [])];
+    const blocks = result.kind === 'answer' ? result.blocks : [];
+    const own = () => outcome(result.kind === 'answer' && result.success, seconds);
     const writingFrom = deps.now();
     if (query.debug) {
-      const plain = await deps.render({ blocks, own: false, accept: undefined, acceptEncoding: undefined });
+      const plain = await deps.render(blocks, own, { format: 'text', gzip: false });
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
       await writePieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
       return;
     }
-    const answer = await deps.render({
-      blocks,
-      own: false,
-      accept: request.get('accept'),
-      acceptEncoding: request.get('accept-encoding'),
-    });
+    const answer = await deps.render(blocks, own, wantedBy(request));
     if (await writeAnswer(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
   };
 }
 
-function outcome(result: ProbeResult, seconds: number): Block {
-  const success = result.kind === 'answer' && result.success;
-  const samples: Sample[] = [
-    { family: SUCCESS, labels: undefined, value: success ? 1 : 0 },
-    { family: DURATION, labels: undefined, value: seconds },
+function outcome(success: boolean, seconds: number): OwnFamily[] {
+  const series = (value: number) => [{ suffix: '', labels: {}, value }];
+  return [
+    {
+      name: 'probe_success',
+      help: 'Whether everything that belongs to the application could be read: 1, else 0.',
+      type: 'gauge',
+      series: series(success ? 1 : 0),
+    },
+    { name: 'probe_duration_seconds', help: 'How long the probe took.', type: 'gauge', series: series(seconds) },
   ];
-  return { group: 'applications', labels: NO_LABELS, samples };
 }
 
 function inWords(query: ProbeQuery, result: Extract<ProbeResult, { notes: unknown }>, seconds: number): string {

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import type { DeflateRaw } from 'node:zlib';
+import { constants, crc32, createDeflateRaw, deflateRaw } from 'node:zlib';
+
+/**
+ * The beginning of a gzip stream that can be kept and given different ends. It stops at a byte boundary (Z_SYNC_FLUSH), and what
+ * follows is compressed on its own and appended to the same deflate stream. A second gzip member would be as valid
+ * (RFC 1952, 2.2), but there are clients that stop reading after the first; one member is read by all.
+ */
+export interface GzipStart {
+  readonly pieces: readonly Buffer[];
+  /** Of the uncompressed bytes so far: what the trailer is made from. */
+  readonly crc: number;
+  readonly bytes: number;
+}
+
+/** Level 1: 13.9 MB of series become 2.0 MB in 38 ms, level 6 saves 5 % more in two and a half times that. */
+const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
+
+/** RFC 1952, 2.3: deflate, no flags, no time, fastest, unknown system. */
+const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
+
+const deflateRawAsync = promisify(deflateRaw);
+
+/** Compresses piece by piece, off the main thread; a piece can be forgotten as soon as `add` has resolved. */
+export class GzipWriter {
+  readonly #deflate: DeflateRaw = createDeflateRaw(OPTIONS);
+  readonly #pieces: Buffer[] = [HEADER];
+  #crc = 0;
+  #bytes = 0;
+
+  constructor() {
+    this.#deflate.on('data', (piece: Buffer) => this.#pieces.push(piece));
+  }
+
+  async add(piece: Buffer): Promise<void> {
+    this.#crc = crc32(piece, this.#crc);
+    this.#bytes += piece.length;
+    if (!this.#deflate.write(piece)) {
+      await once(this.#deflate, 'drain');
+    }
+  }
+
+  async finish(): Promise<GzipStart> {
+    await new Promise<void>((resolve) => {
+      this.#deflate.flush(constants.Z_SYNC_FLUSH, resolve);
+    });
+    this.#deflate.destroy();
+    return { pieces: this.#pieces, crc: this.#crc, bytes: this.#bytes };
+  }
+}
+
+/** A whole gzip stream of what `start` holds and `rest`. */
+export async function gzipWith(start: GzipStart, rest: Buffer): Promise<readonly Buffer[]> {
+  const end = await deflateRawAsync(rest, OPTIONS);
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(crc32(rest, start.crc), 0);
+  trailer.writeUInt32LE((start.bytes + rest.length) % 2 ** 32, 4);
+  return [...start.pieces, end, trailer];
+}

@@ -1,0 +1,69 @@
+import type { Block } from '../metrics/sample.ts';
+import type { Format } from './format.ts';
+import type { GzipStart } from './gzip.ts';
+import { GzipWriter } from './gzip.ts';
+import type { Layout, TextCache } from './layout.ts';
+import { layOut } from './layout.ts';
+import { piecesOf } from './pieces.ts';
+import { inSlices } from './slices.ts';
+
+/**
+ * The collected part of the answers for one list of blocks. Everything is made when it is first asked for, once for all who
+ * ask, in slices that let other work through, and kept.
+ */
+export class Snapshot {
+  readonly blocks: readonly Block[];
+  readonly maxSeries: number;
+  readonly #cache: TextCache;
+  readonly #pieces = new Map<Format, Promise<readonly Buffer[]>>();
+  readonly #compressed = new Map<Format, Promise<GzipStart>>();
+  #layout: Promise<Layout> | undefined;
+
+  constructor(blocks: readonly Block[], maxSeries: number, cache: TextCache) {
+    this.blocks = blocks;
+    this.maxSeries = maxSeries;
+    this.#cache = cache;
+  }
+
+  /** True when an answer made of these blocks would be the same. */
+  holds(blocks: readonly Block[], maxSeries: number): boolean {
+    return (
+      this.maxSeries === maxSeries &&
+      this.blocks.length === blocks.length &&
+      this.blocks.every(({ labels, samples }, index) => {
+        return blocks[index]?.samples === samples && blocks[index].labels === labels;
+      })
+    );
+  }
+
+  layout(): Promise<Layout> {
+    this.#layout ??= inSlices(layOut(this.blocks, this.#cache, this.maxSeries), () => undefined);
+    return this.#layout;
+  }
+
+  pieces(format: Format): Promise<readonly Buffer[]> {
+    return madeOnce(this.#pieces, format, async () => {
+      const pieces: Buffer[] = [];
+      await inSlices(piecesOf(await this.layout(), format), (piece) => void pieces.push(piece));
+      return pieces;
+    });
+  }
+
+  /** Does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
+  compressed(format: Format): Promise<GzipStart> {
+    return madeOnce(this.#compressed, format, async () => {
+      const gzip = new GzipWriter();
+      await inSlices(piecesOf(await this.layout(), format), (piece) => gzip.add(piece));
+      return gzip.finish();
+    });
+  }
+}
+
+function madeOnce<T>(made: Map<Format, Promise<T>>, format: Format, make: () => Promise<T>): Promise<T> {
+  let promise = made.get(format);
+  if (promise === undefined) {
+    promise = make();
+    made.set(format, promise);
+  }
+  return promise;
+}
