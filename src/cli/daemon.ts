@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { refreshInBackground } from '../collect/background.ts';
 import { systemClock } from '../collect/clock.ts';
@@ -7,10 +8,9 @@ import type { Config } from '../config/config.ts';
 import { formatFault } from '../config/fault.ts';
 import type { ConfigResult } from '../config/read.ts';
 import { redactConfig } from '../config/redact.ts';
-import { acceptsGzip, negotiate } from '../exposition/negotiate.ts';
 import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
-import { Telemetry } from '../telemetry/telemetry.ts';
+import { Telemetry } from './telemetryStub.ts';
 import { createApp } from '../web/app.ts';
 import type { ReloadResult } from '../web/dependencies.ts';
 import { startServers, type Servers } from '../web/servers.ts';
@@ -22,6 +22,9 @@ import { VERSION } from './version.ts';
 
 /** Answers under way may take this long once a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
+
+/** And calls upstream that they wait for, this long. */
+const CALLS_GRACE = 2_500;
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -88,12 +91,8 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
     settings: { ...flags, version: VERSION },
     collector: () => collector,
     collection: () => current.collection,
-    render: ({ blocks, own, accept, acceptEncoding }) =>
-      exposition.render(blocks, own ? telemetry.own(collector.status()) : undefined, {
-        format: negotiate(accept),
-        gzip: acceptsGzip(acceptEncoding),
-        maxSeries: current.collection.max_series,
-      }),
+    exposition,
+    ownMetrics: () => telemetry.own(collector.status()),
     scraped: (result) => telemetry.scraped(result),
     configText: () => redactConfig(current),
     reload: flags.enableLifecycle ? () => swap('/-/reload') : undefined,
@@ -119,8 +118,11 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
     stop: async () => {
       stopping = true;
       stopBackground?.();
-      await servers.close(GRACE);
+      const closed = servers.close(GRACE);
+      // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
+      await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
       await collector.stop();
+      await closed;
     },
   };
 }

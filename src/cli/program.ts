@@ -1,16 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import { ExitStatus } from './exitStatus.ts';
+import { simulateCommand, simulatorFlags, type SimulatorFlags } from './simulate.ts';
 import { HOME, NAME, VERSION } from './version.ts';
 import { addCommonFlags, addWebFlags } from './serveFlags.ts';
-
-/** A command ended with this exit status (contract 1); what was to be said has been said. */
-export class ExitStatus extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super(`exit status ${status}`);
-    this.status = status;
-  }
-}
 
 /** Bad usage, such as a flag that does not exist (contract 1). */
 const USAGE = 2;
@@ -33,6 +25,15 @@ export function buildProgram(): Command {
       const { serve } = await import('./serve.ts');
       await serve(options);
     });
+  program.addCommand(simulateCommand());
+  const demoCommand = program
+    .command('demo')
+    .description('the exporter and the simulator in one process: no account and no configuration needed');
+  simulatorFlags(addWebFlags(addCommonFlags(demoCommand))).action(async (options: SimulatorFlags) => {
+    const { demo } = await import('./demo.ts');
+    const anyPort = demoCommand.getOptionValueSource('listenAddress') === 'default';
+    await demo(anyPort ? { ...options, listenAddress: { ...options.listenAddress, port: 0 } } : options);
+  });
   return program;
 }
 

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../api/observer.ts';
 import { createRestReader } from '../api/restReader.ts';
 import type { AccountReader } from '../collect/collector.ts';
@@ -38,6 +40,10 @@ export function openReader(account: AccountConfig, config: Config, options: Read
     raw: config.collection.raw_values,
     tls: { ca: ca_file === undefined ? undefined : readFileSync(ca_file, 'utf8'), serverName: server_name },
     observer: options.observer(account.name),
+    environment: process.env,
+    now: Date.now,
+    random: Math.random,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
   });
   return { reader, keyGeneration: () => source.generation };
 }

@@ -9,7 +9,7 @@ import { ListenError } from '../web/servers.ts';
 import { loadWebConfig } from '../web/webConfig.ts';
 import { check, type FaultSource } from './check.ts';
 import { startDaemon } from './daemon.ts';
-import { ExitStatus } from './program.ts';
+import { ExitStatus } from './exitStatus.ts';
 import { readServeFlags, type ServeFlags } from './serveFlags.ts';
 import { closeOnSignals } from './signals.ts';
 

@@ -1,32 +1,35 @@
-import { UpstreamError } from '../api/errors.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { GROUPS, type Group } from '../metrics/groups.ts';
 import type { Clock } from './clock.ts';
-import { intervalOf, type AccountContext } from './context.ts';
-import { dueAt, type Pace } from './due.ts';
+import { UpstreamError } from '../api/errors.ts';
+import type { AccountContext } from './context.ts';
+import { Costs } from './costs.ts';
+import type { Pace } from './due.ts';
 import { Inventory } from './inventory.ts';
-import { planCalls, type GroupCalls, type Plan } from './plan.ts';
+import { Pacing } from './pacing.ts';
+import type { Plan } from './plan.ts';
 import { GroupProgress } from './progress.ts';
 import { unitsOf, type ApplicationRecord } from './records.ts';
 import { Refresh } from './refresh.ts';
-import { Scheduler } from './scheduler.ts';
+import { Refreshes } from './refreshes.ts';
+import { Refusal } from './refusal.ts';
+import { Scheduler, type Ending } from './scheduler.ts';
 import { isEnabled } from './scope.ts';
 import { Unit } from './unit.ts';
 import type { Scope } from './view.ts';
-import { windowAt, type Window } from './window.ts';
 import { applicationsWork, keyTransactionsWork } from './works.ts';
 
 /** Upstream's page size for lists (api-facts 5), to know how many calls a list takes. */
 const PAGE_SIZE = 200;
 
-/** Groups whose refresh can change which entities there are. */
-const LISTS: ReadonlySet<Group> = new Set(['applications', 'key_transactions', 'hosts', 'instances']);
+/** A clock that goes back by more than this was set; less is a correction that does no harm. */
+const CLOCK_TOLERANCE = 2_000;
 
 /** Who is told what happens to an account's units, for the log. */
 export interface AccountListener {
-  /** A unit began to fail, fails for another reason, or works again (`problem` undefined). */
-  changed(unit: Unit, problem: string | undefined): void;
-  /** All work of a refresh has ended. */
+  /** A unit was read, or could not be (`problem`). */
+  ended(unit: Unit, problem: string | undefined): void;
+  /** A refresh is over: all of its work has ended, or the next refresh carries on what is left. */
   refreshed(refresh: Refresh, seconds: number): void;
   refused(reason: string | undefined): void;
 }
@@ -43,37 +46,49 @@ export class AccountCollector {
   readonly progress: ReadonlyMap<Group, GroupProgress>;
   readonly #clock: Clock;
   readonly #listener: AccountListener;
-  readonly #refreshes = new Set<Refresh>();
-  /** Called whenever work has ended: waiting scrapes look again. */
-  readonly #watchers = new Set<() => void>();
+  readonly #costs = new Costs();
+  readonly #pacing: Pacing;
+  readonly #refreshes: Refreshes;
+  readonly #refusal: Refusal;
   #context: AccountContext;
-  #window: Window;
-  #plan: Plan | undefined;
-  /** Why upstream refuses the account; then only the application list is read, once per interval. */
-  #refused: string | undefined;
+  /** When a refresh was last asked for, Unix milliseconds. */
+  #lastAsked = -Infinity;
 
   constructor(context: AccountContext, clock: Clock, listener: AccountListener) {
     this.#context = context;
     this.#clock = clock;
     this.#listener = listener;
     const current = (): AccountContext => this.#context;
-    this.#window = windowAt(clock.now(), context.collection);
-    this.inventory = new Inventory(current, () => clock.now());
+    this.#pacing = new Pacing(current, this.#costs, clock.now());
+    this.#refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
+    this.#refusal = new Refusal((reason) => listener.refused(reason));
+    this.inventory = new Inventory(
+      current,
+      () => clock.now(),
+      this.#costs,
+      (unit) => this.#forget(unit),
+    );
     this.progress = new Map(GROUPS.map((group) => [group, new GroupProgress(group)]));
     this.scheduler = new Scheduler(context.account.limits, clock, {
-      dueAt: (unit) => (unit.held === undefined ? -Infinity : dueAt(unit.held, this.pace(unit.group))),
-      intervalOf: (group) => intervalOf(this.#context.collection, group),
-      window: () => this.#window,
-      mayStart: (unit) => this.#refused === undefined || unit === this.applications,
-      queued: (unit) => this.#progressOf(unit).queued(unit, this.#window.to, clock.now()),
-      ended: (unit, error) => this.#ended(unit, error),
+      dueAt: (unit) => this.#pacing.dueAt(unit),
+      intervalOf: (group) => this.#pacing.pace(group).interval,
+      effectiveIntervalOf: (group) => this.#pacing.effectiveIntervalOf(group),
+      window: () => this.#pacing.window,
+      mayStart: (unit) => this.#accepts(unit),
+      retryAt: (unit, { to }) => this.#retryAt(unit, to),
+      queued: (unit) => this.#progressOf(unit).queued(unit, this.#pacing.window.to, clock.now()),
+      ended: (unit, ending) => this.#ended(unit, ending),
     });
     this.applications = new Unit('applications', {}, clock.now(), applicationsWork(current), ({ value }) => {
+      this.#costs.learn(this.applications, pages(value.length));
       this.inventory.setApplications(value);
     });
     this.keyTransactions = new Unit('key_transactions', {}, clock.now(), keyTransactionsWork(current), ({ value }) => {
+      if (this.#hasKeyTransactions) this.#costs.learn(this.keyTransactions, pages(value.length));
       this.inventory.setKeyTransactions(value);
     });
+    this.#costs.add(this.applications);
+    if (this.#hasKeyTransactions) this.#costs.add(this.keyTransactions);
   }
 
   get config(): AccountConfig {
@@ -84,8 +99,9 @@ export class AccountCollector {
     return this.#context;
   }
 
+  /** Why upstream refuses the account, in words; undefined when it does not. */
   get refused(): string | undefined {
-    return this.#refused;
+    return this.#refusal.reason;
   }
 
   /** True when the last application list was read whole (`newrelic_up`). */
@@ -93,84 +109,99 @@ export class AccountCollector {
     return this.applications.held !== undefined && this.applications.failures === 0;
   }
 
+  /** The applications it serves, for whoever shows them. */
+  get records(): readonly ApplicationRecord[] {
+    return [...this.inventory.applications.values()];
+  }
+
   /** How often a group is refreshed, the budget considered. */
   pace(group: Group): Pace {
-    const { collection } = this.#context;
-    return { interval: intervalOf(collection, group), stretch: this.plan().stretch, delay: collection.delay };
+    return this.#pacing.pace(group);
   }
 
   /** What a steady state of what is known now costs. */
   plan(): Plan {
-    const { account, collection } = this.#context;
-    this.#plan ??= planCalls(
-      this.#calls(),
-      (group) => intervalOf(collection, group),
-      account.limits.requests_per_minute,
-    );
-    return this.#plan;
+    return this.#pacing.plan();
   }
 
   /** Takes over a changed configuration; what is held and what was spent stay (contract 2, Reload). */
   reconfigure(context: AccountContext): void {
-    const listsChanged =
-      JSON.stringify([this.config.applications.include, this.config.key_transactions]) !==
-      JSON.stringify([context.account.applications.include, context.account.key_transactions]);
+    const before = this.#context;
+    if (this.#hasKeyTransactions) this.#costs.remove(this.keyTransactions);
     this.#context = context;
-    this.#plan = undefined;
-    this.scheduler.resize(context.account.limits);
-    this.inventory.reconfigure();
-    if (listsChanged) for (const unit of [this.applications, this.keyTransactions]) unit.overdue = true;
+    if (this.#hasKeyTransactions) this.#costs.add(this.keyTransactions);
+    this.#pacing.reset(this.#clock.now());
+    this.inventory.reconfigure(context.customMetrics !== before.customMetrics);
+    this.applications.overdue ||= differ(before.account.applications.include, context.account.applications.include);
+    this.keyTransactions.overdue ||= differ(before.account.key_transactions, context.account.key_transactions);
     this.keyChanged();
+    this.scheduler.resize(context.account.limits);
   }
 
-  /** The key is another one: a refused account is tried again at once. */
+  /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
-    for (const unit of this.#units()) unit.retryAt = 0;
-    if (this.#refused !== undefined) this.#setRefused(undefined);
+    for (const unit of this.#units({})) unit.retryAt = 0;
+    this.#refusal.lift(this.#clock.now());
   }
 
   /**
-   * Starts whatever is due in the scope. Resolves when all of it has ended, when the deadline (Unix milliseconds) is
-   * reached, or at once when it cannot end before (contract 4, point 4). The work goes on either way.
+   * Starts whatever is due in the scope. Resolves when all of it has ended (true), when the deadline (Unix milliseconds)
+   * is reached, or at once when it cannot end before (contract 4, point 4). The work goes on either way.
    */
-  async refresh(scope: Scope, deadline: number): Promise<void> {
+  async refresh(scope: Scope, deadline: number): Promise<boolean> {
     const now = this.#clock.now();
-    const window = windowAt(now, this.#context.collection);
-    if (window.to > this.#window.to) this.#window = window;
+    if (now < this.#lastAsked - CLOCK_TOLERANCE) this.#clockSetBack();
+    this.#lastAsked = now;
+    this.#pacing.moveOn(now);
     const refresh = new Refresh(scope, now);
-    this.#refreshes.add(refresh);
-    this.#join(refresh, this.#units());
+    this.#refreshes.open(refresh);
+    this.#join(refresh, this.#units(scope));
     this.scheduler.pump();
-    await this.#ends(refresh, deadline);
+    return this.#refreshes.wait(
+      refresh,
+      deadline,
+      () => deadline === Infinity || this.scheduler.canEnd(refresh.pending.size, deadline),
+    );
   }
 
   /** Ends for good: no call starts any more, calls in flight are aborted. */
   stop(): void {
     this.scheduler.stop();
-    for (const watch of [...this.#watchers]) watch();
+    this.#refreshes.closeAll();
   }
 
   /** Adds what is due of `units` to a refresh and to the queue. */
   #join(refresh: Refresh, units: Iterable<Unit>): void {
+    const overloaded = this.plan().stretch > 1;
     for (const unit of units) {
-      if (!this.#wants(refresh, unit)) continue;
-      refresh.add(unit);
-      this.scheduler.enqueue(unit);
+      if (!this.#mayRead(refresh, unit)) continue;
+      const dueAt = this.#pacing.dueAt(unit);
+      if (unit.state !== 'idle' || unit.overdue || dueAt <= refresh.askedAt) {
+        refresh.add(unit);
+        this.scheduler.enqueue(unit);
+      } else if (overloaded && dueAt < this.#pacing.nextWindowAt) {
+        // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
+        this.scheduler.enqueue(unit);
+      }
     }
-    this.#finishIfDone(refresh);
+    this.#refreshes.closeIfDone(refresh);
   }
 
-  #finishIfDone(refresh: Refresh): void {
-    if (refresh.pending.size > 0 || !this.#refreshes.delete(refresh)) return;
-    if (refresh.units > 0) this.#listener.refreshed(refresh, (this.#clock.now() - refresh.askedAt) / 1000);
+  #mayRead(refresh: Refresh, unit: Unit): boolean {
+    if (unit.gone || !refresh.covers(unit) || !this.#accepts(unit)) return false;
+    return unit.state !== 'idle' || (unit.retryAt <= refresh.askedAt && this.#ready(unit));
   }
 
-  #wants(refresh: Refresh, unit: Unit): boolean {
-    if (unit.gone || !refresh.covers(unit)) return false;
-    if (this.#refused !== undefined && unit !== this.applications) return false;
-    if (unit.state !== 'idle') return true;
-    if (unit.retryAt > refresh.askedAt || !this.#ready(unit)) return false;
-    return unit.held === undefined || unit.overdue || dueAt(unit.held, this.pace(unit.group)) <= refresh.askedAt;
+  /** While upstream refuses the account, only the application list is read. */
+  #accepts(unit: Unit): boolean {
+    return this.refused === undefined || unit === this.applications;
+  }
+
+  #retryAt(unit: Unit, windowEnd: number): number {
+    const now = this.#clock.now();
+    // Once per interval while the account is refused, whatever the list answers.
+    if (this.refused !== undefined && unit === this.applications) return this.#pacing.nextTurn('applications', now);
+    return this.#pacing.retryAt(unit, windowEnd, now);
   }
 
   /**
@@ -179,106 +210,88 @@ export class AccountCollector {
    */
   #ready(unit: Unit): boolean {
     if (unit.group !== 'application_metrics' && unit.group !== 'host_metrics') return true;
-    const units = this.inventory.applications.get(unit.subject.applicationId ?? 0)?.units;
+    const units = this.#recordOf(unit)?.units;
     if (units === undefined || !units.names.tried || units.customNames?.tried === false) return false;
     return unit.group === 'application_metrics' || units.metrics.tried;
   }
 
-  #ended(unit: Unit, error: unknown): void {
+  #ended(unit: Unit, ending: Ending): void {
+    if (unit.gone) return;
     const now = this.#clock.now();
-    if (LISTS.has(unit.group)) this.#plan = undefined;
-    this.#noteRefusal(unit, error);
-    this.#progressOf(unit).ended(unit, error !== undefined, now);
-    if (LISTS.has(unit.group)) this.#forgetGone(now);
-    if (unit === this.applications && error === undefined) this.#reportIdleGroups(now);
-    const related = this.#related(unit);
-    for (const refresh of [...this.#refreshes]) {
-      if (!refresh.pending.delete(unit)) continue;
-      if (error !== undefined) refresh.failures += 1;
-      this.#join(refresh, related);
+    const failed = ending.kind !== 'read';
+    const doubted = ending.kind === 'failed' ? this.#doubt(unit, ending.error) : undefined;
+    if (ending.kind !== 'not_started') this.#note(unit, ending.kind === 'failed' ? ending.error : undefined, now);
+    this.#progressOf(unit).ended(unit, failed, now);
+    for (const refresh of this.#refreshes.ended(unit, failed)) {
+      this.#join(refresh, this.#related(unit, refresh));
+      if (doubted !== undefined) this.#join(refresh, [doubted]);
     }
-    this.#listener.changed(unit, unit.problem);
-    for (const watch of [...this.#watchers]) watch();
+    this.#refreshes.notify();
   }
 
-  /** What may have become due because `unit` has ended: all of an account after a list, else that application's. */
-  #related(unit: Unit): Iterable<Unit> {
+  #note(unit: Unit, error: unknown, now: number): void {
+    const isList = unit === this.applications;
+    if (this.#refusal.note(unit, isList, error, now)) this.#stand(now);
+    if (isList && error === undefined) this.#reportIdleGroups(now);
+    this.#listener.ended(unit, unit.problem);
+  }
+
+  /** An entity that upstream does not know may be gone: the list it is from tells, unless it was just read. */
+  #doubt(unit: Unit, error: unknown): Unit | undefined {
+    if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
+    const list = unit.subject.hostId === undefined ? this.applications : this.#recordOf(unit)?.units?.hosts;
+    if (list?.held === undefined || list === unit || list.held.windowEnd >= this.#pacing.window.to) return undefined;
+    list.overdue = true;
+    return list;
+  }
+
+  /** What may have become due because `unit` has ended: all of the refresh after a list, else that application's. */
+  #related(unit: Unit, refresh: Refresh): Iterable<Unit> {
     if (unit.group === 'key_transactions' || unit.group === 'host_metrics') return [unit];
-    if (unit.subject.applicationId === undefined) return this.#units();
-    const record = this.inventory.applications.get(unit.subject.applicationId);
-    return record === undefined ? [] : unitsOf(record);
+    return unit.subject.applicationId === undefined ? this.#units(refresh.scope) : unitsOf(this.#recordOf(unit));
   }
 
-  /** A 401 anywhere, or a 403 on the application list, stops the account until that list works again. */
-  #noteRefusal(unit: Unit, error: unknown): void {
-    if (unit === this.applications && error === undefined) {
-      if (unit.failures === 0 && unit.held !== undefined) this.#setRefused(undefined);
-      return;
-    }
-    if (!(error instanceof UpstreamError)) return;
-    const { reason } = error.failure;
-    if (reason !== 'auth' && !(reason === 'forbidden' && unit === this.applications)) return;
-    const interval = intervalOf(this.#context.collection, 'applications');
-    this.applications.retryAt = this.#clock.now() + interval;
-    this.#setRefused(error.message);
+  /** Upstream refuses the account: what waits would be refused, too, so refreshes go on without it. */
+  #stand(now: number): void {
+    this.applications.retryAt = Math.max(this.applications.retryAt, this.#pacing.nextTurn('applications', now));
+    this.#refreshes.leaveOut((unit) => unit.state === 'queued' && unit !== this.applications);
   }
 
-  #setRefused(reason: string | undefined): void {
-    if (reason === this.#refused) return;
-    this.#refused = reason;
-    this.#listener.refused(reason);
-    if (reason === undefined) return;
-    // What waits would be refused, too: refreshes go on without it.
-    this.#leaveOut((unit) => unit.state === 'queued' && unit !== this.applications);
-  }
-
-  /** Units that left the inventory before their turn are waited for by nobody. */
-  #forgetGone(now: number): void {
-    for (const progress of this.progress.values()) progress.forgetGone(now);
-    this.#leaveOut((unit) => unit.gone && unit.state !== 'running');
-  }
-
-  #leaveOut(unwanted: (unit: Unit) => boolean): void {
-    for (const refresh of [...this.#refreshes]) {
-      for (const unit of refresh.pending) if (unwanted(unit)) refresh.pending.delete(unit);
-      this.#finishIfDone(refresh);
-    }
+  /** A unit left the inventory: nobody waits for it. */
+  #forget(unit: Unit): void {
+    this.#progressOf(unit).ended(unit, false, this.#clock.now());
+    this.#refreshes.forget(unit);
   }
 
   #reportIdleGroups(now: number): void {
-    const busy = new Set([...this.#units()].map(({ group }) => group));
     for (const [group, progress] of this.progress) {
-      if (isEnabled(this.config, group) && !busy.has(group)) progress.nothingToDo(now);
+      if (isEnabled(this.config, group) && !this.#costs.calls.has(group)) progress.nothingToDo(now);
     }
   }
 
-  /** Waits for a refresh, in vain neither for a deadline nor for work that cannot end before it. */
-  async #ends(refresh: Refresh, deadline: number): Promise<void> {
-    const over = (): boolean =>
-      !this.#refreshes.has(refresh) ||
-      this.#clock.now() >= deadline ||
-      (deadline !== Infinity && !this.scheduler.canEnd(refresh.pending.size, deadline));
-    if (over()) return;
-    await new Promise<void>((resolve) => {
-      const finish = (): void => {
-        this.#watchers.delete(watch);
-        cancel();
-        resolve();
-      };
-      const watch = (): void => {
-        if (over()) finish();
-      };
-      this.#watchers.add(watch);
-      const cancel =
-        deadline === Infinity ? () => undefined : this.#clock.after(Math.max(0, deadline - this.#clock.now()), finish);
-    });
+  /** The clock was set back: what was read in what is now the future is read again, and nothing waits for that future. */
+  #clockSetBack(): void {
+    this.#pacing.reset(this.#clock.now());
+    this.scheduler.clockSetBack();
+    this.keyChanged();
+    for (const unit of this.#units({})) unit.overdue = true;
   }
 
-  /** Every unit of the account, lists first. */
-  *#units(): Generator<Unit> {
+  get #hasKeyTransactions(): boolean {
+    return isEnabled(this.config, 'key_transactions');
+  }
+
+  /** Every unit of the account, or those that matter to one of its applications: lists first. */
+  *#units({ applicationId }: Pick<Scope, 'applicationId'>): Generator<Unit> {
     yield this.applications;
-    if (isEnabled(this.config, 'key_transactions')) yield this.keyTransactions;
-    for (const record of this.inventory.applications.values()) yield* unitsOf(record);
+    if (this.#hasKeyTransactions) yield this.keyTransactions;
+    const { applications } = this.inventory;
+    if (applicationId !== undefined) yield* unitsOf(applications.get(applicationId));
+    else for (const record of applications.values()) yield* unitsOf(record);
+  }
+
+  #recordOf({ subject }: Unit): ApplicationRecord | undefined {
+    return subject.applicationId === undefined ? undefined : this.inventory.applications.get(subject.applicationId);
   }
 
   #progressOf(unit: Unit): GroupProgress {
@@ -286,22 +299,10 @@ export class AccountCollector {
     if (progress === undefined) throw new Error(`no progress is kept for ${unit.group}`);
     return progress;
   }
+}
 
-  #calls(): GroupCalls {
-    const calls = new Map<Group, number>();
-    const add = (group: Group, count: number): void => void calls.set(group, (calls.get(group) ?? 0) + count);
-    add('applications', pages(this.inventory.applicationList?.length ?? 0));
-    if (isEnabled(this.config, 'key_transactions')) add('key_transactions', pages(this.inventory.keyTransactions.length));
-    for (const record of this.inventory.applications.values()) {
-      for (const unit of unitsOf(record)) add(unit.group, 1);
-    }
-    return calls;
-  }
-
-  /** The applications it serves, for whoever shows them. */
-  get records(): readonly ApplicationRecord[] {
-    return [...this.inventory.applications.values()];
-  }
+function differ(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) !== JSON.stringify(b);
 }
 
 function pages(entities: number): number {

@@ -7,17 +7,23 @@ import { coversApplication } from './scope.ts';
 import type { Unit } from './unit.ts';
 import type { Answer, EntityState, Scope } from './view.ts';
 
-/** The state of what a unit holds at `asOf` (Unix milliseconds). */
-export function unitState(account: AccountCollector, unit: Unit, asOf: number): EntityState {
-  return stateOf(unit.held, account.pace(unit.group), account.context.collection.max_age, asOf);
+/** When an answer was asked for, which decides what is fresh, and when it is put together; Unix milliseconds. */
+export interface AnswerTime {
+  readonly asOf: number;
+  readonly now: number;
 }
 
-/** What an account serves for a scope at `asOf`: whatever is held and not too old, under the labels of today. */
-export function answerOf(account: AccountCollector, scope: Scope, asOf: number): Omit<Answer, 'complete'> {
+/** The state of what a unit holds. */
+export function unitState(account: AccountCollector, unit: Unit, time: AnswerTime): EntityState {
+  return stateOf(unit.held, account.pace(unit.group), account.context.collection.max_age, time);
+}
+
+/** What an account serves for a scope: whatever is held and not too old, under the labels of today. */
+export function answerOf(account: AccountCollector, scope: Scope, time: AnswerTime): Omit<Answer, 'complete'> {
   const blocks: Block[] = [];
   const cut = new Map<string, number>();
   const { inventory } = account;
-  const served = (unit: Unit): boolean => unitState(account, unit, asOf) !== 'missing';
+  const served = (unit: Unit): boolean => unitState(account, unit, time) !== 'missing';
   const add = (group: Group, labels: Labels, samples: readonly Sample[]): void => {
     if (samples.length > 0 && scope.groups.has(group)) blocks.push({ group, labels, samples });
   };

@@ -5,19 +5,22 @@ export const MOST_CHARACTERS = 4_000;
 /** What is tried once upstream has refused a longer list of names. */
 export const CAUTIOUS_NAMES = 10;
 
+/** What else the query holds: the window and the switches. */
+const REST_OF_QUERY = 100;
+
 const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 
 /** Splits names over as few calls as the limits allow, in order. A single name too long for a call goes alone. */
 export function batches(names: readonly string[], mostNames: number): string[][] {
   const result: string[][] = [];
   let batch: string[] = [];
-  let characters = 0;
+  let characters = REST_OF_QUERY;
   for (const name of names) {
     const length = PER_NAME + encodeURIComponent(name).length;
     if (batch.length > 0 && (batch.length >= mostNames || characters + length > MOST_CHARACTERS)) {
       result.push(batch);
       batch = [];
-      characters = 0;
+      characters = REST_OF_QUERY;
     }
     batch.push(name);
     characters += length;

@@ -6,6 +6,9 @@ const SHORTEST_PAUSE = 1_000;
 const RECOVERY_STEP = 10_000;
 const RECOVERY_STEPS = 10;
 
+/** Ended calls count this long: a minute, and a millisecond because times are cut to milliseconds. */
+const COUNTED = MINUTE + 1;
+
 /**
  * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused (contract 4, points 3 and 8).
  * Pure: every method is told the time in Unix milliseconds.
@@ -17,11 +20,13 @@ export class Budget {
   #perMinute: number;
   #inFlight = 0;
   /** When ended calls stop counting, oldest first. */
-  readonly #release: number[] = [];
+  #release: number[] = [];
   /** Starts of the last minute, oldest first: what the status shows. */
-  readonly #starts: number[] = [];
+  #starts: number[] = [];
   #pausedUntil = 0;
+  /** Overload answers in a row, and when the last of them came that was not to a call begun before it. */
   #overloads = 0;
+  #overloadedAt = -Infinity;
   /** The rate in force when recovery begins, and when that is; undefined when the whole budget is in force. */
   #recovery: { readonly level: number; readonly from: number } | undefined;
 
@@ -45,11 +50,9 @@ export class Budget {
   /** The calls per minute allowed now: less than configured while recovering from an overload answer. */
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.#perMinute;
-    const steps = Math.max(0, Math.floor((now - this.#recovery.from) / RECOVERY_STEP));
-    const level = this.#recovery.level + steps * Math.ceil(this.#perMinute / RECOVERY_STEPS);
-    if (level < this.#perMinute) return level;
-    this.#recovery = undefined;
-    return this.#perMinute;
+    const { level, from } = this.#recovery;
+    const steps = Math.max(0, Math.floor((now - from) / RECOVERY_STEP));
+    return Math.min(this.#perMinute, level + steps * Math.ceil(this.#perMinute / RECOVERY_STEPS));
   }
 
   /** Unix milliseconds, or undefined when not paused. */
@@ -57,46 +60,48 @@ export class Budget {
     return now < this.#pausedUntil ? this.#pausedUntil : undefined;
   }
 
+  /** When the last pause ended or will end, in Unix milliseconds; 0 when there was none. */
+  get lastPauseEnd(): number {
+    return this.#pausedUntil;
+  }
+
   /** Calls started in the last 60 seconds. */
   lastMinute(now: number): number {
-    dropUntil(this.#starts, now - MINUTE);
+    this.#starts = after(this.#starts, now - MINUTE);
     return this.#starts.length;
   }
 
-  /** Calls that could start at `now`, leaving the pause aside. */
-  free(now: number): number {
-    dropUntil(this.#release, now);
-    return Math.max(0, this.inForce(now) - this.#inFlight - this.#release.length);
-  }
-
-  /** Calls that could start from now until `until`, if none in flight ends. */
+  /** Calls that could start from now until `until`, if none in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;
-    const used = this.#inFlight + this.#release.filter((time) => time > until).length;
-    return Math.max(0, this.inForce(now) - used);
+    const counted = this.#release.length - countUntil(this.#release, until);
+    return Math.max(0, this.inForce(now) - this.#inFlight - counted);
   }
 
   /** When the next call may start: now, a later time, or undefined when only the end of a call in flight can tell. */
   nextStart(now: number): number | undefined {
     if (now < this.#pausedUntil) return this.#pausedUntil;
-    if (this.free(now) > 0) return now;
-    const excess = this.#inFlight + this.#release.length - this.inForce(now);
-    const release = this.#release[excess];
-    const step = this.#recovery === undefined ? Infinity : now + RECOVERY_STEP;
-    const next = Math.min(release ?? Infinity, step);
+    this.#release = after(this.#release, now);
+    const allowed = this.inForce(now);
+    const excess = this.#inFlight + this.#release.length - allowed;
+    if (excess < 0) return now;
+    const release = this.#release[excess] ?? Infinity;
+    const next = Math.min(release, this.#nextStep(now, allowed));
     return Number.isFinite(next) ? next : undefined;
   }
 
   /** A call starts; `nextStart` must have allowed it. */
   start(now: number): void {
     this.#inFlight += 1;
+    // Nobody may ever ask for the status.
+    if (this.#starts.length > 2 * this.#perMinute) this.#starts = after(this.#starts, now - MINUTE);
     this.#starts.push(now);
   }
 
   /** A call has ended, well or not. */
   end(now: number): void {
     this.#inFlight -= 1;
-    this.#release.push(now + MINUTE);
+    this.#release.push(now + COUNTED);
   }
 
   /** A call that was started was not made after all. */
@@ -105,34 +110,63 @@ export class Budget {
     this.#starts.pop();
   }
 
-  /** A call was answered without an overload: the blind pauses begin small again. */
-  accepted(): void {
-    this.#overloads = 0;
+  /** A call that began at `startedAt` was answered well: after it, blind pauses begin small again. */
+  accepted(startedAt: number): void {
+    if (startedAt > this.#overloadedAt) this.#overloads = 0;
   }
 
   /**
-   * Upstream said that it is overloaded. Pauses until `retryAt`, or without it for 5 seconds, doubling up to 60 while it
-   * repeats, and never for more than 5 minutes; afterwards half the rate is in force and comes back in steps of a tenth
-   * every 10 seconds. Answers to calls that were in flight together count once.
-   *
-   * @returns when the pause ends
+   * Upstream answered a call that began at `startedAt` with an overload. Pauses until `retryAt`, or without it for 5
+   * seconds, doubling up to 60 while it repeats, and never for more than 5 minutes; afterwards half the rate is in force
+   * and comes back in steps of a tenth every 10 seconds. Answers to calls that were in flight together count once.
    */
-  overloaded(now: number, retryAt: number | undefined): number {
-    const again = now < this.#pausedUntil;
-    if (!again) {
-      this.#overloads += 1;
+  overloaded(now: number, startedAt: number, retryAt: number | undefined): void {
+    const first = startedAt > this.#overloadedAt;
+    if (first) {
       const level = Math.max(1, Math.floor(this.inForce(now) / 2));
+      this.#overloads += 1;
+      this.#overloadedAt = now;
       this.#recovery = { level, from: now };
     }
-    const blind = Math.min(FIRST_PAUSE * 2 ** Math.min(this.#overloads - 1, 10), LONGEST_BLIND_PAUSE);
-    const asked = retryAt === undefined ? (again ? 0 : blind) : Math.max(retryAt - now, SHORTEST_PAUSE);
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(asked, LONGEST_PAUSE));
+    const blind = first ? Math.min(FIRST_PAUSE * 2 ** Math.min(this.#overloads - 1, 10), LONGEST_BLIND_PAUSE) : 0;
+    const asked = retryAt === undefined ? blind : Math.max(retryAt - now, SHORTEST_PAUSE);
+    const latest = this.#overloadedAt + LONGEST_PAUSE;
+    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + asked, latest));
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
-    return this.#pausedUntil;
+  }
+
+  /** The clock was set back to `now`: times of before would hold the calls up for as long. */
+  clockSetBack(now: number): void {
+    this.#release = this.#release.map((time) => Math.min(time, now + COUNTED));
+    this.#starts = this.#starts.map((time) => Math.min(time, now));
+    this.#pausedUntil = Math.min(this.#pausedUntil, now + LONGEST_PAUSE);
+    this.#overloadedAt = Math.min(this.#overloadedAt, now);
+    if (this.#recovery === undefined) return;
+    this.#recovery = { level: this.#recovery.level, from: Math.min(this.#recovery.from, now + LONGEST_PAUSE) };
+  }
+
+  /** When the rate in force next grows. */
+  #nextStep(now: number, allowed: number): number {
+    if (this.#recovery === undefined || allowed >= this.#perMinute) return Infinity;
+    const { from } = this.#recovery;
+    return from + (Math.floor((now - from) / RECOVERY_STEP) + 1) * RECOVERY_STEP;
   }
 }
 
-function dropUntil(times: number[], limit: number): void {
-  const first = times.findIndex((time) => time > limit);
-  if (first !== 0) times.splice(0, first === -1 ? times.length : first);
+/** How many of the ascending times are not after `limit`. */
+function countUntil(times: readonly number[], limit: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? Infinity) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The ascending times after `limit`; the same array where that is all of them. */
+function after(times: number[], limit: number): number[] {
+  const old = countUntil(times, limit);
+  return old === 0 ? times : times.slice(old);
 }

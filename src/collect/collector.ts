@@ -1,6 +1,6 @@
 import type { Config, AccountConfig } from '../config/config.ts';
 import { AccountCollector } from './account.ts';
-import { answerOf } from './answer.ts';
+import { answerOf, type AnswerTime } from './answer.ts';
 import type { AccountContext } from './context.ts';
 import type { Clock } from './clock.ts';
 import type { CollectorLog } from './log.ts';
@@ -26,6 +26,9 @@ export interface CollectorDependencies {
   openReader(account: AccountConfig, config: Config): AccountReader;
 }
 
+/** How long a reader is kept after a reload, in milliseconds: longer than the longest pause. */
+const RETIREMENT = 600_000;
+
 interface Entry {
   readonly account: AccountCollector;
   opened: AccountReader;
@@ -37,6 +40,8 @@ export class Collector implements CollectorView {
   readonly #dependencies: CollectorDependencies;
   #config: Config;
   #entries = new Map<string, Entry>();
+  /** Readers of before a reload, until they are closed. */
+  readonly #retired = new Set<UpstreamReader>();
   #refreshedOnce = false;
   /** Start of the newest refresh, Unix milliseconds; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
@@ -44,7 +49,9 @@ export class Collector implements CollectorView {
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    for (const account of config.accounts) this.#entries.set(account.name, this.#open(account));
+    for (const [account, opened] of this.#openReaders(config)) {
+      this.#entries.set(account.name, this.#enter(account, opened));
+    }
   }
 
   get refreshedOnce(): boolean {
@@ -53,23 +60,24 @@ export class Collector implements CollectorView {
 
   /**
    * Takes over a validated configuration. An account of the same name and base address keeps what it holds and what it
-   * has spent; accounts that are gone are stopped.
+   * has spent; accounts that are gone are stopped. Throws, and changes nothing, when a reader cannot be opened.
    */
   reconfigure(config: Config): void {
+    const readers = this.#openReaders(config);
     this.#config = config;
     const before = this.#entries;
     this.#entries = new Map();
-    for (const account of config.accounts) {
+    for (const [account, opened] of readers) {
       const entry = before.get(account.name);
       if (entry?.account.config.base_url !== account.base_url) {
-        this.#entries.set(account.name, this.#open(account));
+        this.#entries.set(account.name, this.#enter(account, opened));
         continue;
       }
       before.delete(account.name);
-      const retired = entry.opened;
-      entry.opened = this.#dependencies.openReader(account, config);
-      entry.keyGeneration = entry.opened.keyGeneration();
-      entry.account.reconfigure(this.#context(account, entry.opened, entry.account.context.batchSize));
+      const retired = entry.opened.reader;
+      entry.opened = opened;
+      entry.keyGeneration = opened.keyGeneration();
+      entry.account.reconfigure(this.#context(account, opened, entry.account.context));
       this.#entries.set(account.name, entry);
       this.#closeLater(retired);
     }
@@ -89,14 +97,15 @@ export class Collector implements CollectorView {
     this.#lastRefresh = this.#dependencies.clock.now();
     const entries = [...this.#entries].filter(([name]) => coversAccount(scope, name));
     for (const [, entry] of entries) this.#noticeKey(entry);
-    await Promise.all(entries.map(([, { account }]) => account.refresh(scope, deadline)));
-    this.#refreshedOnce = true;
+    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, deadline)));
+    if (ended.every(Boolean)) this.#refreshedOnce = true;
   }
 
-  answer(scope: Scope, asOf = this.#asOf()): Answer {
+  answer(scope: Scope, asOf?: number): Answer {
+    const time = this.#time(asOf);
     const accounts = this.#accounts().filter(({ config }) => coversAccount(scope, config.name));
-    const states = accounts.map((account) => countStates(account, scope, asOf));
-    const answers = accounts.map((account) => answerOf(account, scope, asOf));
+    const states = accounts.map((account) => countStates(account, scope, time));
+    const answers = accounts.map((account) => answerOf(account, scope, time));
     return {
       blocks: answers.flatMap(({ blocks }) => blocks),
       complete: states.every(({ stale, missing }) => stale + missing === 0),
@@ -104,16 +113,22 @@ export class Collector implements CollectorView {
     };
   }
 
-  status(asOf = this.#asOf()): readonly AccountStatus[] {
-    return this.#accounts().map((account) => statusOf(account, asOf, this.#dependencies.clock.now()));
+  status(asOf?: number): readonly AccountStatus[] {
+    const time = this.#time(asOf);
+    return this.#accounts().map((account) => statusOf(account, time));
   }
 
   /** Refreshes and answers for one application (contract 3, `/probe`). */
   async probe(accountName: string, applicationId: number, deadline: number): Promise<ProbeResult> {
     const account = this.#entries.get(accountName)?.account;
     if (account === undefined) return { kind: 'unknown_account' };
-    const asOf = this.#dependencies.clock.now();
-    return probeAccount(account, applicationId, (scope) => this.refresh(scope, deadline), asOf);
+    const { clock } = this.#dependencies;
+    return probeAccount(
+      account,
+      applicationId,
+      (scope) => this.refresh(scope, deadline),
+      () => clock.now(),
+    );
   }
 
   progressing(): boolean {
@@ -123,32 +138,49 @@ export class Collector implements CollectorView {
   /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
   async stop(): Promise<void> {
     for (const account of this.#accounts()) account.stop();
-    await Promise.allSettled([...this.#entries.values()].map(({ opened }) => opened.reader.close()));
+    const readers = [...this.#retired, ...[...this.#entries.values()].map(({ opened }) => opened.reader)];
+    await Promise.allSettled(readers.map((reader) => reader.close()));
   }
 
   #accounts(): AccountCollector[] {
     return [...this.#entries.values()].map(({ account }) => account);
   }
 
-  #asOf(): number {
-    const { clock } = this.#dependencies;
-    return this.#config.collection.background ? (this.#lastRefresh ?? clock.now()) : clock.now();
+  /** By default an answer is asked for now; in background mode the last refresh says what should be there. */
+  #time(asOf: number | undefined): AnswerTime {
+    const now = this.#dependencies.clock.now();
+    const last = this.#config.collection.background ? (this.#lastRefresh ?? now) : now;
+    return { asOf: Math.min(asOf ?? last, now), now };
   }
 
-  #open(config: AccountConfig): Entry {
-    const opened = this.#dependencies.openReader(config, this.#config);
-    const context = this.#context(config, opened, new BatchSize());
-    const account = new AccountCollector(
-      context,
-      this.#dependencies.clock,
-      this.#dependencies.log.ofAccount(config.name),
-    );
+  #openReaders(config: Config): [AccountConfig, AccountReader][] {
+    const readers: [AccountConfig, AccountReader][] = [];
+    try {
+      for (const account of config.accounts) readers.push([account, this.#dependencies.openReader(account, config)]);
+    } catch (error) {
+      for (const [, { reader }] of readers) void reader.close();
+      throw error;
+    }
+    return readers;
+  }
+
+  #enter(config: AccountConfig, opened: AccountReader): Entry {
+    const { clock, log } = this.#dependencies;
+    const account = new AccountCollector(this.#context(config, opened), clock, log.ofAccount(config.name));
     return { account, opened, keyGeneration: opened.keyGeneration() };
   }
 
-  #context(account: AccountConfig, { reader }: AccountReader, batchSize: BatchSize): AccountContext {
+  #context(account: AccountConfig, { reader }: AccountReader, before?: AccountContext): AccountContext {
     const { collection } = this.#config;
-    return { account, collection, reader, batchSize, customMetrics: customMetrics(account.custom_metrics) };
+    const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
+    return {
+      account,
+      collection,
+      reader,
+      batchSize: before?.batchSize ?? new BatchSize(),
+      // The same families as before, so that what is held and what is read next are of one.
+      customMetrics: before !== undefined && unchanged ? before.customMetrics : customMetrics(account.custom_metrics),
+    };
   }
 
   #noticeKey(entry: Entry): void {
@@ -158,9 +190,13 @@ export class Collector implements CollectorView {
     entry.account.keyChanged();
   }
 
-  /** Calls in flight still use the old reader; none of them lasts longer than the retries allow. */
-  #closeLater({ reader }: AccountReader): void {
-    this.#dependencies.clock.after(60_000, () => void reader.close());
+  /** Work in flight goes on with the old reader, through pages, retries and pauses. */
+  #closeLater(reader: UpstreamReader): void {
+    this.#retired.add(reader);
+    this.#dependencies.clock.after(RETIREMENT, () => {
+      this.#retired.delete(reader);
+      void reader.close();
+    });
   }
 }
 

@@ -4,7 +4,6 @@ import type { Clock } from './clock.ts';
 
 interface Waiter {
   readonly grant: () => void;
-  readonly signal: AbortSignal;
 }
 
 /** A place taken ahead for work that is about to start. */
@@ -26,6 +25,7 @@ export class CallGate implements Gate {
   #places: number;
   readonly #waiting: Waiter[] = [];
   #cancelTimer: (() => void) | undefined;
+  #closed = false;
 
   /** @param changed called when a place or a call of the budget may have come free */
   constructor(budget: Budget, clock: Clock, places: number, changed: () => void) {
@@ -33,6 +33,11 @@ export class CallGate implements Gate {
     this.#clock = clock;
     this.#places = places;
     this.#changed = changed;
+  }
+
+  /** Calls of begun work that wait for a place or the budget. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** Changes the limit of calls at once (reload). */
@@ -51,7 +56,6 @@ export class CallGate implements Gate {
         reject(abortReason(signal));
       };
       const waiter: Waiter = {
-        signal,
         grant: () => {
           signal.removeEventListener('abort', onAbort);
           resolve(this.#take());
@@ -96,14 +100,15 @@ export class CallGate implements Gate {
   }
 
   #take(): (overload?: Overload) => void {
-    this.#budget.start(this.#clock.now());
+    const startedAt = this.#clock.now();
+    this.#budget.start(startedAt);
     let ended = false;
     return (overload) => {
       if (ended) return;
       ended = true;
       const now = this.#clock.now();
       this.#budget.end(now);
-      if (overload !== undefined) this.#budget.overloaded(now, overload.retryAt);
+      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.retryAt);
       this.admit();
       this.#changed();
     };
@@ -113,10 +118,12 @@ export class CallGate implements Gate {
   #wakeLater(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    if (this.#closed) return;
     const now = this.#clock.now();
     const next = this.#budget.nextStart(now);
     if (next === undefined || next <= now) return;
     this.#cancelTimer = this.#clock.after(next - now, () => {
+      this.#cancelTimer = undefined;
       this.admit();
       this.#changed();
     });
@@ -124,6 +131,7 @@ export class CallGate implements Gate {
 
   /** Forgets its timer; calls still waiting are ended by their signals. */
   close(): void {
+    this.#closed = true;
     this.#cancelTimer?.();
   }
 }

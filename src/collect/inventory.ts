@@ -3,9 +3,11 @@ import { databaseKind } from '../formulas/databaseKind.ts';
 import type { Group } from '../metrics/groups.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labels.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/samples.ts';
+import type { Scope } from '../metrics/family.ts';
 import type { Labels } from '../metrics/sample.ts';
-import { windowSamples } from '../metrics/windowSamples.ts';
 import type { AccountContext } from './context.ts';
+import type { Costs } from './costs.ts';
+import { calculate, sameNames } from './reading.ts';
 import {
   unitsOf,
   type ApplicationRecord,
@@ -24,15 +26,20 @@ import { customNamesWork, hostsWork, instancesWork, metricNamesWork, windowWork 
 export class Inventory {
   readonly #context: () => AccountContext;
   readonly #now: () => number;
+  readonly #costs: Costs;
+  readonly #retired: (unit: Unit) => void;
   #applications = new Map<number, ApplicationRecord>();
   #keyTransactions: readonly KeyTransactionRecord[] = [];
   /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
   #applicationList: readonly Application[] | undefined;
   #keyTransactionList: readonly KeyTransaction[] = [];
 
-  constructor(context: () => AccountContext, now: () => number) {
+  /** @param retired told of every unit that leaves the inventory */
+  constructor(context: () => AccountContext, now: () => number, costs: Costs, retired: (unit: Unit) => void) {
     this.#context = context;
     this.#now = now;
+    this.#costs = costs;
+    this.#retired = retired;
   }
 
   /** By id, in the order of the list. */
@@ -58,7 +65,7 @@ export class Inventory {
       if (!selects(account.applications, application)) continue;
       next.set(application.id, this.#record(this.#applications.get(application.id), application));
     }
-    for (const [id, record] of this.#applications) if (!next.has(id)) retire(unitsOf(record));
+    for (const [id, record] of this.#applications) if (!next.has(id)) this.#retire(unitsOf(record));
     this.#applications = next;
     this.setKeyTransactions(this.#keyTransactionList);
   }
@@ -82,10 +89,15 @@ export class Inventory {
     });
   }
 
-  /** Selects and labels everything anew after the configuration has changed. */
-  reconfigure(): void {
+  /** Selects, labels and, where the custom metrics are others, calculates everything anew: the configuration changed. */
+  reconfigure(customMetricsChanged: boolean): void {
     if (this.#applicationList !== undefined) this.setApplications(this.#applicationList);
     else this.setKeyTransactions(this.#keyTransactionList);
+    if (!customMetricsChanged) return;
+    for (const record of this.#applications.values()) {
+      if (record.units?.customNames !== undefined) record.units.customNames.overdue = true;
+      this.#recalculate(record);
+    }
   }
 
   #record(before: ApplicationRecord | undefined, application: Application): ApplicationRecord {
@@ -116,7 +128,7 @@ export class Inventory {
   #setUnits(record: ApplicationRecord): void {
     const { account, customMetrics } = this.#context();
     if (!readsMetricData(account, record.application)) {
-      retire(unitsOf(record));
+      this.#retire(unitsOf(record));
       Object.assign(record, { units: undefined, hosts: new Map(), instances: [], database: undefined });
       return;
     }
@@ -124,18 +136,14 @@ export class Inventory {
     const subject = { applicationId: record.application.id };
     const keep = <V>(wanted: boolean, unit: Unit<V> | undefined, make: () => Unit<V>): Unit<V> | undefined => {
       if (wanted) return unit ?? make();
-      if (unit !== undefined) retire([unit]);
+      if (unit !== undefined) this.#retire([unit]);
       return undefined;
     };
     record.units = {
       names:
-        before?.names ??
-        this.#unit('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
+        before?.names ?? this.#unit('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
       metrics:
-        before?.metrics ??
-        this.#unit('application_metrics', subject, windowWork(this.#context, record, undefined), () =>
-          this.#decideDatabase(record),
-        ),
+        before?.metrics ?? this.#windowUnit('application_metrics', subject, record, () => this.#decideDatabase(record)),
       customNames: keep(customMetrics.length > 0, before?.customNames, () =>
         this.#unit('custom_metrics', subject, customNamesWork(this.#context, record), () => undefined),
       ),
@@ -163,12 +171,10 @@ export class Inventory {
         host,
         labels: sameLabels(before?.labels, labels),
         samples: before?.host === host ? before.samples : hostSamples(host),
-        metrics:
-          before?.metrics ??
-          this.#unit('host_metrics', subject, windowWork(this.#context, record, host.id), () => undefined),
+        metrics: before?.metrics ?? this.#windowUnit('host_metrics', subject, record, () => undefined),
       });
     }
-    for (const [id, { metrics }] of record.hosts) if (!next.has(id) && metrics !== undefined) retire([metrics]);
+    for (const [id, { metrics }] of record.hosts) if (!next.has(id) && metrics !== undefined) this.#retire([metrics]);
     record.hosts = next;
   }
 
@@ -199,14 +205,38 @@ export class Inventory {
 
   /** The database kind follows the application's newest data; when it changes, what is held is calculated anew. */
   #decideDatabase(record: ApplicationRecord): void {
-    const { units, application, settings } = record;
-    const held = units?.metrics.held;
-    if (units === undefined || held === undefined || units.names.held === undefined) return;
-    const database = databaseKind(held.value.values, application.language, settings.database);
-    if (database === record.database) return;
-    record.database = database;
-    recalculate(units.metrics, 'application', record);
-    for (const { metrics } of record.hosts.values()) if (metrics !== undefined) recalculate(metrics, 'host', record);
+    const { units, application, settings, database } = record;
+    const reading = units?.metrics.held?.value;
+    if (reading?.datastores === undefined) return;
+    const { values, datastores } = reading;
+    const choice = databaseKind(values, application.language, settings.database);
+    if (choice === database?.choice && sameNames(datastores, database.datastores)) return;
+    record.database = { choice, datastores };
+    this.#recalculate(record);
+  }
+
+  /** Calculates what is served of an application and its hosts anew from what is held. */
+  #recalculate(record: ApplicationRecord): void {
+    const { customMetrics } = this.#context();
+    const again = (unit: Unit<WindowReading> | undefined, scope: Scope): void => {
+      if (unit?.held === undefined) return;
+      unit.held = { ...unit.held, value: calculate(scope, unit.held.value, record, customMetrics) };
+    };
+    again(record.units?.metrics, 'application');
+    for (const { metrics } of record.hosts.values()) again(metrics, 'host');
+  }
+
+  #windowUnit(
+    group: Group,
+    subject: { applicationId: number; hostId?: number },
+    record: ApplicationRecord,
+    arrived: () => void,
+  ): Unit<WindowReading> {
+    const unit = this.#unit(group, subject, windowWork(this.#context, record, subject.hostId), ({ value }) => {
+      this.#costs.learn(unit, value.calls);
+      arrived();
+    });
+    return unit;
   }
 
   #unit<V>(
@@ -215,21 +245,18 @@ export class Inventory {
     work: Work<V>,
     arrived: (held: Held<V>) => void,
   ): Unit<V> {
-    return new Unit(group, subject, this.#now(), work, arrived);
+    const unit = new Unit(group, subject, this.#now(), work, arrived);
+    this.#costs.add(unit);
+    return unit;
   }
-}
 
-function recalculate(unit: Unit<WindowReading>, scope: 'application' | 'host', record: ApplicationRecord): void {
-  if (unit.held === undefined) return;
-  const { value } = unit.held;
-  unit.held = {
-    ...unit.held,
-    value: { ...value, samples: windowSamples(scope, value.values, record.database) },
-  };
-}
-
-function retire(units: readonly Unit[]): void {
-  for (const unit of units) unit.gone = true;
+  #retire(units: readonly Unit[]): void {
+    for (const unit of units) {
+      this.#costs.remove(unit);
+      unit.gone = true;
+      this.#retired(unit);
+    }
+  }
 }
 
 /** The object from before where nothing changed, so that rendered text can be kept. */

@@ -14,7 +14,7 @@ export class CollectorLog {
     const problems = new WeakMap<Unit, string>();
     const logger = this.#logger.child({ account });
     return {
-      changed: (unit, problem) => {
+      ended: (unit, problem) => {
         if (problems.get(unit) === problem) return;
         const about = { group: unit.group, app_id: unit.subject.applicationId, host_id: unit.subject.hostId };
         if (problem === undefined) {
@@ -26,7 +26,11 @@ export class CollectorLog {
         logger.warn({ ...about, problem }, 'Could not be read');
       },
       refreshed: (refresh, seconds) => {
-        logger.info({ units: refresh.units, failed: refresh.failures, seconds }, 'Refreshed');
+        const counts = { units: refresh.units, failed: refresh.failures, left: refresh.pending.size, seconds };
+        logger.info(
+          counts,
+          refresh.pending.size === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest',
+        );
       },
       refused: (reason) => {
         if (reason === undefined) logger.info('The account is accepted again');

@@ -13,6 +13,12 @@ export class BatchSize {
   names = MOST_NAMES;
 }
 
+/** An answer put together from all calls, and how many calls the names take when none is refused. */
+export interface WindowData {
+  readonly data: MetricData;
+  readonly calls: number;
+}
+
 /**
  * Reads one summarized timeslice of each name over one window, in as few calls as possible; all of them send the same
  * pair of times. Rejects when any of the calls fails: half of the inputs would give wrong calculations.
@@ -24,26 +30,25 @@ export async function readWindow(
   window: Window,
   size: BatchSize,
   call: CallOptions,
-): Promise<MetricData> {
-  const ids =
-    subject.hostId === undefined
-      ? { applicationId: subject.applicationId }
-      : { applicationId: subject.applicationId, hostId: subject.hostId };
+): Promise<WindowData> {
   const data = new Map<string, NonNullable<ReturnType<MetricData['get']>>>();
+  let cautious = false;
   let remaining = batches(names, size.names);
   while (remaining.length > 0) {
     const [batch = [], ...rest] = remaining;
     try {
-      const answer = await reader.readMetricData({ ...ids, names: batch, ...window, summarize: true }, call);
+      const answer = await reader.readMetricData({ ...subject, names: batch, ...window, summarize: true }, call);
       for (const [name, timeslices] of answer) data.set(name, timeslices);
+      // Only now it is known that the number of names was what upstream refused.
+      if (cautious) size.names = CAUTIOUS_NAMES;
       remaining = rest;
     } catch (error) {
       if (batch.length <= CAUTIOUS_NAMES || !isRefusal(error)) throw error;
-      size.names = CAUTIOUS_NAMES;
+      cautious = true;
       remaining = batches(remaining.flat(), CAUTIOUS_NAMES);
     }
   }
-  return data;
+  return { data, calls: batches(names, size.names).length };
 }
 
 function isRefusal(error: unknown): boolean {

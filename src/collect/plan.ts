@@ -29,7 +29,12 @@ export function planCalls(calls: GroupCalls, intervalOf: (group: Group) => numbe
     const callsPerRefresh = calls.get(group) ?? 0;
     const interval = intervalOf(group);
     // No group is refreshed more than once per window, and windows are a minute apart.
-    return { group, callsPerRefresh, interval, callsPerMinute: (callsPerRefresh * MINUTE) / Math.max(interval, MINUTE) };
+    return {
+      group,
+      callsPerRefresh,
+      interval,
+      callsPerMinute: (callsPerRefresh * MINUTE) / Math.max(interval, MINUTE),
+    };
   });
   const callsPerMinute = rates.reduce((sum, rate) => sum + rate.callsPerMinute, 0);
   const stretch = Math.max(1, callsPerMinute / budget);

@@ -1,7 +1,7 @@
 import { GROUPS } from '../metrics/groups.ts';
 import type { Block } from '../metrics/sample.ts';
 import type { AccountCollector } from './account.ts';
-import { answerOf, unitState } from './answer.ts';
+import { answerOf, unitState, type AnswerTime } from './answer.ts';
 import { explainReading } from './explain.ts';
 import { unitsOf, type ApplicationRecord } from './records.ts';
 import type { Unit } from './unit.ts';
@@ -21,18 +21,20 @@ export type ProbeResult =
       readonly notes: readonly string[];
     };
 
-/** Does the lists' and one application's work, and answers for that application. `asOf` is when it was asked. */
+/** Does the lists' and one application's work, and answers for that application. `clock` gives Unix milliseconds. */
 export async function probeAccount(
   account: AccountCollector,
   applicationId: number,
   refresh: (scope: Scope) => Promise<void>,
-  asOf: number,
+  clock: () => number,
 ): Promise<ProbeResult> {
   const scope: Scope = { groups: new Set(GROUPS), account: account.config.name, applicationId };
+  const asOf = clock();
   await refresh(scope);
+  const time = { asOf, now: clock() };
   const record = account.inventory.applications.get(applicationId);
   const lists = [account.applications, ...(account.config.key_transactions === false ? [] : [account.keyTransactions])];
-  const notes = lists.map((unit) => noteOf(account, unit, asOf));
+  const notes = lists.map((unit) => noteOf(account, unit, time));
   if (account.inventory.applicationList === undefined) return { kind: 'unreadable', notes };
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
@@ -40,16 +42,18 @@ export async function probeAccount(
   const units = [...lists, ...unitsOf(record)];
   return {
     kind: 'answer',
-    success: units.every((unit) => unit.failures === 0 && unitState(account, unit, asOf) !== 'missing'),
-    blocks: answerOf(account, scope, asOf).blocks,
-    notes: [...notes, ...unitsOf(record).map((unit) => noteOf(account, unit, asOf)), ...absences(record)],
+    success:
+      account.refused === undefined &&
+      units.every((unit) => unit.failures === 0 && unitState(account, unit, time) !== 'missing'),
+    blocks: answerOf(account, scope, time).blocks,
+    notes: [...notes, ...unitsOf(record).map((unit) => noteOf(account, unit, time)), ...absences(record)],
   };
 }
 
-function noteOf(account: AccountCollector, unit: Unit, asOf: number): string {
+function noteOf(account: AccountCollector, unit: Unit, time: AnswerTime): string {
   const { hostId } = unit.subject;
   const what = hostId === undefined ? unit.group : `${unit.group} of host ${hostId}`;
-  const state = unitState(account, unit, asOf);
+  const state = unitState(account, unit, time);
   const held =
     unit.held === undefined
       ? 'nothing is held'
@@ -61,13 +65,16 @@ function noteOf(account: AccountCollector, unit: Unit, asOf: number): string {
 }
 
 function absences(record: ApplicationRecord): string[] {
-  if (record.units === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
+  if (record.units === undefined)
+    return ['no metric data: the application does not report (applications.reporting_only)'];
   const { names, metrics } = record.units;
   const datastores = names.held?.value;
   const known =
     datastores === undefined
       ? ['database types: not known, so there are no component times, component calls and total time']
-      : [`database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${record.database ?? 'not decided'}`];
+      : [
+          `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${record.database?.choice ?? 'not decided'}`,
+        ];
   if (metrics.held === undefined) return known;
   return [...known, ...explainReading(metrics.held.value)];
 }

@@ -1,16 +1,10 @@
 import type { Group } from '../metrics/groups.ts';
 import type { Unit } from './unit.ts';
 
-/** How a group's last refresh went. */
-export interface GroupOutcome {
-  readonly success: boolean;
-  readonly durationSeconds: number;
-}
-
 interface Round {
   readonly startedAt: number;
   readonly pending: Set<Unit>;
-  failures: number;
+  readonly failed: Set<Unit>;
 }
 
 /**
@@ -21,46 +15,52 @@ export class GroupProgress {
   readonly group: Group;
   /** Open refreshes by the end of their window. */
   readonly #rounds = new Map<number, Round>();
-  /** Undefined before the first refresh has ended. */
-  outcome: GroupOutcome | undefined;
-  /** Unix seconds. */
-  lastSuccess: number | undefined;
+  #last: { readonly failed: ReadonlySet<Unit>; readonly seconds: number } | undefined;
+  #lastSuccess: number | undefined;
 
   constructor(group: Group) {
     this.group = group;
   }
 
+  /** Whether the last refresh had no failure, but of what is gone meanwhile; undefined before the first has ended. */
+  get success(): boolean | undefined {
+    return this.#last === undefined ? undefined : [...this.#last.failed].every(({ gone }) => gone);
+  }
+
+  /** Seconds the last refresh took. */
+  get seconds(): number | undefined {
+    return this.#last?.seconds;
+  }
+
+  /** When a refresh last ended without failure, Unix seconds. */
+  get lastSuccess(): number | undefined {
+    return this.#lastSuccess;
+  }
+
   queued(unit: Unit, windowEnd: number, now: number): void {
-    const round = this.#rounds.get(windowEnd) ?? { startedAt: now, pending: new Set(), failures: 0 };
+    const round = this.#rounds.get(windowEnd) ?? { startedAt: now, pending: new Set(), failed: new Set() };
     this.#rounds.set(windowEnd, round);
     round.pending.add(unit);
   }
 
+  /** A unit has ended, or has left the inventory and is waited for no longer. */
   ended(unit: Unit, failed: boolean, now: number): void {
     for (const [windowEnd, round] of this.#rounds) {
       if (!round.pending.delete(unit)) continue;
-      if (failed) round.failures += 1;
+      if (failed) round.failed.add(unit);
       if (round.pending.size > 0) continue;
       this.#rounds.delete(windowEnd);
       this.#close(round, now);
     }
   }
 
-  /** Units that left the inventory before their turn are not waited for. */
-  forgetGone(now: number): void {
-    for (const { pending } of [...this.#rounds.values()]) {
-      for (const unit of pending) if (unit.gone && unit.state !== 'running') this.ended(unit, false, now);
-    }
-  }
-
   /** Nothing of the group had to be read: that, too, is a refresh that went well. */
   nothingToDo(now: number): void {
-    if (this.#rounds.size === 0) this.#close({ startedAt: now, pending: new Set(), failures: 0 }, now);
+    if (this.#rounds.size === 0) this.#close({ startedAt: now, pending: new Set(), failed: new Set() }, now);
   }
 
-  #close(round: Round, now: number): void {
-    const success = round.failures === 0;
-    this.outcome = { success, durationSeconds: (now - round.startedAt) / 1000 };
-    if (success) this.lastSuccess = now / 1000;
+  #close({ failed, startedAt }: Round, now: number): void {
+    this.#last = { failed, seconds: Math.max(0, now - startedAt) / 1000 };
+    if (this.success === true) this.#lastSuccess = now / 1000;
   }
 }

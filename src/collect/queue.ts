@@ -1,4 +1,5 @@
 import type { Group } from '../metrics/groups.ts';
+import { Heap } from './heap.ts';
 import type { Unit } from './unit.ts';
 
 /** Ties, and the first refresh, go in this order (contract 4, point 3). */
@@ -16,114 +17,99 @@ const ORDER: readonly Group[] = [
 /** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
-/** When a unit is due (-Infinity: never read) and the interval of its group, both in milliseconds. */
+/** When a unit that holds something is due, and the intervals of its group, all in milliseconds. */
 export interface Timing {
   dueAt(unit: Unit): number;
   intervalOf(group: Group): number;
+  /** The interval that the budget allows. */
+  effectiveIntervalOf(group: Group): number;
 }
 
-interface Lane {
-  readonly units: Unit[];
-  sorted: boolean;
+type Lanes = Map<Group, Heap<Unit>>;
+
+interface Candidate {
+  readonly lane: Heap<Unit>;
+  /** Time overdue divided by the interval; below 0 when not due yet. */
+  readonly overdue: number;
 }
 
 /**
- * The units that wait for their turn: most overdue first, as time overdue divided by the interval of their group; what
- * failed never goes ahead of healthy work (contract 4, point 3). Within a group all share one interval, so a group's
- * order does not change with time and only the groups' heads are compared.
+ * The units that wait for their turn: most overdue first, as time overdue divided by the interval of their group (contract
+ * 4, point 3). What failed goes after all healthy work that is due; only once it has waited for an interval, as long as
+ * anything waits between two reads, it competes with it, so that it does not starve where the queue never runs empty.
+ *
+ * Within a group all share one interval, so a group's order does not change with time and only the groups' heads are
+ * compared.
  */
 export class DueQueue {
   readonly #timing: Timing;
-  readonly #unread = new Map<Group, Lane>();
-  readonly #overdue = new Map<Group, Lane>();
-  readonly #failed = new Map<Group, Lane>();
-  #size = 0;
+  readonly #unread: Lanes = new Map();
+  readonly #held: Lanes = new Map();
+  readonly #failed: Lanes = new Map();
 
   constructor(timing: Timing) {
     this.#timing = timing;
   }
 
+  /** How many units wait, among them those that are gone and were not passed over yet. */
   get size(): number {
-    return this.#size;
+    let size = 0;
+    for (const lanes of [this.#unread, this.#held, this.#failed]) for (const lane of lanes.values()) size += lane.size;
+    return size;
   }
 
   add(unit: Unit): void {
-    const lanes = unit.failures > 0 ? this.#failed : unit.held === undefined ? this.#unread : this.#overdue;
-    const lane = lanes.get(unit.group);
-    if (lane === undefined) lanes.set(unit.group, { units: [unit], sorted: true });
-    else {
-      lane.units.push(unit);
-      lane.sorted = false;
-    }
-    this.#size += 1;
+    if (unit.failures > 0) push(this.#failed, unit.retryAt, unit);
+    else if (unit.held === undefined) push(this.#unread, unit.firstSeen, unit);
+    else push(this.#held, this.#timing.dueAt(unit), unit);
   }
 
   /** Takes the unit whose turn it is at `now`; undefined when none is left. Units that are gone are passed over. */
   take(now: number): Unit | undefined {
-    const lane = this.#healthiest(now) ?? this.#first(this.#failed);
-    const unit = lane?.units.pop();
-    if (unit !== undefined) this.#size -= 1;
-    return unit;
+    const best = this.#mostOverdue(now);
+    if (best !== undefined && best.overdue >= 0) return best.lane.pop();
+    const failed = ORDER.map((group) => wanted(this.#failed, group)).find((lane) => lane !== undefined);
+    return (failed ?? best?.lane)?.pop();
   }
 
-  #healthiest(now: number): Lane | undefined {
-    let best: Lane | undefined;
-    let bestRatio = -Infinity;
-    const first = this.#first(this.#unread);
-    if (first !== undefined) {
-      best = first;
-      bestRatio = (now - head(first).firstSeen) / FIRST_READ_INTERVAL;
-    }
+  #mostOverdue(now: number): Candidate | undefined {
+    let best: Candidate | undefined;
+    const consider = (lanes: Lanes, group: Group, overdueOf: (head: Unit) => number): void => {
+      const lane = wanted(lanes, group);
+      const head = lane?.peek();
+      if (lane === undefined || head === undefined) return;
+      const overdue = overdueOf(head);
+      // Strictly more: ties stay with the group that comes first.
+      if (best === undefined || overdue > best.overdue) best = { lane, overdue };
+    };
+    let unreadSeen = false;
     for (const group of ORDER) {
-      const lane = this.#ready(this.#overdue, group);
-      if (lane === undefined) continue;
-      const ratio = (now - this.#timing.dueAt(head(lane))) / this.#timing.intervalOf(group);
-      const tieGoesTo = best !== undefined && ratio === bestRatio && before(group, head(best).group);
-      if (ratio > bestRatio || tieGoesTo) {
-        best = lane;
-        bestRatio = ratio;
+      const interval = this.#timing.intervalOf(group);
+      // The first refresh goes strictly in the order of the groups.
+      if (!unreadSeen) {
+        consider(this.#unread, group, ({ firstSeen }) => (now - firstSeen) / FIRST_READ_INTERVAL);
+        unreadSeen = wanted(this.#unread, group) !== undefined;
       }
+      consider(this.#held, group, (head) => (now - this.#timing.dueAt(head)) / interval);
+      consider(this.#failed, group, ({ retryAt }) => {
+        const overdue = (now - retryAt - this.#timing.effectiveIntervalOf(group)) / interval;
+        return overdue >= 0 ? overdue : -Infinity;
+      });
     }
     return best;
   }
-
-  #first(lanes: Map<Group, Lane>): Lane | undefined {
-    for (const group of ORDER) {
-      const lane = this.#ready(lanes, group);
-      if (lane !== undefined) return lane;
-    }
-    return undefined;
-  }
-
-  /** The group's lane with its most overdue unit last, or undefined when it holds none that is still wanted. */
-  #ready(lanes: Map<Group, Lane>, group: Group): Lane | undefined {
-    const lane = lanes.get(group);
-    if (lane === undefined) return undefined;
-    if (!lane.sorted) {
-      const position = new Map(lane.units.map((unit) => [unit, this.#position(unit)]));
-      // Reversed first, so that the stable sort keeps equal units in the order in which they came.
-      lane.units.reverse().sort((a, b) => (position.get(b) ?? 0) - (position.get(a) ?? 0));
-      lane.sorted = true;
-    }
-    while (lane.units.at(-1)?.gone === true) {
-      lane.units.pop();
-      this.#size -= 1;
-    }
-    return lane.units.length === 0 ? undefined : lane;
-  }
-
-  #position(unit: Unit): number {
-    if (unit.failures > 0) return unit.retryAt;
-    return unit.held === undefined ? unit.firstSeen : this.#timing.dueAt(unit);
-  }
 }
 
-function head(lane: Lane): Unit {
-  const unit = lane.units.at(-1);
-  if (unit === undefined) throw new Error('an empty lane has no head');
-  return unit;
+function push(lanes: Lanes, position: number, unit: Unit): void {
+  let lane = lanes.get(unit.group);
+  if (lane === undefined) lanes.set(unit.group, (lane = new Heap()));
+  lane.push(position, unit);
 }
 
-function before(a: Group, b: Group): boolean {
-  return ORDER.indexOf(a) < ORDER.indexOf(b);
+/** The group's lane with a head that is still wanted; undefined when it holds none. */
+function wanted(lanes: Lanes, group: Group): Heap<Unit> | undefined {
+  const lane = lanes.get(group);
+  if (lane === undefined) return undefined;
+  while (lane.peek()?.gone === true) lane.pop();
+  return lane.size === 0 ? undefined : lane;
 }

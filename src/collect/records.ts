@@ -5,9 +5,18 @@ import type { Labels, Sample } from '../metrics/sample.ts';
 import type { EffectiveSettings } from './selection.ts';
 import type { Unit } from './unit.ts';
 
-/** One window's metric data of an application or a host, and what was calculated from it. */
-export interface WindowReading {
+/** What upstream answered about an application or a host over one window. */
+export interface WindowInput {
+  /** Only what the calculations and the custom metrics read. */
   readonly values: WindowValues;
+  /** The datastore metrics that were asked for; undefined while nobody knew which there are. */
+  readonly datastores: readonly string[] | undefined;
+  /** How many calls it took. */
+  readonly calls: number;
+}
+
+/** One window's metric data of an application or a host, and what was calculated from it. */
+export interface WindowReading extends WindowInput {
   readonly samples: readonly Sample[];
   readonly customSamples: readonly Sample[];
   /** Series of custom metrics that a cap left out, by family; a host's are those of all hosts of its application. */
@@ -45,6 +54,12 @@ export interface ApplicationUnits {
   readonly instances: Unit<readonly Instance[]> | undefined;
 }
 
+/** The database kind that counts, and the datastore metrics that were asked for when it was decided. */
+export interface DatabaseDecision {
+  readonly choice: DatabaseChoice;
+  readonly datastores: readonly string[];
+}
+
 /** An application the account serves. */
 export interface ApplicationRecord extends Labelled {
   application: Application;
@@ -56,11 +71,12 @@ export interface ApplicationRecord extends Labelled {
   hosts: ReadonlyMap<number, HostRecord>;
   instances: readonly InstanceRecord[];
   /** Undefined until its metric names and its metric data have been read. */
-  database: DatabaseChoice | undefined;
+  database: DatabaseDecision | undefined;
 }
 
-/** All units of an application, its hosts' included. */
-export function unitsOf(record: ApplicationRecord): Unit[] {
+/** All units of an application, its hosts' included; none of one that is not served. */
+export function unitsOf(record: ApplicationRecord | undefined): Unit[] {
+  if (record === undefined) return [];
   const { units } = record;
   const own = units === undefined ? [] : [units.names, units.metrics, units.customNames, units.hosts, units.instances];
   const ofHosts = [...record.hosts.values()].map(({ metrics }) => metrics);

@@ -11,12 +11,16 @@ export class Refresh {
   /** How many units it has waited for, and how many of those failed. */
   units = 0;
   failures = 0;
+  /** True once nobody waits for it any more. */
+  answered = false;
   readonly #needed: ReturnType<typeof neededGroups>;
+  readonly #key: string;
 
   constructor(scope: Scope, askedAt: number) {
     this.scope = scope;
     this.askedAt = askedAt;
     this.#needed = neededGroups(scope.groups);
+    this.#key = JSON.stringify([[...scope.groups].sort(), scope.applicationId]);
   }
 
   /** True for units of its groups and applications, and for those that its groups need to have been read once. */
@@ -30,5 +34,10 @@ export class Refresh {
     if (this.pending.has(unit)) return;
     this.pending.add(unit);
     this.units += 1;
+  }
+
+  /** True when the two ask for the same, so that the later can carry on the earlier. */
+  asksLike(other: Refresh): boolean {
+    return this.#key === other.#key;
   }
 }

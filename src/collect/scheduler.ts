@@ -1,16 +1,16 @@
-import type { CallOptions } from '../api/reader.ts';
+import type { CallOptions, Gate } from '../api/reader.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
-import { retryDelay } from './due.ts';
-import { CallGate } from './gate.ts';
+import { CallGate, type Reservation } from './gate.ts';
 import { DueQueue, type Timing } from './queue.ts';
 import type { Unit } from './unit.ts';
 import type { Window } from './window.ts';
 
-/** Without a start or an end of work for this long, and two request timeouts, the scheduler hangs. */
+/** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
 const STUCK_AFTER = 120_000;
 
-const NOT_STARTED = new Error('not started: upstream refuses the account');
+/** How much the newest reading counts in the average duration of a call. */
+const NEWEST_SHARE = 0.1;
 
 /** An account's limits: calls per minute, calls at once, and how long one may take in milliseconds. */
 export interface Limits {
@@ -19,15 +19,21 @@ export interface Limits {
   readonly request_timeout: number;
 }
 
+/** How an attempt to read a unit ended: well, with an error, or before it began. */
+export type Ending =
+  { readonly kind: 'read' } | { readonly kind: 'failed'; readonly error: unknown } | { readonly kind: 'not_started' };
+
 /** What the scheduler needs to know, and whom it tells. */
 export interface SchedulerHooks extends Timing {
   /** The window that work starting now is done for. */
   window(): Window;
   /** False for units that must not start now: their account is refused. */
   mayStart(unit: Unit): boolean;
-  /** A unit was queued, and later has ended; `error` is undefined when it ended well. */
+  /** When a unit that has just failed, reading `window`, may be tried again, in Unix milliseconds. */
+  retryAt(unit: Unit, window: Window): number;
+  /** A unit was queued, and later has ended. */
   queued(unit: Unit): void;
-  ended(unit: Unit, error: unknown): void;
+  ended(unit: Unit, ending: Ending): void;
 }
 
 /**
@@ -80,15 +86,12 @@ export class Scheduler {
     if (this.#pumping || this.#stop.signal.aborted) return;
     this.#pumping = true;
     try {
-      for (;;) {
-        const reservation = this.#queue.size === 0 ? undefined : this.#gate.reserve();
+      while (this.#queue.size > 0) {
+        const reservation = this.#gate.reserve();
         if (reservation === undefined) break;
         const unit = this.#next();
-        if (unit === undefined) {
-          reservation.cancel();
-          break;
-        }
-        void this.#run(unit, reservation);
+        if (unit === undefined) reservation.cancel();
+        else void this.#run(unit, reservation);
       }
     } finally {
       this.#pumping = false;
@@ -96,62 +99,11 @@ export class Scheduler {
     this.#gate.admit();
   }
 
-  /** Takes the next unit that may start; those that may not are dropped and told as ended. */
-  #next(): Unit | undefined {
-    for (;;) {
-      const unit = this.#queue.take(this.#clock.now());
-      if (unit === undefined || this.#hooks.mayStart(unit)) return unit;
-      unit.state = 'idle';
-      this.#hooks.ended(unit, NOT_STARTED);
-    }
-  }
-
-  async #run(unit: Unit, reservation: { gate: CallOptions['gate']; cancel: () => void }): Promise<void> {
-    unit.state = 'running';
-    this.#running.add(unit);
-    const startedAt = this.#clock.now();
-    this.#lastProgress = startedAt;
-    const calls = { count: 0, ms: 0 };
-    let error: unknown;
-    try {
-      const call = { signal: this.#stop.signal, gate: timed(reservation.gate, this.#clock, calls) };
-      await unit.read(this.#hooks.window(), call, () => this.#clock.now());
-      unit.failures = 0;
-      unit.problem = undefined;
-      this.#learn(calls);
-    } catch (thrown) {
-      error = thrown ?? new Error('failed without an error');
-      this.#failed(unit, thrown);
-    }
-    reservation.cancel();
-    const now = this.#clock.now();
-    unit.seconds = (now - startedAt) / 1000;
-    unit.state = 'idle';
-    this.#running.delete(unit);
-    this.#lastProgress = now;
-    this.#hooks.ended(unit, error);
-    this.pump();
-  }
-
-  #learn(calls: { count: number; ms: number }): void {
-    if (calls.count === 0) return;
-    const ms = calls.ms / calls.count;
-    this.#averageCallMs = this.#averageCallMs === 0 ? ms : this.#averageCallMs * 0.9 + ms * 0.1;
-    this.budget.accepted();
-  }
-
-  #failed(unit: Unit, thrown: unknown): void {
-    const now = this.#clock.now();
-    unit.failures += 1;
-    unit.retryAt = now + retryDelay(unit.failures, this.#hooks.intervalOf(unit.group));
-    unit.problem = thrown instanceof Error ? thrown.message : String(thrown);
-  }
-
   /** True when that many units, waiting or running, can end before `deadline`, by budget, pause and usual pace. */
   canEnd(units: number, deadline: number): boolean {
     const now = this.#clock.now();
-    const waiting = Math.min(units, this.#queue.size);
-    if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
+    const calls = Math.min(units, this.#queue.size + this.#gate.waiting);
+    if (calls > 0 && calls > this.budget.freeBy(now, deadline)) return false;
     const rounds = Math.floor(units / this.#limits.max_concurrent_requests);
     return now + rounds * this.#averageCallMs <= deadline;
   }
@@ -160,30 +112,89 @@ export class Scheduler {
   progressing(): boolean {
     if (this.#queue.size === 0 && this.#running.size === 0) return true;
     const now = this.#clock.now();
-    const open = this.budget.nextStart(now);
-    if (this.budget.inFlight === 0 && open !== now) return true;
-    return now - this.#lastProgress < STUCK_AFTER + 2 * this.#limits.request_timeout;
+    if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return true;
+    const since = Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
+    return now - since < STUCK_AFTER + 2 * this.#limits.request_timeout;
   }
 
-  /** Ends for good: nothing starts any more, calls in flight are aborted. */
+  /** The clock was set back: what was to happen later is not put off by as much. */
+  clockSetBack(): void {
+    const now = this.#clock.now();
+    this.budget.clockSetBack(now);
+    this.#lastProgress = Math.min(this.#lastProgress, now);
+  }
+
+  /** Ends for good: nothing starts any more, calls in flight are aborted, and nobody is told of their end. */
   stop(): void {
-    this.#stop.abort(new Error('the exporter is shutting down'));
+    this.#stop.abort(new Error('the exporter no longer reads this account'));
     this.#gate.close();
   }
-}
 
-/** The same gate, adding up how many calls were made and how long they took. */
-function timed(gate: CallOptions['gate'], clock: Clock, calls: { count: number; ms: number }): CallOptions['gate'] {
-  return {
-    enter: async (signal) => {
-      const release = await gate.enter(signal);
-      const startedAt = clock.now();
-      return (overload) => {
-        calls.count += 1;
-        calls.ms += clock.now() - startedAt;
-        release(overload);
-      };
-    },
-  };
-}
+  /** Takes the next unit that may start; those that may not are dropped. */
+  #next(): Unit | undefined {
+    for (;;) {
+      const unit = this.#queue.take(this.#clock.now());
+      if (unit === undefined || this.#hooks.mayStart(unit)) return unit;
+      unit.state = 'idle';
+      this.#hooks.ended(unit, { kind: 'not_started' });
+    }
+  }
 
+  async #run(unit: Unit, reservation: Reservation): Promise<void> {
+    const window = this.#hooks.window();
+    const startedAt = this.#clock.now();
+    unit.state = 'running';
+    unit.startedAt = startedAt;
+    this.#running.add(unit);
+    const ending = await this.#attempt(unit, window, reservation);
+    reservation.cancel();
+    unit.seconds = Math.max(0, this.#clock.now() - startedAt) / 1000;
+    unit.state = 'idle';
+    this.#running.delete(unit);
+    if (this.#stop.signal.aborted) return;
+    this.#hooks.ended(unit, ending);
+    this.pump();
+  }
+
+  async #attempt(unit: Unit, window: Window, reservation: Reservation): Promise<Ending> {
+    const calls = { count: 0, ms: 0, lastStart: 0 };
+    try {
+      const call: CallOptions = { signal: this.#stop.signal, gate: this.#watched(reservation.gate, calls) };
+      await unit.read(window, call, () => this.#clock.now());
+      unit.failures = 0;
+      unit.problem = undefined;
+      if (calls.count > 0) this.#learn(calls.ms / calls.count, calls.lastStart);
+      return { kind: 'read' };
+    } catch (error) {
+      unit.failures += 1;
+      unit.problem = error instanceof Error ? error.message : String(error);
+      unit.retryAt = this.#hooks.retryAt(unit, window);
+      return { kind: 'failed', error };
+    }
+  }
+
+  #learn(callMs: number, lastStart: number): void {
+    const before = this.#averageCallMs === 0 ? callMs : this.#averageCallMs;
+    this.#averageCallMs = before + (callMs - before) * NEWEST_SHARE;
+    this.budget.accepted(lastStart);
+  }
+
+  /** The same gate, with an eye on how many calls are made and how long they take. */
+  #watched(gate: Gate, calls: { count: number; ms: number; lastStart: number }): Gate {
+    return {
+      enter: async (signal) => {
+        const release = await gate.enter(signal);
+        const startedAt = this.#clock.now();
+        this.#lastProgress = startedAt;
+        return (overload) => {
+          const now = this.#clock.now();
+          this.#lastProgress = now;
+          calls.count += 1;
+          calls.ms += now - startedAt;
+          calls.lastStart = startedAt;
+          release(overload);
+        };
+      },
+    };
+  }
+}

@@ -1,9 +1,9 @@
 import { GROUPS, type Group } from '../metrics/groups.ts';
 import type { AccountCollector } from './account.ts';
-import { unitState } from './answer.ts';
+import { unitState, type AnswerTime } from './answer.ts';
 import { effectiveInterval } from './due.ts';
 import { unitsOf } from './records.ts';
-import { coversApplication, isEnabled } from './scope.ts';
+import { coversApplication, isEnabled, neededGroups } from './scope.ts';
 import type { Unit } from './unit.ts';
 import type { AccountStatus, EntityState, EntityStatus, GroupStatus, Scope } from './view.ts';
 import { warningsOf } from './warnings.ts';
@@ -16,13 +16,14 @@ interface Counted {
   readonly entities: number;
 }
 
-/** Everything about one account at `asOf` (Unix milliseconds). */
-export function statusOf(account: AccountCollector, asOf: number, now: number): AccountStatus {
+/** Everything about one account. What only the pages show is put together when it is asked for. */
+export function statusOf(account: AccountCollector, time: AnswerTime): AccountStatus {
+  const { now } = time;
   const { budget } = account.scheduler;
   const counted = [...countedUnits(account)];
   const paused = budget.pausedUntil(now);
   const windows = counted
-    .filter(({ unit }) => isWindowGroup(unit.group) && unitState(account, unit, asOf) !== 'missing')
+    .filter(({ unit }) => isWindowGroup(unit.group) && unitState(account, unit, time) !== 'missing')
     .flatMap(({ unit }) => (unit.held === undefined ? [] : [unit.held.windowEnd]));
   return {
     name: account.config.name,
@@ -31,7 +32,7 @@ export function statusOf(account: AccountCollector, asOf: number, now: number): 
     refused: account.refused,
     windowEnd: windows.length === 0 ? undefined : windows.reduce((a, b) => Math.max(a, b)),
     groups: GROUPS.filter((group) => isEnabled(account.config, group)).map((group) =>
-      groupStatus(account, group, counted, asOf),
+      groupStatus(account, group, counted, time),
     ),
     budget: {
       configured: budget.perMinute,
@@ -49,17 +50,23 @@ export function statusOf(account: AccountCollector, asOf: number, now: number): 
             language: application.language,
             reporting: application.reporting !== false,
           })),
-    entities: counted.map(({ unit }) => entityStatus(account, unit, asOf)),
-    warnings: warningsOf(account),
+    plan: account.plan(),
+    get entities() {
+      return counted.map(({ unit }) => entityStatus(account, unit, time));
+    },
+    get warnings() {
+      return warningsOf(account);
+    },
   };
 }
 
-/** How many entities of a scope are fresh, stale and missing. */
-export function countStates(account: AccountCollector, scope: Scope, asOf: number): Counts {
+/** How many entities of a scope, with the lists they come from, are fresh, stale and missing. */
+export function countStates(account: AccountCollector, scope: Scope, time: AnswerTime): Counts {
   const counts = { fresh: 0, stale: 0, missing: 0 };
+  const groups = neededGroups(scope.groups).always;
   for (const { unit, entities } of countedUnits(account)) {
-    if (!scope.groups.has(unit.group) || !coversApplication(scope, unit.subject.applicationId)) continue;
-    counts[unitState(account, unit, asOf)] += entities;
+    if (!groups.has(unit.group) || !coversApplication(scope, unit.subject.applicationId)) continue;
+    counts[unitState(account, unit, time)] += entities;
   }
   return counts;
 }
@@ -91,37 +98,35 @@ function groupStatus(
   account: AccountCollector,
   group: Group,
   counted: readonly Counted[],
-  asOf: number,
+  time: AnswerTime,
 ): GroupStatus {
   const entities: Counts = { fresh: 0, stale: 0, missing: 0 };
   let oldest = Infinity;
   let failing = false;
   for (const { unit, entities: count } of counted) {
     if (unit.group !== group) continue;
-    const state = unitState(account, unit, asOf);
+    const state = unitState(account, unit, time);
     entities[state] += count;
     failing ||= unit.failures > 0;
     if (state !== 'missing' && unit.held !== undefined) oldest = Math.min(oldest, unit.held.windowEnd);
   }
   const progress = account.progress.get(group);
   const { interval, stretch } = account.pace(group);
-  const ended = progress?.outcome;
+  // While the account is refused, only its list is read.
+  const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
     intervalSeconds: interval / 1000,
     effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
-    success:
-      ended === undefined && account.refused === undefined
-        ? undefined
-        : ended?.success === true && !failing && account.refused === undefined,
+    success: refused || failing ? false : progress?.success,
     lastSuccess: progress?.lastSuccess,
-    durationSeconds: ended?.durationSeconds,
+    durationSeconds: progress?.seconds,
     entities,
     oldestWindowEnd: Number.isFinite(oldest) ? oldest : undefined,
   };
 }
 
-function entityStatus(account: AccountCollector, unit: Unit, asOf: number): EntityStatus {
+function entityStatus(account: AccountCollector, unit: Unit, time: AnswerTime): EntityStatus {
   const { applicationId, hostId } = unit.subject;
   const record = applicationId === undefined ? undefined : account.inventory.applications.get(applicationId);
   const host = hostId === undefined ? undefined : record?.hosts.get(hostId);
@@ -131,7 +136,7 @@ function entityStatus(account: AccountCollector, unit: Unit, asOf: number): Enti
     application: record?.application.name,
     hostId,
     host: host?.host.host,
-    state: unitState(account, unit, asOf),
+    state: unitState(account, unit, time),
     failures: unit.failures,
     problem: unit.problem,
     seconds: unit.seconds,

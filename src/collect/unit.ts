@@ -31,8 +31,11 @@ export class Unit<V = unknown> {
   failures = 0;
   retryAt = 0;
   problem: string | undefined;
-  /** Seconds the last attempt took. */
+  /** When the last attempt started, Unix milliseconds, and how many seconds it took. */
+  startedAt = -Infinity;
   seconds: number | undefined;
+  /** How many calls a reading takes when nothing fails, as far as is known. */
+  calls = 1;
   state: 'idle' | 'queued' | 'running' = 'idle';
   /** True when it must be read again whatever its interval says. */
   overdue = false;
@@ -47,10 +50,8 @@ export class Unit<V = unknown> {
     this.#read = async (window, call, now) => {
       const value = await work(window, call);
       if (this.gone) return;
-      const held = { windowEnd: window.to, fetchedAt: now(), value };
-      this.held = held;
-      this.overdue = false;
-      arrived(held);
+      this.held = { windowEnd: window.to, fetchedAt: now(), value };
+      arrived(this.held);
     };
   }
 
@@ -60,7 +61,15 @@ export class Unit<V = unknown> {
   }
 
   /** Reads it for `window`; what arrives is held. Rejects as the reader does, and holds on to what it had. */
-  read(window: Window, call: CallOptions, now: () => number): Promise<void> {
-    return this.#read(window, call, now);
+  async read(window: Window, call: CallOptions, now: () => number): Promise<void> {
+    // What makes it overdue while it is being read (a reload) is not answered by this reading.
+    const { overdue } = this;
+    this.overdue = false;
+    try {
+      await this.#read(window, call, now);
+    } catch (error) {
+      this.overdue ||= overdue;
+      throw error;
+    }
   }
 }

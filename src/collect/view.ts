@@ -1,4 +1,5 @@
 import type { Block } from '../metrics/sample.ts';
+import type { Plan } from './plan.ts';
 import type { Group } from '../metrics/groups.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
@@ -82,6 +83,8 @@ export interface AccountStatus {
   /** Undefined until the application list has been read once. */
   readonly applications: readonly ApplicationView[] | undefined;
   readonly entities: readonly EntityStatus[];
+  /** What a steady state of what is known now costs. */
+  readonly plan: Plan;
   /** Things that should be looked at, in words: includes and templates that match nothing, a plan that does not fit. */
   readonly warnings: readonly string[];
 }

@@ -22,7 +22,10 @@ function unmatchedTemplates({ context, records }: AccountCollector): string[] {
   if (pending) return [];
   return context.customMetrics
     .filter(({ template }) => !read.some((name) => matchTemplate(template, name) !== undefined))
-    .map(({ definition }) => `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`);
+    .map(
+      ({ definition }) =>
+        `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`,
+    );
 }
 
 function tightBudget(account: AccountCollector): string[] {

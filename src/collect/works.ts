@@ -1,12 +1,9 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import { datastoreNames, queryNames } from '../formulas/names.ts';
-import { customMatches, customSamples, type CustomMatches } from '../metrics/customFamilies.ts';
 import { matchTemplate } from '../metrics/template.ts';
-import type { Scope } from '../metrics/family.ts';
-import { windowSamples } from '../metrics/windowSamples.ts';
-import { toWindowValues } from '../metrics/windowValues.ts';
 import type { AccountContext } from './context.ts';
 import { readWindow } from './metricData.ts';
+import { calculate, customOf, keepUsed } from './reading.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import { onlyIds } from './selection.ts';
 import type { Work } from './unit.ts';
@@ -49,7 +46,7 @@ export function metricNamesWork(context: Context, record: ApplicationRecord): Wo
   return async (_, call) => {
     const query = { applicationId: record.application.id, name: DATABASE_NAME_FILTER };
     const { names } = await context().reader.listMetricNames(query, call);
-    return datastoreNames(names.map(({ name }) => name));
+    return datastoreNames(names.map(({ name }) => name).filter(canBeAsked));
   };
 }
 
@@ -62,7 +59,9 @@ export function customNamesWork(context: Context, record: ApplicationRecord): Wo
       const query = { applicationId: record.application.id, name, maxPages: CUSTOM_NAME_PAGES };
       const list = await reader.listMetricNames(query, call);
       for (const entry of list.names) {
-        if (customMetrics.some(({ template }) => matchTemplate(template, entry.name) !== undefined)) found.add(entry.name);
+        if (!canBeAsked(entry.name)) continue;
+        if (customMetrics.some(({ template }) => matchTemplate(template, entry.name) !== undefined))
+          found.add(entry.name);
       }
     }
     return [...found];
@@ -77,26 +76,20 @@ export function windowWork(
 ): Work<WindowReading> {
   const scope = hostId === undefined ? 'application' : 'host';
   return async (window, call) => {
-    const { reader, batchSize } = context();
+    const { reader, batchSize, customMetrics } = context();
     const { id } = record.application;
     const subject = hostId === undefined ? { applicationId: id } : { applicationId: id, hostId };
-    const custom = customOf(context(), record, scope);
-    const names = new Set(queryNames(record.units?.names.held?.value ?? []));
+    const custom = customOf(customMetrics, record, scope);
+    const datastores = record.units?.names.held?.value;
+    const names = new Set(queryNames(datastores ?? []));
     for (const { metricName } of custom.matches) names.add(metricName);
-    const data = await readWindow(reader, subject, [...names], window, batchSize, call);
-    const values = toWindowValues(data);
-    return {
-      values,
-      samples: windowSamples(scope, values, record.database),
-      customSamples: customSamples(custom.matches, values),
-      cut: custom.cut,
-    };
+    const { data, calls } = await readWindow(reader, subject, [...names], window, batchSize, call);
+    const input = { values: keepUsed(data, names, custom), datastores, calls };
+    return calculate(scope, input, record, context().customMetrics);
   };
 }
 
-/** The custom metrics of one scope that an application has; a family's cap is shared by all of its hosts. */
-function customOf({ customMetrics }: AccountContext, record: ApplicationRecord, scope: Scope): CustomMatches {
-  const metrics = customMetrics.filter(({ definition }) => definition.scope === scope);
-  const names = record.units?.customNames?.held?.value ?? [];
-  return customMatches(metrics, names, scope === 'host' ? record.hosts.size : 1);
+/** False for names with half a character, which no query can carry: one of them would fail the whole call. */
+function canBeAsked(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name);
 }

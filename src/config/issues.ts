@@ -35,6 +35,7 @@ export function unlike(input: unknown, wanted: string): string {
 export function explain(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
+      if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
       return unlike(issue.input, WANTED[issue.expected] ?? issue.expected);
     case 'invalid_value':
       return `must be ${alternatives(issue.values.map(String))}`;

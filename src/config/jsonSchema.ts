@@ -4,9 +4,12 @@ import { fileSchema } from './schema.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The file's schema as JSON Schema, as the file is written: durations are text. */
+let made: JsonSchema | undefined;
+
+/** The file's schema as JSON Schema, as the file is written: durations are text. Made once, when first asked for. */
 export function inputSchema(): JsonSchema {
-  return z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' });
+  made ??= z.toJSONSchema(fileSchema, { io: 'input', target: 'draft-7' });
+  return made;
 }
 
 /** The keys that a mapping at a path may have; none where there is no mapping with fixed keys. */
@@ -26,5 +29,5 @@ export function keysAt(path: Path): readonly string[] {
 }
 
 function alternatives(schema: JsonSchema): readonly JsonSchema[] {
-  return (schema.anyOf ?? []).filter((branch): branch is JsonSchema => typeof branch === 'object');
+  return schema.anyOf ?? [];
 }

@@ -1,16 +1,20 @@
-/** "; did you mean ...?" with the known name nearest to a misspelt one, or nothing when none is near. */
+/** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none is near. */
 export function suggest(name: string, known: readonly string[]): string {
   const limit = Math.max(2, Math.floor(name.length / 3));
-  const longer = name.length > 1 ? known.find((candidate) => candidate.startsWith(name)) : undefined;
-  if (longer !== undefined) return `; did you mean "${longer}"?`;
-  const near = known
+  const candidates = known
     .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate, limit) }))
-    .filter((entry) => entry.distance <= limit && entry.distance < entry.candidate.length)
-    .toSorted((a, b) => a.distance - b.distance)[0];
-  return near === undefined ? '' : `; did you mean "${near.candidate}"?`;
+    .filter(({ candidate, distance }) => distance < candidate.length)
+    .toSorted((a, b) => a.distance - b.distance);
+  const best =
+    candidates.find((entry) => entry.distance <= limit) ?? candidates.find(({ candidate }) => isStart(name, candidate));
+  return best === undefined ? '' : `; did you mean "${best.candidate}"?`;
 }
 
-/** Levenshtein's distance; anything beyond the limit when the lengths alone differ by more than it. */
+function isStart(name: string, candidate: string): boolean {
+  return name.length > 1 && candidate.startsWith(name);
+}
+
+/** Levenshtein's distance; the limit and one when the lengths alone differ by more than it. */
 function distance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);

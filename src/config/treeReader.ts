@@ -7,6 +7,8 @@ import type { Places } from './places.ts';
 
 /** Keeps a few lines of aliases from standing for a billion values. */
 const MAX_ALIASED_NODES = 10_000;
+/** Far beyond what the schema has; keeps this reader off the end of the stack. */
+const MAX_DEPTH = 50;
 
 /** What a tag of the core schema says about the value it stands before. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -57,6 +59,7 @@ export class TreeReader {
 
   #value(node: Node | null, spot: Spot): unknown {
     this.#places.set(spot.path, { key: spot.key, value: spot.offset });
+    if (spot.path.length > MAX_DEPTH) return this.#fail(spot, 'lists and mappings are nested too deeply');
     if (this.#aliasDepth > 0) {
       this.#aliasedNodes += 1;
       if (this.#aliasedNodes === MAX_ALIASED_NODES) return this.#fail(spot, 'the aliases stand for too many values');
@@ -77,8 +80,8 @@ export class TreeReader {
 
   #alias(name: string, spot: Spot): unknown {
     const target = this.#anchors.get(name);
-    if (target === undefined) return this.#fail(spot, `no anchor "&${name}" stands before this alias`);
-    if (this.#open.has(target)) return this.#fail(spot, `the alias "*${name}" stands inside what it refers to`);
+    if (target === undefined) return this.#fail(spot, 'no anchor of this name stands before the alias');
+    if (this.#open.has(target)) return this.#fail(spot, 'the alias stands inside what it refers to');
     this.#aliasDepth += 1;
     const value = this.#value(target, spot);
     this.#aliasDepth -= 1;
@@ -101,7 +104,7 @@ export class TreeReader {
   }
 
   #mapping(pairs: readonly Pair[], spot: Spot): unknown {
-    // Without a prototype no key, `__proto__` included, means anything but itself.
+    // Without a prototype no key means anything but itself.
     const mapping = Object.create(null) as Record<string, unknown>;
     for (const pair of pairs) {
       if (!isScalar(pair.key) || typeof pair.key.value !== 'string' || pair.key.tag !== undefined) {
@@ -111,7 +114,10 @@ export class TreeReader {
       const name = pair.key.value;
       const path = [...spot.path, name];
       const key = pair.key.range?.[0] ?? spot.offset;
-      if (name === '<<') {
+      if (name === '__proto__') {
+        // No schema can be trusted to see this one.
+        this.faults.push(this.#places.faultAt(key, path, 'unknown key'));
+      } else if (name === '<<') {
         this.faults.push(this.#places.faultAt(key, path, 'YAML 1.2 has no merge keys: write the keys out'));
       } else if (Object.hasOwn(mapping, name)) {
         this.faults.push(this.#places.faultAt(key, path, 'duplicate key: keep one of them'));
@@ -137,7 +143,8 @@ export class TreeReader {
   #typed(text: string): unknown {
     for (const tag of this.#document.schema.tags) {
       if (tag.collection !== undefined || tag.default !== true || tag.test?.test(text.trim()) !== true) continue;
-      return tag.resolve(text.trim(), () => undefined, {});
+      const typed = tag.resolve(text.trim(), () => undefined, {});
+      return isScalar(typed) ? typed.value : typed;
     }
     return text;
   }

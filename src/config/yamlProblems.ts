@@ -1,4 +1,7 @@
+import { Lexer } from 'yaml';
 import type { LineCounter, YAMLError } from 'yaml';
+
+const TOO_DEEP = 'lists and mappings are nested too deeply';
 
 /**
  * Sentences for faults of YAML itself. The library's own may quote the text they stumble over, and that may be a key.
@@ -16,7 +19,7 @@ const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line and be followed by ": "',
   MULTIPLE_DOCS: 'the file must hold one document: remove this "---" and what follows, or merge it into the first',
   NON_STRING_KEY: 'a key must be plain text',
-  RESOURCE_EXHAUSTION: 'lists and mappings are nested too deeply',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   TAB_AS_INDENT: 'indentation must be spaces, not tabs',
   TAG_RESOLVE_FAILED: 'the tag is unknown: remove it',
   UNEXPECTED_TOKEN: 'this is not expected here: look for a missing quote, comma or line end before it',
@@ -27,6 +30,27 @@ const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 export interface YamlProblem {
   readonly offset: number;
   readonly message: string;
+}
+
+/** Far beyond what the schema has. */
+const MAX_FLOW_DEPTH = 100;
+/** Marks of the lexer that stand for no character of the text. */
+const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
+
+/** Brackets within brackets beyond any sense, which the parser would take minutes for or not survive. */
+export function nestingProblem(text: string, lines: LineCounter): YamlProblem | undefined {
+  let depth = 0;
+  let offset = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token === '[' || token === '{') depth += 1;
+    if (token === ']' || token === '}') depth -= 1;
+    if (depth > MAX_FLOW_DEPTH) {
+      for (const { index } of text.slice(0, offset).matchAll(/^/gm)) lines.addNewLine(index);
+      return { offset, message: TOO_DEEP };
+    }
+    if (!MARKS.has(token)) offset += token.length;
+  }
+  return undefined;
 }
 
 /** One problem per line: those that follow on a line are mostly the echo of its first. */

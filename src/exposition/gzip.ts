@@ -25,7 +25,7 @@ const deflateRawAsync = promisify(deflateRaw);
 
 /** Compresses piece by piece, off the main thread; a piece can be forgotten as soon as `add` has resolved. */
 export class GzipWriter {
-  readonly #deflate: DeflateRaw = createDeflateRaw(OPTIONS);
+  readonly #deflate: DeflateRaw = createDeflateRaw({ ...OPTIONS, finishFlush: constants.Z_SYNC_FLUSH });
   readonly #pieces: Buffer[] = [HEADER];
   #crc = 0;
   #bytes = 0;
@@ -43,10 +43,8 @@ export class GzipWriter {
   }
 
   async finish(): Promise<GzipStart> {
-    await new Promise<void>((resolve) => {
-      this.#deflate.flush(constants.Z_SYNC_FLUSH, resolve);
-    });
-    this.#deflate.destroy();
+    this.#deflate.end();
+    await once(this.#deflate, 'end');
     return { pieces: this.#pieces, crc: this.#crc, bytes: this.#bytes };
   }
 }
@@ -55,7 +53,8 @@ export class GzipWriter {
 export async function gzipWith(start: GzipStart, rest: Buffer): Promise<readonly Buffer[]> {
   const end = await deflateRawAsync(rest, OPTIONS);
   const trailer = Buffer.alloc(8);
-  trailer.writeUInt32LE(crc32(rest, start.crc), 0);
+  // Of no bytes at all, zlib's crc32 is 0 whatever it started from.
+  trailer.writeUInt32LE(rest.length === 0 ? start.crc : crc32(rest, start.crc), 0);
   trailer.writeUInt32LE((start.bytes + rest.length) % 2 ** 32, 4);
   return [...start.pieces, end, trailer];
 }

@@ -1,11 +1,12 @@
-import type { Labels } from '../metrics/sample.ts';
+import type { Block, Labels } from '../metrics/sample.ts';
 import { labelValueText } from './escape.ts';
 
-/** The labels of an entity as they are written, made once per labels object. */
+/** The labels of an entity as they are written. */
 export interface LabelText {
+  readonly source: Labels;
   /** `a="1",b="2"`, in the order given. */
   readonly text: string;
-  /** `{a="1",b="2"} `, what stands between a name and a value; one space where there are no labels. */
+  /** `{a="1",b="2"} `: what stands between a name and a value. */
   readonly closed: string;
   /** The same for every order of the same labels. */
   readonly key: string;
@@ -16,7 +17,7 @@ export interface LabelText {
 export function labelText(labels: Labels): LabelText {
   const pairs = labelPairs(labels);
   const text = pairs.join(',');
-  return { text, closed: closedText(text), key: seriesKey(pairs), schema: Object.keys(labels).join() };
+  return { source: labels, text, closed: closedText(text), key: seriesKey(pairs), schema: Object.keys(labels).join() };
 }
 
 /** `name="value"` of every label, in order. */
@@ -29,6 +30,36 @@ export function seriesKey(pairs: readonly string[]): string {
   return pairs.toSorted().join(',');
 }
 
+/** One space where there are no labels; joined, because a concatenation would keep its parts. */
 export function closedText(text: string): string {
   return text === '' ? ' ' : ['{', text, '} '].join('');
+}
+
+/**
+ * Finds the label text of blocks among that of an earlier list of blocks, by the identity of the labels. Entities rarely
+ * come or go, so the place in the list is tried first. (A WeakMap would do it too, at many times the cost: the
+ * collector of garbage visits its entries one by one.)
+ */
+export class LabelTexts {
+  readonly #earlier: readonly LabelText[];
+  #bySource: Map<Labels, LabelText> | undefined;
+
+  constructor(earlier: readonly LabelText[]) {
+    this.#earlier = earlier;
+  }
+
+  /** `place` is the block's place in its list. */
+  of({ labels }: Block, place: number): LabelText {
+    const expected = this.#earlier[place];
+    if (expected?.source === labels) {
+      return expected;
+    }
+    this.#bySource ??= new Map(this.#earlier.map((text) => [text.source, text]));
+    let text = this.#bySource.get(labels);
+    if (text === undefined) {
+      text = labelText(labels);
+      this.#bySource.set(labels, text);
+    }
+    return text;
+  }
 }

@@ -1,160 +1,106 @@
-import type { Block, Family } from '../metrics/sample.ts';
-import type { BlockText, Section } from './blockText.ts';
-import { BlockWriter } from './blockText.ts';
+import type { Block, Family, Sample } from '../metrics/sample.ts';
 import type { AnswerCounts } from './counts.ts';
 import { overflowing } from './guard.ts';
 import type { LabelText } from './labelText.ts';
-import { labelText } from './labelText.ts';
+import { LabelTexts } from './labelText.ts';
+import { FamilySeries, isWritable } from './series.ts';
 import type { Sliced } from './slices.ts';
 import { LINES_PER_SLICE } from './slices.ts';
-import { SuspectFamilies } from './suspects.ts';
 
-/** The texts of an answer's families, in the order in which they are written, without their metadata. */
+/** What an answer is written from: the series of each family together, none twice, and within `max_series`. */
 export interface Layout extends AnswerCounts {
-  readonly families: readonly FamilyText[];
+  readonly families: readonly FamilySeries[];
+  /** One for each block, in order. */
+  readonly entities: readonly LabelText[];
 }
 
-export interface FamilyText {
-  readonly family: Family;
-  readonly texts: readonly string[];
-}
-
-interface OpenFamily {
-  readonly family: Family;
-  texts: string[];
-  lines: number;
-}
-
-/** Keeps the text of blocks and labels as long as the collector keeps the objects they were made from. */
-export class TextCache {
-  readonly #labels = new WeakMap<object, LabelText>();
-  readonly #blocks = new WeakMap<object, BlockText>();
-
-  /** The text of every block, that of known ones as it was. */
-  *textsOf(blocks: readonly Block[]): Sliced<never, BlockText[]> {
-    const texts: BlockText[] = [];
-    let work = 0;
-    for (const block of blocks) {
-      const labels = this.#labelText(block);
-      const held = this.#blocks.get(block.samples);
-      if (held?.labels === labels) {
-        texts.push(held);
-        continue;
-      }
-      const writer = new BlockWriter(block, labels);
-      for (const sample of block.samples) {
-        writer.add(sample);
-        work += 1;
-        if (work % LINES_PER_SLICE === 0) {
-          yield;
-        }
-      }
-      const text = writer.finish();
-      this.#blocks.set(block.samples, text);
-      texts.push(text);
-    }
-    return texts;
-  }
-
-  #labelText(block: Block): LabelText {
-    let text = this.#labels.get(block.labels);
-    if (text === undefined) {
-      text = labelText(block.labels);
-      this.#labels.set(block.labels, text);
-    }
-    return text;
-  }
-}
-
-/** Brings the lines of each family together, without any series twice and within `maxSeries`. */
-export function* layOut(blocks: readonly Block[], cache: TextCache, maxSeries: number): Sliced<never, Layout> {
-  const texts = yield* cache.textsOf(blocks);
-  const families = new Map<string, OpenFamily>();
-  const suspects = new SuspectFamilies();
-  let refused = 0;
-  let duplicates = 0;
-  let work = 0;
-  for (const [index, text] of texts.entries()) {
-    refused += text.refused;
-    duplicates += text.duplicates;
-    for (const section of text.sections) {
-      append(families, section);
-    }
-    const block = blocks[index];
-    if (block !== undefined) {
-      suspects.note(block, text);
-    }
-    work += text.sections.length;
-    if (work >= LINES_PER_SLICE) {
-      work = 0;
-      yield;
-    }
-  }
-  duplicates += yield* withoutRepeats(families, suspects.names(), blocks);
-  return { ...guarded(families, maxSeries), refused, duplicates };
-}
-
-function append(families: Map<string, OpenFamily>, { family, text, lines }: Section): void {
-  let open = families.get(family.name);
-  if (open === undefined) {
-    open = { family, texts: [], lines: 0 };
-    families.set(family.name, open);
-  }
-  if (lines > 0) {
-    open.texts.push(text);
-    open.lines += lines;
-  }
-}
-
-/** Writes the suspected families anew, series by series; gives the number of repeated ones, which are left out. */
-function* withoutRepeats(
-  families: Map<string, OpenFamily>,
-  suspects: ReadonlySet<string>,
+/** Lays out the blocks of an answer; `earlier` are the entities of an answer before, whose label text is used again. */
+export function* layOut(
   blocks: readonly Block[],
-): Sliced<never, number> {
-  if (suspects.size === 0) {
-    return 0;
-  }
-  const seen = new Map([...suspects].map((name) => [name, new Set<string>()]));
-  const before = total(families, suspects);
-  for (const name of suspects) {
-    const open = families.get(name);
-    if (open !== undefined) {
-      open.texts = [];
-      open.lines = 0;
-    }
-  }
+  earlier: readonly LabelText[],
+  maxSeries: number,
+): Sliced<never, Layout> {
+  const labelTexts = new LabelTexts(earlier);
+  const finder = new FamilyFinder();
+  const seenEntities = new SeenEntities();
+  const addedNames = new Set<string>();
+  const entities: LabelText[] = [];
+  let refused = 0;
   let work = 0;
-  for (const block of blocks) {
-    const writer = new BlockWriter(block, labelText(block.labels), seen);
-    for (const sample of block.samples) {
-      writer.add(sample);
+  for (const [place, block] of blocks.entries()) {
+    const entity = labelTexts.of(block, place);
+    const repeated = seenEntities.has(block, entity);
+    entities.push(entity);
+    for (const [index, sample] of block.samples.entries()) {
+      const family = finder.find(sample, index);
+      if (isWritable(sample, block.labels)) {
+        family.add(sample, block, entity, repeated);
+        for (const name in sample.labels) {
+          addedNames.add(name);
+        }
+      } else {
+        refused += 1;
+      }
       work += 1;
       if (work % LINES_PER_SLICE === 0) {
         yield;
       }
     }
-    for (const section of writer.finish().sections) {
-      append(families, section);
-    }
   }
-  return before - total(families, suspects);
+  for (const family of finder.families()) {
+    yield* family.settle(addedNames);
+  }
+  return { ...guarded(finder.families(), maxSeries), entities, refused };
 }
 
-function total(families: ReadonlyMap<string, OpenFamily>, names: ReadonlySet<string>): number {
-  return [...names].reduce((sum, name) => sum + (families.get(name)?.lines ?? 0), 0);
-}
-
-function guarded(
-  families: ReadonlyMap<string, OpenFamily>,
-  maxSeries: number,
-): Pick<Layout, 'families' | 'series' | 'dropped'> {
-  const written = [...families.values()].filter(({ lines }) => lines > 0);
-  const counted = new Map(written.map(({ family, lines }) => [family.name, lines]));
-  const dropped = overflowing(counted, maxSeries);
+function guarded(all: readonly FamilySeries[], maxSeries: number): Omit<Layout, 'entities' | 'refused'> {
+  const written = all.filter(({ samples }) => samples.length > 0);
+  const counts = new Map(written.map(({ family, samples }) => [family.name, samples.length]));
+  const dropped = overflowing(counts, maxSeries);
   return {
     families: written.filter(({ family }) => !dropped.has(family.name)),
-    series: new Map([...counted].filter(([name]) => !dropped.has(name))),
+    series: new Map([...counts].filter(([name]) => !dropped.has(name))),
     dropped,
+    duplicates: all.reduce((sum, { duplicates }) => sum + duplicates, 0),
   };
+}
+
+/** Families by name, in order of first appearance. */
+class FamilyFinder {
+  readonly #byName = new Map<string, FamilySeries>();
+  /** Blocks of one kind have their families in the same places: what was found last time is tried first. */
+  readonly #byPlace: (readonly [Family, FamilySeries])[] = [];
+
+  find({ family }: Sample, place: number): FamilySeries {
+    const expected = this.#byPlace[place];
+    if (expected?.[0] === family) {
+      return expected[1];
+    }
+    let found = this.#byName.get(family.name);
+    if (found === undefined) {
+      found = new FamilySeries(family);
+      this.#byName.set(family.name, found);
+    }
+    this.#byPlace[place] = [family, found];
+    return found;
+  }
+
+  families(): readonly FamilySeries[] {
+    return [...this.#byName.values()];
+  }
+}
+
+/** Tells whether a group has had a block of the same labels before. */
+class SeenEntities {
+  readonly #keys = new Map<string, Set<string>>();
+
+  has({ group }: Block, { key }: LabelText): boolean {
+    let keys = this.#keys.get(group);
+    if (keys === undefined) {
+      keys = new Set();
+      this.#keys.set(group, keys);
+    }
+    const { size } = keys;
+    return keys.add(key).size === size;
+  }
 }

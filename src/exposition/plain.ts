@@ -1,4 +1,4 @@
-import type { Block, Family, Sample } from '../metrics/sample.ts';
+import type { Block, Family } from '../metrics/sample.ts';
 import type { AnswerCounts } from './counts.ts';
 import type { Format } from './format.ts';
 import { overflowing } from './guard.ts';
@@ -6,6 +6,7 @@ import { closedText, labelPairs, seriesKey } from './labelText.ts';
 import { END_OF_ANSWER, metadata } from './metadata.ts';
 import type { OwnFamily } from './own.ts';
 import { ownText } from './own.ts';
+import { isWritable } from './series.ts';
 
 export interface PlainAnswer extends AnswerCounts {
   readonly text: string;
@@ -27,7 +28,7 @@ export function renderPlain(
     for (const sample of block.samples) {
       const entry = families.get(sample.family.name) ?? { family: sample.family, lines: new Map<string, string>() };
       families.set(sample.family.name, entry);
-      if (!isWritable(block, sample)) {
+      if (!isWritable(sample, block.labels)) {
         refused += 1;
         continue;
       }
@@ -51,11 +52,4 @@ export function renderPlain(
   }
   text += ownText(own, series, format).join('') + (format === 'openmetrics' ? END_OF_ANSWER : '');
   return { text, series, dropped, refused, duplicates };
-}
-
-/** A value must be finite, and a label of a sample must not be one of its entity's again. */
-function isWritable(block: Block, sample: Sample): boolean {
-  return (
-    Number.isFinite(sample.value) && !Object.keys(sample.labels ?? {}).some((name) => Object.hasOwn(block.labels, name))
-  );
 }

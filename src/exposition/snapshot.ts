@@ -2,42 +2,48 @@ import type { Block } from '../metrics/sample.ts';
 import type { Format } from './format.ts';
 import type { GzipStart } from './gzip.ts';
 import { GzipWriter } from './gzip.ts';
-import type { Layout, TextCache } from './layout.ts';
+import type { Layout } from './layout.ts';
 import { layOut } from './layout.ts';
 import { piecesOf } from './pieces.ts';
 import { inSlices } from './slices.ts';
+import type { LabelText } from './labelText.ts';
 
 /**
  * The collected part of the answers for one list of blocks. Everything is made when it is first asked for, once for all who
  * ask, in slices that let other work through, and kept.
  */
 export class Snapshot {
-  readonly blocks: readonly Block[];
-  readonly maxSeries: number;
-  readonly #cache: TextCache;
+  readonly #blocks: readonly Block[];
+  readonly #maxSeries: number;
+  readonly #earlier: readonly LabelText[];
   readonly #pieces = new Map<Format, Promise<readonly Buffer[]>>();
   readonly #compressed = new Map<Format, Promise<GzipStart>>();
   #layout: Promise<Layout> | undefined;
+  #entities: readonly LabelText[] = [];
 
-  constructor(blocks: readonly Block[], maxSeries: number, cache: TextCache) {
-    this.blocks = blocks;
-    this.maxSeries = maxSeries;
-    this.#cache = cache;
+  /** `earlier` is the snapshot that this one takes the place of. */
+  constructor(blocks: readonly Block[], maxSeries: number, earlier: Snapshot | undefined) {
+    this.#blocks = [...blocks];
+    this.#maxSeries = maxSeries;
+    this.#earlier = earlier === undefined ? [] : earlier.#entities;
   }
 
   /** True when an answer made of these blocks would be the same. */
   holds(blocks: readonly Block[], maxSeries: number): boolean {
-    return (
-      this.maxSeries === maxSeries &&
-      this.blocks.length === blocks.length &&
-      this.blocks.every(({ labels, samples }, index) => {
-        return blocks[index]?.samples === samples && blocks[index].labels === labels;
-      })
-    );
+    if (this.#maxSeries !== maxSeries || this.#blocks.length !== blocks.length) {
+      return false;
+    }
+    for (const [index, { labels, samples }] of this.#blocks.entries()) {
+      const block = blocks[index];
+      if (block?.samples !== samples || block.labels !== labels) {
+        return false;
+      }
+    }
+    return true;
   }
 
   layout(): Promise<Layout> {
-    this.#layout ??= inSlices(layOut(this.blocks, this.#cache, this.maxSeries), () => undefined);
+    this.#layout ??= this.#layOut();
     return this.#layout;
   }
 
@@ -56,6 +62,12 @@ export class Snapshot {
       await inSlices(piecesOf(await this.layout(), format), (piece) => gzip.add(piece));
       return gzip.finish();
     });
+  }
+
+  async #layOut(): Promise<Layout> {
+    const layout = await inSlices(layOut(this.#blocks, this.#earlier, this.#maxSeries), () => undefined);
+    this.#entities = layout.entities;
+    return layout;
   }
 }
 

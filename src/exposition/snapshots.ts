@@ -1,5 +1,4 @@
 import type { Block } from '../metrics/sample.ts';
-import { TextCache } from './layout.ts';
 import { Snapshot } from './snapshot.ts';
 
 /** Scopes that can be answered in turn without making their text anew. */
@@ -13,17 +12,17 @@ const WORTH_KEEPING = 2000;
  * values alive. What a scope is shows in the groups of its blocks.
  */
 export class Snapshots {
-  readonly #texts = new TextCache();
   /** In order of last use. */
   readonly #kept = new Map<string, Snapshot>();
 
   of(blocks: readonly Block[], maxSeries: number): Snapshot {
+    if (blocks.reduce((sum, { samples }) => sum + samples.length, 0) < WORTH_KEEPING) {
+      return new Snapshot(blocks, maxSeries, undefined);
+    }
     const scope = [...new Set(blocks.map(({ group }) => group))].join();
     const kept = this.#kept.get(scope);
-    const snapshot = kept?.holds(blocks, maxSeries) === true ? kept : new Snapshot([...blocks], maxSeries, this.#texts);
-    if (snapshot === kept || blocks.reduce((sum, { samples }) => sum + samples.length, 0) >= WORTH_KEEPING) {
-      this.#keep(scope, snapshot);
-    }
+    const snapshot = kept?.holds(blocks, maxSeries) === true ? kept : new Snapshot(blocks, maxSeries, kept);
+    this.#keep(scope, snapshot);
     return snapshot;
   }
 

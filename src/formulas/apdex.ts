@@ -1,5 +1,5 @@
 /** `Apdex` or `EndUser/Apdex`: the score from 0 to 1 and the counts of the window. */
-export interface ApdexValues {
+interface ApdexValues {
   readonly score: number | undefined;
   readonly count: number | undefined;
   readonly satisfied: number | undefined;

@@ -1,7 +1,7 @@
 import { perSecond } from './perSecond.ts';
 
 /** `HttpDispatcher` for web requests, `OtherTransaction/all` for the others. */
-export interface RequestCounts {
+interface RequestCounts {
   readonly requestsPerMinute: number | undefined;
   readonly calls: number | undefined;
   /** Length of the timeslice. */

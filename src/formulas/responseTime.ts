@@ -1,9 +1,10 @@
 import { finite } from './finite.ts';
+import { orWhereZero } from './orWhereZero.ts';
 import { hasRequests, timeShare } from './timeShare.ts';
 import type { TimedCalls } from './timeShare.ts';
 
 /** `HttpDispatcher`; times in milliseconds. */
-export interface WebTimes {
+interface WebTimes {
   readonly calls: number | undefined;
   readonly averageCallTime: number | undefined;
   readonly averageResponseTime: number | undefined;
@@ -19,11 +20,6 @@ export function responseTime(web: WebTimes, queue: TimedCalls): number | undefin
   const served = orWhereZero(web.averageCallTime, web.averageResponseTime);
   const queued = isAbsent(queue) ? 0 : timeShare(queue, web.calls);
   return served === undefined || queued === undefined ? undefined : finite(served / 1000 + queued);
-}
-
-/** The first value, or the second where the first is absent or 0, which it is not while there are requests. */
-export function orWhereZero(first: number | undefined, second: number | undefined): number | undefined {
-  return first === undefined || first === 0 ? second : first;
 }
 
 function isAbsent(queue: TimedCalls): boolean {

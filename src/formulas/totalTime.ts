@@ -1,10 +1,10 @@
 import { finite } from './finite.ts';
-import { orWhereZero } from './responseTime.ts';
+import { orWhereZero } from './orWhereZero.ts';
 import { hasRequests, timeShare } from './timeShare.ts';
 import type { TimedCalls } from './timeShare.ts';
 
 /** What calculation 3 starts from; times in milliseconds. */
-export interface TotalTimes {
+interface TotalTimes {
   readonly webRequests: number | undefined;
   /** `WebTransactionTotalTime:average_response_time`. */
   readonly totalAverage: number | undefined;

@@ -7,11 +7,14 @@ const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 /** What could end a line, move the cursor or hide text on a terminal: controls, line separators, bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** One line of logfmt without its line end: `key=value` pairs, values quoted and escaped where they need it. */
-export function formatLogfmt(fields: LogFields): string {
+/**
+ * One line of logfmt without its line end: `key=value` pairs, values quoted and escaped where they need it. `mask` sees
+ * each value before that, in the spelling that it came in.
+ */
+export function formatLogfmt(fields: LogFields, mask: (text: string) => string): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${formatKey(key)}=${formatValue(value)}`)
+    .map(([key, value]) => `${formatKey(key)}=${formatValue(value, mask)}`)
     .join(' ');
 }
 
@@ -27,8 +30,8 @@ function formatKey(key: string): string {
   return safe === '' ? '_' : safe;
 }
 
-function formatValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+function formatValue(value: unknown, mask: (text: string) => string): string {
+  const text = mask(typeof value === 'string' ? value : JSON.stringify(value));
   return BARE.test(text) ? text : escapeUnsafe(JSON.stringify(text));
 }
 

@@ -11,11 +11,15 @@ export const LOG_FORMATS = ['logfmt', 'json'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
+export interface LogDestination {
+  write(line: string): unknown;
+}
+
 export interface LoggerOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Standard error by default, which Node writes to before it goes on: nothing is lost at exit. */
-  readonly destination?: Pick<NodeJS.WritableStream, 'write'>;
+  /** Standard error by default. */
+  readonly destination?: LogDestination;
   readonly secrets: Secrets;
 }
 
@@ -24,11 +28,12 @@ export interface LoggerOptions {
  * given as `err` becomes its message with its causes, at level debug with its stack. Every line passes the secrets.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const { level, format, secrets, destination = process.stderr } = options;
+  const { level, format, secrets, destination = standardError() } = options;
+  const mask = (text: string): string => secrets.mask(text);
   const write = (json: string): void => {
     const line =
-      format === 'json' ? escapeUnsafe(json.trimEnd()) : formatLogfmt(inOrder(JSON.parse(json) as LogFields));
-    destination.write(`${secrets.mask(line)}\n`);
+      format === 'json' ? escapeUnsafe(json.trimEnd()) : formatLogfmt(inOrder(JSON.parse(json) as LogFields), mask);
+    destination.write(`${mask(line)}\n`);
   };
   return pino(
     {
@@ -40,6 +45,14 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write },
   );
+}
+
+/** Unlike process.stderr, this has written a line when it returns, to a pipe too: nothing is lost at exit. */
+function standardError(): LogDestination {
+  const destination = pino.destination({ dest: 2, sync: true });
+  // A log that nobody can read any more is no reason to stop.
+  destination.on('error', () => undefined);
+  return destination;
 }
 
 function inOrder({ time, level, msg, ...fields }: LogFields): LogFields {

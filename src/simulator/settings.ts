@@ -1,3 +1,6 @@
+/** The key that opens a simulator which was not given any: a made-up one, in the form of a user key. */
+export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
+
 /** Behaviours of the service that are switches because nobody knows, or because a test wants the other one. */
 export interface ServiceSettings {
   /** Round figures to three significant digits, unless a metric data call says `raw=true`. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Format } from '../exposition/format.ts';
+import type { CollectionConfig } from '../config/config.ts';
+import type { RenderOptions } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/negotiate.ts';
 import type { RenderedAnswer } from '../exposition/rendered.ts';
 import { writePieces } from './respond.ts';
@@ -17,10 +18,17 @@ export class WriteTimes {
   }
 }
 
-/** The format and compression that a request asks for. */
-export function wantedBy(request: IncomingMessage): { readonly format: Format; readonly gzip: boolean } {
+/** The format and compression that a request asks for, and the guard of the configuration. */
+export function wantedBy(
+  request: IncomingMessage,
+  { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
+): RenderOptions {
   const { accept, 'accept-encoding': encoding } = request.headers;
-  return { format: negotiate(accept), gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined) };
+  return {
+    format: negotiate(accept),
+    gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined),
+    maxSeries,
+  };
 }
 
 /** Writes an exposition; resolves to false when the client did not take all of it. */

@@ -1,8 +1,7 @@
 import type { CollectorView } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
-import type { Format } from '../exposition/format.ts';
+import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/own.ts';
-import type { RenderedAnswer } from '../exposition/rendered.ts';
 import type { Block } from '../metrics/sample.ts';
 
 /** What came of reading one application on demand (contract 3, `/probe`). */
@@ -45,13 +44,11 @@ export interface WebSettings {
 export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;
-  collection(): Pick<CollectionConfig, 'background' | 'default_scrape_timeout' | 'scrape_timeout_offset'>;
-  /** Puts collected blocks and the families that follow them into a format. */
-  render(
-    blocks: readonly Block[],
-    own: OwnMetrics,
-    wanted: { readonly format: Format; readonly gzip: boolean },
-  ): Promise<RenderedAnswer>;
+  collection(): Pick<
+    CollectionConfig,
+    'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
+  >;
+  readonly exposition: Pick<Exposition, 'render'>;
   /** The exporter's own metrics as of now (contract 5.5). */
   ownMetrics(): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */

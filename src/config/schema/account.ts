@@ -38,10 +38,7 @@ const tls = z.strictObject({
   server_name: notes(
     z
       .string()
-      .regex(
-        /^(?=.*[a-zA-Z])[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*$/,
-        'is not a host name',
-      )
+      .regex(/^(?=.*[a-zA-Z])[a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*$/, 'is not a host name')
       .optional(),
     {
       description: 'Name that the certificate must have, when it is not the one in the address.',
@@ -60,7 +57,6 @@ const limits = z.strictObject({
   }),
   request_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
     description: 'Longest time for one call.',
-    placeholder: '<duration>',
   }),
   max_retries: notes(whole(0, 10).default(2), {
     description: 'How often a call is tried again after a server or network fault, within the same limits.',
@@ -111,12 +107,12 @@ export const account = z.strictObject({
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
   instances: notes(z.boolean().default(false), { description: 'Rolling summaries of each instance.' }),
-  key_transactions: notes(keyTransactions.default(true), {
+  key_transactions: notes(keyTransactions.prefault(true), {
     description:
       'Key transactions. `true`: all; where applications are filtered, those of the included ones. Or choose them by ' +
       'name or id.',
   }),
-  custom_metrics: notes(z.array(customMetric).default([]), {
+  custom_metrics: notes(z.array(customMetric).prefault([]), {
     description: 'Families of your own from metrics that the agents report.',
   }),
   limits: notes(limits.prefault({}), { description: 'How hard the account may be worked.' }),

@@ -21,14 +21,14 @@ export const applications = z.strictObject({
     otherwise: 'every application',
     example: [{ name: 'checkout-*' }, { id: 1234567 }],
   }),
-  exclude: notes(z.array(entityMatch).default([]), {
+  exclude: notes(z.array(entityMatch).prefault([]), {
     description: 'Not these, even when they are included.',
     example: [{ name: '*-staging' }],
   }),
   reporting_only: notes(z.boolean().default(true), {
     description: 'Applications that do not report get state metrics, but no calls for metric data.',
   }),
-  settings: notes(z.array(setting).default([]), { description: 'Per application; the first match wins.' }),
+  settings: notes(z.array(setting).prefault([]), { description: 'Per application; the first match wins.' }),
 });
 
 const chosenKeyTransactions = z
@@ -38,7 +38,7 @@ const chosenKeyTransactions = z
       otherwise: 'every key transaction',
       example: [{ name: 'Checkout *' }],
     }),
-    exclude: notes(z.array(entityMatch).default([]), {
+    exclude: notes(z.array(entityMatch).prefault([]), {
       description: 'Not these, even when they are included.',
       example: [{ id: 7654321 }],
     }),

@@ -3,7 +3,7 @@ import type { TimedGroup } from '../../metrics/groups.ts';
 import { duration, notes, whole } from './parts.ts';
 
 const interval = (preset: string, description: string) =>
-  notes(duration({ least: '1s' }).prefault(preset), { description, placeholder: '<duration>' });
+  notes(duration({ least: '1s' }).prefault(preset), { description });
 
 const intervals = z.strictObject({
   applications: interval('1m', 'The application list with its rolling summaries.'),
@@ -19,23 +19,18 @@ const intervals = z.strictObject({
 export const collection = z.strictObject({
   window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
-    placeholder: '<duration>',
   }),
   delay: notes(duration({ least: '0s' }).prefault('2m'), {
     description: 'The time range ends this long ago, cut to the minute: upstream needs it to have its data complete.',
-    placeholder: '<duration>',
   }),
   scrape_timeout_offset: notes(duration({ least: '0s' }).prefault('500ms'), {
     description: 'A scrape is answered this much before the scraper gives up.',
-    placeholder: '<duration>',
   }),
   default_scrape_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
     description: 'The timeout to assume when the scraper does not say its own.',
-    placeholder: '<duration>',
   }),
   max_age: notes(duration({ least: '0s' }).prefault('5m'), {
     description: 'The last good values are served this long past the time their refresh was due, then they are absent.',
-    placeholder: '<duration>',
   }),
   raw_values: notes(z.boolean().default(false), {
     description: 'Asks upstream for values that are not rounded to three digits (`raw=true`).',

@@ -9,6 +9,8 @@ export interface KeyNotes {
   readonly placeholder?: string;
   /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
   readonly example?: unknown;
+  /** Which values of the grammar are allowed, where not all are. */
+  readonly range?: string;
   /** What holds when the key is absent, where that is not a fixed value. */
   readonly otherwise?: string;
 }
@@ -16,14 +18,10 @@ export interface KeyNotes {
 /** The timers of the runtime overflow after 24.8 days. */
 const LONGEST = '24d';
 
-export interface DurationRange {
-  readonly least: string;
-  readonly wholeMinutes?: boolean;
-}
-
 /** A duration as text, milliseconds once read. */
-export function duration(range: DurationRange) {
+export function duration(range: { readonly least: string; readonly wholeMinutes?: boolean }) {
   const least = milliseconds(range.least);
+  const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
   const most = milliseconds(LONGEST);
   return z
     .string({ error: ({ input }) => unlike(input, 'a duration such as 30s, 5m or 1h30m') })
@@ -38,7 +36,8 @@ export function duration(range: DurationRange) {
         );
         ctx.addIssue(`must be whole minutes: write ${String(below)} or ${String(above)}`);
       }
-    });
+    })
+    .meta({ placeholder: '<duration>', range: allowed.filter((part) => part !== '').join(', ') });
 }
 
 function milliseconds(text: string): number {

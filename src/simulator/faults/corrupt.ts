@@ -1,22 +1,29 @@
 import type { Json, JsonObject } from '../http/json.ts';
 
-/** Members whose numbers are figures; ids and counts outside them stay as they are. */
+/** Members whose numbers are figures; ids and ports outside them stay as they are. */
 const FIGURES = new Set(['application_summary', 'end_user_summary', 'settings', 'values']);
+const PLACEHOLDER = '\u0000number\u0000';
 
-/** The body with every figure replaced. */
-export function mapFigures(body: Json, replace: (figure: number) => Json, inFigures = false): Json {
-  if (typeof body === 'number') return inFigures ? replace(body) : body;
-  if (Array.isArray(body)) return body.map((item: Json) => mapFigures(item, replace, inFigures));
-  if (typeof body !== 'object' || body === null) return body;
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mapValue(value: Json, replace: (figure: number) => Json, isFigure: boolean): Json {
+  if (typeof value === 'number') return isFigure ? replace(value) : value;
+  if (Array.isArray(value)) return value.map((item: Json) => mapValue(item, replace, isFigure));
+  return isObject(value) ? mapMembers(value, replace, isFigure) : value;
+}
+
+function mapMembers(body: JsonObject, replace: (figure: number) => Json, isFigure: boolean): JsonObject {
   return Object.fromEntries(
-    Object.entries(body as JsonObject).map(([name, value]) => [
-      name,
-      mapFigures(value, replace, inFigures || FIGURES.has(name)),
-    ]),
+    Object.entries(body).map(([name, value]) => [name, mapValue(value, replace, isFigure || FIGURES.has(name))]),
   );
 }
 
-const PLACEHOLDER = '\u0000number\u0000';
+/** The body with every figure replaced. */
+export function mapFigures(body: JsonObject, replace: (figure: number) => Json): JsonObject {
+  return mapMembers(body, replace, false);
+}
 
 /** The body as JSON text with every figure written as `literal`, which JavaScript itself could not hold. */
 export function withNumbers(body: JsonObject, literal: string): string {
@@ -29,16 +36,21 @@ export function withWrongShape(body: JsonObject): JsonObject {
   return envelope === undefined ? body : { ...body, [envelope]: 'unexpected' };
 }
 
-function withoutIdentity(record: Json): Json {
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) return null;
-  return { ...(record as JsonObject), id: 'not a number', name: null };
+function spoilFirst(records: readonly Json[]): readonly Json[] {
+  return records.map((record, index) => (index === 0 ? spoil(record) : record));
+}
+
+function spoil(record: Json): Json {
+  if (!isObject(record)) return null;
+  // Metric data have no id: there the first metric loses its name.
+  const { metrics } = record;
+  if (Array.isArray(metrics)) return { ...record, metrics: spoilFirst(metrics as readonly Json[]) };
+  return { ...record, id: 'not a number', name: null };
 }
 
 /** The first record, or the only one, has a text for an id and no name; the rest is sound. */
 export function withBadRecord(body: JsonObject): JsonObject {
   const [envelope, value] = Object.entries(body)[0] ?? [];
   if (envelope === undefined || value === undefined) return body;
-  if (!Array.isArray(value)) return { ...body, [envelope]: withoutIdentity(value) };
-  const [first, ...rest] = value as readonly Json[];
-  return { ...body, [envelope]: first === undefined ? [] : [withoutIdentity(first), ...rest] };
+  return { ...body, [envelope]: Array.isArray(value) ? spoilFirst(value as readonly Json[]) : spoil(value) };
 }

@@ -53,26 +53,33 @@ function endUserSummary(context: RecordContext, browser: RollingFigures | undefi
   return { end_user_summary: summary(context, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
-function applicationSummaries(context: RecordContext, application: ApplicationIdentity): JsonObject {
+function applicationSummary(
+  context: RecordContext,
+  application: ApplicationIdentity,
+  figures: RollingFigures | undefined,
+): JsonObject {
+  if (figures === undefined) return {};
   const { world, now } = context;
   const kind = application.archetype;
-  const scope = scopeOf(context, application.id);
-  const own = rollingSummary(world, scope, now);
-  const browser = rollingEndUserSummary(world, scope, now);
-  if (own === undefined) return {};
-  const { response_time, throughput, error_rate, apdex_score } = own;
-  const counted = counts(kind, world.hosts(application, now).length, world.instances(application, now).length);
-  const target = { apdex_target: kind.apdexTarget };
+  const { response_time, throughput, error_rate, apdex_score } = figures;
   return {
     application_summary: summary(context, {
       response_time,
       throughput,
       error_rate,
-      ...target,
+      apdex_target: kind.apdexTarget,
       apdex_score,
-      ...counted,
+      ...counts(kind, world.hosts(application, now).length, world.instances(application, now).length),
     }),
-    ...endUserSummary(context, browser, kind.endUserApdexTarget),
+  };
+}
+
+function applicationLinks({ world, now }: RecordContext, application: ApplicationIdentity): JsonObject {
+  return {
+    application_instances: world.instances(application, now).map(({ id }) => id),
+    servers: [],
+    application_hosts: world.hosts(application, now).map(({ id }) => id),
+    ...(application.alertPolicyId === undefined ? {} : { alert_policy: application.alertPolicyId }),
   };
 }
 
@@ -85,7 +92,8 @@ export function applicationRecord(
   const kind = application.archetype;
   const reporting = isReporting(application, now);
   const reportedAt = lastReportedAt(application, now);
-  const figures = rollingSummary(world, scopeOf(context, application.id), now);
+  const scope = scopeOf(context, application.id);
+  const figures = rollingSummary(world, scope, now);
   return {
     id: application.id,
     name: application.name,
@@ -93,23 +101,15 @@ export function applicationRecord(
     health_status: health(reporting, kind.alertPolicy, figures),
     reporting,
     ...(reportedAt === undefined ? {} : { last_reported_at: formatTimestamp(reportedAt) }),
-    ...applicationSummaries(context, application),
+    ...applicationSummary(context, application, figures),
+    ...endUserSummary(context, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
     settings: {
       app_apdex_threshold: kind.apdexTarget,
       end_user_apdex_threshold: kind.endUserApdexTarget,
       enable_real_user_monitoring: kind.browserEnabled,
       use_server_side_config: kind.serverSideConfig,
     },
-    ...(withLinks
-      ? {
-          links: {
-            application_instances: world.instances(application, now).map(({ id }) => id),
-            servers: [],
-            application_hosts: world.hosts(application, now).map(({ id }) => id),
-            ...(application.alertPolicyId === undefined ? {} : { alert_policy: application.alertPolicyId }),
-          },
-        }
-      : {}),
+    ...(withLinks ? { links: applicationLinks(context, application) } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import { XMLBuilder } from 'fast-xml-parser';
+import Builder from 'fast-xml-builder';
 import type { Json, JsonObject } from './json.ts';
 
 /** Lists whose entries are not named by dropping the plural's last letter. */
@@ -6,7 +6,7 @@ const ENTRY_NAMES: Readonly<Record<string, string>> = { metrics_found: 'metric',
 
 type Node = string | readonly Node[] | { readonly [name: string]: Node };
 
-const builder = new XMLBuilder({ format: true, suppressEmptyNode: false, processEntities: true });
+const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
 
 /** XML has no arrays: a list `servers` becomes `<servers><server>..</server></servers>` (api-facts 5, XML). */
 function nest(value: Json, name: string): Node {

@@ -19,12 +19,12 @@ export interface FixedTraffic {
 
 /** What was changed about one application by hand; the rest of it stays a function of seed and time. */
 export interface Amendment {
-  readonly removed?: boolean;
-  readonly name?: string;
+  readonly removed?: boolean | undefined;
+  readonly name?: string | undefined;
   /** Nothing is reported from this minute on. */
-  readonly silentFromMinute?: number;
-  readonly incidents?: readonly Incident[];
-  readonly traffic?: FixedTraffic;
+  readonly silentFromMinute?: number | undefined;
+  readonly incidents?: readonly Incident[] | undefined;
+  readonly traffic?: FixedTraffic | undefined;
 }
 
 export type Amendments = ReadonlyMap<number, Amendment>;

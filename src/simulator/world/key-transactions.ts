@@ -1,5 +1,4 @@
-import { applicationId } from './identity.ts';
-import { ARCHETYPES } from './archetypes.ts';
+import { identify } from './identity.ts';
 
 const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 /** An application of the account that the key cannot see. */
@@ -28,10 +27,11 @@ const INVISIBLE_INDEX = 2;
  */
 export function keyTransactions(count: number, applications: number): readonly KeyTransaction[] {
   const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
-    const kind = ARCHETYPES[index % ARCHETYPES.length];
-    if (kind === undefined || !kind.reporting || (kind.web?.perMinute ?? 0) === 0) return [];
+    const application = identify(index, applications, new Map());
+    const kind = application?.archetype;
+    if (application === undefined || kind?.reporting !== true || (kind.web?.perMinute ?? 0) === 0) return [];
     return kind.transactions.slice(-1).map(({ name, slowness }) => ({
-      applicationId: applicationId(index),
+      application,
       transaction: name,
       apdexTarget: kind.apdexTarget * slowness,
     }));
@@ -39,16 +39,16 @@ export function keyTransactions(count: number, applications: number): readonly K
   return Array.from({ length: count }, (_, index) => index).flatMap((index): readonly KeyTransaction[] => {
     const parent = parents[index % parents.length];
     if (parent === undefined) return [];
-    const { transaction, apdexTarget } = parent;
-    const action = transaction.split('/').slice(1).join('/');
+    const { transaction, apdexTarget, application } = parent;
+    const name = `${application.name}: ${transaction.split('/').slice(1).join('/')}`;
     return [
       {
         id: FIRST_KEY_TRANSACTION_ID + index,
-        name: index < parents.length ? action : `${action} ${Math.floor(index / parents.length) + 1}`,
+        name: index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`,
         transactionName: `WebTransaction/${transaction}`,
-        applicationId: index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : parent.applicationId,
+        applicationId: index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id,
         apdexTarget,
-        source: { applicationId: parent.applicationId, transaction },
+        source: { applicationId: application.id, transaction },
         state: SPECIAL_STATES[index] ?? 'busy',
       },
     ];

@@ -2,6 +2,7 @@ import type { Archetype, Component } from './archetype.ts';
 import type { Timeslice } from './timeslice.ts';
 import { apdex, EMPTY, timing } from './timeslice.ts';
 import type { InstanceMinute } from './traffic.ts';
+import { chanceOf } from './traffic.ts';
 import type { MetricKind } from './values.ts';
 
 /**
@@ -40,7 +41,7 @@ function component(part: Component, salt: number): MetricDefinition {
     record: (minute) => {
       const calls = Math.round(minute.requests * part.callsPerRequest);
       if (calls === 0) return EMPTY;
-      const seconds = minute.requests * minute.responseSeconds * part.share * (0.9 + 0.1 * minute.chance(salt));
+      const seconds = minute.requests * minute.responseSeconds * part.share * (0.9 + 0.1 * chanceOf(minute, salt));
       return timing(calls, seconds / calls, SPREAD, 1);
     },
   };
@@ -73,40 +74,47 @@ function webMetrics(kind: Archetype): readonly MetricDefinition[] {
 }
 
 /** Page views of the whole application, or of the part of them that one transaction serves. */
-function browserMetrics(suffix: string, part: (views: number) => number, kind: Archetype): readonly MetricDefinition[] {
+function browserMetrics(
+  suffix: string,
+  part: (views: number, minute: InstanceMinute) => number,
+  kind: Archetype,
+): readonly MetricDefinition[] {
+  const views = (minute: InstanceMinute) => part(minute.pageViews, minute);
   return [
     {
       name: `EndUser${suffix}`,
       kind: 'end_user',
       reach: 'browser',
-      record: ({ pageViews, pageSeconds, responseSeconds }) => ({
-        ...timing(part(pageViews), pageSeconds, SPREAD, 0.7),
-        sumOfSquares: part(pageViews) * Math.min(responseSeconds, pageSeconds * 0.2),
+      record: (minute) => ({
+        ...timing(views(minute), minute.pageSeconds, SPREAD, 0.7),
+        sumOfSquares: views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2),
       }),
     },
     {
       name: `EndUser/Apdex${suffix}`,
       kind: 'apdex',
       reach: 'browser',
-      record: ({ pageViews, pageSeconds }) => apdexOf(part(pageViews), 0, pageSeconds, kind.endUserApdexTarget),
+      record: (minute) => apdexOf(views(minute), 0, minute.pageSeconds, kind.endUserApdexTarget),
     },
     {
       name: `EndUser/RB${suffix}`,
       kind: 'end_user_rb',
       reach: 'browser',
-      record: ({ pageViews, pageSeconds }) => timing(part(pageViews), pageSeconds * 0.45, SPREAD, 0.02),
+      record: (minute) => timing(views(minute), minute.pageSeconds * 0.45, SPREAD, 0.02),
     },
   ];
 }
 
 function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
-  let before = 0;
-  return kind.transactions.flatMap(({ name, share, slowness }): readonly MetricDefinition[] => {
-    const from = before;
-    before += share;
-    const to = before;
-    // Rounding the running sum, not each share, keeps the transactions' counts adding up to the requests.
-    const part = (whole: number) => Math.round(whole * to) - Math.round(whole * from);
+  return kind.transactions.flatMap(({ name, share, slowness }, index): readonly MetricDefinition[] => {
+    const before = kind.transactions.slice(0, index).reduce((sum, transaction) => sum + transaction.share, 0);
+    const isLast = index === kind.transactions.length - 1;
+    // Rounding the running sum, not each share, keeps the parts adding up; the chance keeps small wholes fair.
+    const part = (whole: number, minute: InstanceMinute) => {
+      const offset = chanceOf(minute, 77);
+      const end = isLast ? whole : Math.floor(whole * (before + share) + offset);
+      return end - Math.floor(whole * before + offset);
+    };
     const seconds = (minute: InstanceMinute) => minute.responseSeconds * slowness;
     const browser = kind.browser === undefined ? [] : browserMetrics(`/${name}`, part, kind);
     return [
@@ -115,20 +123,25 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
         name: `WebTransaction/${name}`,
         kind: 'transaction',
         reach: 'everywhere',
-        record: (minute) => timing(part(minute.requests), seconds(minute), SPREAD, 0.5),
+        record: (minute) => timing(part(minute.requests, minute), seconds(minute), SPREAD, 0.5),
       },
       {
         name: `Apdex/${name}`,
         kind: 'apdex',
         reach: 'everywhere',
         record: (minute) =>
-          apdexOf(part(minute.requests), part(webErrors(minute)), seconds(minute), kind.apdexTarget * slowness),
+          apdexOf(
+            part(minute.requests, minute),
+            part(webErrors(minute), minute),
+            seconds(minute),
+            kind.apdexTarget * slowness,
+          ),
       },
       {
         name: `Errors/WebTransaction/${name}`,
         kind: 'errors',
         reach: 'everywhere',
-        record: (minute) => ifAny(part(webErrors(minute))),
+        record: (minute) => ifAny(part(webErrors(minute), minute)),
       },
     ];
   });
@@ -162,7 +175,7 @@ function processMetrics(kind: Archetype): readonly MetricDefinition[] {
     definitions.push({ name: 'OtherTransaction/all', kind: 'timing', reach: 'everywhere', record });
   }
   if (kind.garbageCollection) {
-    const record = (minute: InstanceMinute) => timing(60, 0.0002 + 0.0002 * minute.chance(900), SPREAD, 1);
+    const record = (minute: InstanceMinute) => timing(60, 0.0002 + 0.0002 * chanceOf(minute, 900), SPREAD, 1);
     definitions.push({ name: 'GC/System/Pauses', kind: 'gc', reach: 'everywhere', record });
   }
   return definitions;
@@ -173,7 +186,7 @@ function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
     name: `Datastore/statement/Postgres/table_${String(index + 1).padStart(4, '0')}/select`,
     kind: 'timing',
     reach: 'everywhere',
-    record: (minute) => timing(Math.round(minute.requests * 0.02), 0.004 * (1 + minute.chance(index)), SPREAD, 1),
+    record: (minute) => timing(Math.round(minute.requests * 0.02), 0.004 * (1 + chanceOf(minute, index)), SPREAD, 1),
   }));
 }
 
@@ -195,7 +208,7 @@ export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDe
       name,
       kind: 'timing',
       reach: 'everywhere',
-      record: (minute) => timing(1, mean * (0.7 + 0.6 * minute.chance(500 + index)), 0, 1),
+      record: (minute) => timing(1, mean * (0.7 + 0.6 * chanceOf(minute, 500 + index)), 0, 1),
     })),
     ...statementMetrics(kind),
   ];

@@ -1,20 +1,21 @@
 /** Deterministic numbers: the world has no other source of chance than these hashes of its seed. */
 
-/** A 32-bit hash of whole numbers; the order of the parts counts. */
-export function hash(...parts: readonly number[]): number {
-  let state = 0x811c9dc5;
-  for (const part of parts) {
-    state = Math.imul(state ^ (part >>> 0), 0x01000193);
-    state = Math.imul(state ^ (state >>> 15), 0x85ebca6b);
-    state ^= state >>> 13;
-  }
-  state = Math.imul(state ^ (state >>> 16), 0xc2b2ae35);
-  return (state ^ (state >>> 16)) >>> 0;
+function stir(state: number, part: number): number {
+  const once = Math.imul(state ^ (part >>> 0), 0x01000193);
+  const twice = Math.imul(once ^ (once >>> 15), 0x85ebca6b);
+  return twice ^ (twice >>> 13);
+}
+
+/** A 32-bit hash of up to four whole numbers; their order counts. */
+export function hash(first: number, second = 0, third = 0, fourth = 0): number {
+  const state = stir(stir(stir(stir(0x811c9dc5, first), second), third), fourth);
+  const last = Math.imul(state ^ (state >>> 16), 0xc2b2ae35);
+  return (last ^ (last >>> 16)) >>> 0;
 }
 
 /** A number in [0, 1) that depends on nothing but the parts. */
-export function fraction(...parts: readonly number[]): number {
-  return hash(...parts) / 4_294_967_296;
+export function fraction(first: number, second = 0, third = 0, fourth = 0): number {
+  return hash(first, second, third, fourth) / 4_294_967_296;
 }
 
 /** A sequence of numbers in [0, 1) from one 32-bit state (mulberry32). */

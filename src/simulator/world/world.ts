@@ -10,7 +10,7 @@ import type { HostMetrics, Scope } from './scope.ts';
 import { isAvailable } from './scope.ts';
 import { isListed } from './time.ts';
 import { TimesliceSum } from './timeslice.ts';
-import { instanceMinute, reportsIn } from './traffic.ts';
+import { applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -106,12 +106,14 @@ export class World {
     fromMinute: number,
     toMinute: number,
   ): readonly TimesliceSum[] {
+    const { application, instances } = scope;
+    const { seed } = this.options;
     const sums = metrics.map((metric) => ({ metric, sum: new TimesliceSum() }));
     for (let minute = fromMinute; minute < toMinute; minute += 1) {
-      if (!reportsIn(scope.application, minute)) continue;
-      for (const { ordinal } of scope.instances) {
-        const { seed } = this.options;
-        const done = instanceMinute(seed, scope.application, ordinal, scope.instancesOfApplication, minute);
+      if (!reportsIn(application, minute)) continue;
+      const shared = applicationMinute(seed, application, minute);
+      for (const { ordinal } of instances) {
+        const done = instanceMinute(seed, application, ordinal, scope.instancesOfApplication, shared);
         for (const { metric, sum } of sums) {
           const record = metric.record(done);
           if (record !== undefined) sum.add(record);

@@ -14,21 +14,25 @@ export function metricsHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
   return async (request, response) => {
     const selection = readSelection(queryOf(request.originalUrl));
-    const { background, default_scrape_timeout, scrape_timeout_offset } = deps.collection();
+    const collection = deps.collection();
     const kind = kindOf(selection);
     const budget = timeToAnswer({
       header: request.get('x-prometheus-scrape-timeout-seconds'),
-      defaultTimeout: default_scrape_timeout,
-      offset: scrape_timeout_offset,
+      defaultTimeout: collection.default_scrape_timeout,
+      offset: collection.scrape_timeout_offset,
       lastWrite: writeTimes.of(kind),
     });
     const { groups, own } = selection;
     const collector = deps.collector();
-    if (!background && groups.size > 0) await collector.refresh({ groups }, deps.now() + budget);
+    if (!collection.background && groups.size > 0) await collector.refresh({ groups }, deps.now() + budget);
     const { blocks, complete } = groups.size > 0 ? collector.answer({ groups }) : { blocks: [], complete: true };
     deps.scraped(complete ? 'complete' : 'partial');
     const startedAt = deps.now();
-    const answer = await deps.render(blocks, own ? deps.ownMetrics() : () => [], wantedBy(request));
+    const answer = await deps.exposition.render(
+      blocks,
+      own ? deps.ownMetrics() : undefined,
+      wantedBy(request, collection),
+    );
     if (await writeAnswer(response, answer)) writeTimes.set(kind, deps.now() - startedAt);
   };
 }

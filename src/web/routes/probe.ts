@@ -11,12 +11,12 @@ export function probeHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
   return async (request, response) => {
     const query = readProbeQuery(queryOf(request.originalUrl));
-    const { default_scrape_timeout, scrape_timeout_offset } = deps.collection();
+    const collection = deps.collection();
     const startedAt = deps.now();
     const budget = timeToAnswer({
       header: request.get('x-prometheus-scrape-timeout-seconds'),
-      defaultTimeout: default_scrape_timeout,
-      offset: scrape_timeout_offset,
+      defaultTimeout: collection.default_scrape_timeout,
+      offset: collection.scrape_timeout_offset,
       lastWrite: writeTimes.of('probe'),
     });
     const result = await deps.collector().probe(query.account, query.applicationId, startedAt + budget);
@@ -33,12 +33,16 @@ export function probeHandler(deps: WebDependencies): Handler {
     const own = () => outcome(result.kind === 'answer' && result.success, seconds);
     const writingFrom = deps.now();
     if (query.debug) {
-      const plain = await deps.render(blocks, own, { format: 'text', gzip: false });
+      const plain = await deps.exposition.render(blocks, own, {
+        ...wantedBy(request, collection),
+        format: 'text',
+        gzip: false,
+      });
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
       await writePieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
       return;
     }
-    const answer = await deps.render(blocks, own, wantedBy(request));
+    const answer = await deps.exposition.render(blocks, own, wantedBy(request, collection));
     if (await writeAnswer(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
   };
 }
@@ -57,14 +61,9 @@ function outcome(success: boolean, seconds: number): OwnFamily[] {
 }
 
 function inWords(query: ProbeQuery, result: Extract<ProbeResult, { notes: unknown }>, seconds: number): string {
-  const verdict = {
-    unreadable: 'The list of applications cannot be read.',
-    failed: 'Something failed.',
-    succeeded: 'Nothing failed.',
-  }[result.kind === 'unreadable' ? 'unreadable' : result.success ? 'succeeded' : 'failed'];
   const lines = [
     `Probe of application ${query.applicationId} of account ${JSON.stringify(query.account)}`,
-    `${verdict} The probe took ${seconds.toFixed(3)} s.`,
+    `${verdict(result)} The probe took ${seconds.toFixed(3)} s.`,
     '',
     ...result.notes.map((note) => `- ${note.replace(/\s*\n\s*/g, ' ')}`),
     '',
@@ -72,4 +71,9 @@ function inWords(query: ProbeQuery, result: Extract<ProbeResult, { notes: unknow
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function verdict(result: Extract<ProbeResult, { notes: unknown }>): string {
+  if (result.kind === 'unreadable') return 'The list of applications cannot be read.';
+  return result.success ? 'Nothing failed.' : 'Something failed.';
 }

@@ -124,9 +124,9 @@ function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupSta
 function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
   if (success === undefined) return html`not yet`;
   const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
-  return success
-    ? html`<span class="good">ended well</span>${took}`
-    : html`<span class="bad">had failures</span>${took}`;
+  return html`<span
+    >${success ? html`<span class="good">ended well</span>` : html`<span class="bad">had failures</span>`}${took}</span
+  >`;
 }
 
 /** `2 accounts, 14 applications`, and what is wrong at a glance. */

@@ -43,10 +43,10 @@ export function search(rows: readonly ApplicationRow[], text: string): Applicati
 }
 
 function whyAbsent(application: ApplicationView, work: EntityStatus | undefined): string {
-  if (!application.reporting) return 'It does not report, so no metric data are read.';
-  if (work === undefined) return 'Its metric data are not read.';
-  if (work.state === 'missing') return work.problem ?? 'Its metric data have not been read yet.';
-  return 'It had no web transactions in the window.';
+  if (!application.reporting) return 'it does not report, so no metric data are read.';
+  if (work === undefined) return 'its metric data are not read.';
+  if (work.state === 'missing') return work.problem ?? 'its metric data have not been read yet.';
+  return 'it had no web transactions in the window.';
 }
 
 function compare(a: string, b: string): number {

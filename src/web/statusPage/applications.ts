@@ -28,9 +28,9 @@ export function applicationsSection(view: ApplicationsView): Html {
     ${searchForm(view)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
-      external services) ${swatch('total')} total time: what is left for the application's own code. The black line ends
-      the response time; work done in parallel lasts longer. Each bar fills its line: compare the numbers, not the
-      lengths.
+      external services) ${swatch('total')} total time: what is left for the application's own code. The line across a
+      bar ends the response time; work done in parallel lasts longer. Each bar fills its line: compare the numbers, not
+      the lengths.
     </p>
     ${shown.length === 0 ? html`<p>${nothingToShow(view)}</p>` : undefined}
     <ol class="applications" start="${(page - 1) * PAGE_SIZE + 1}">
@@ -51,7 +51,7 @@ function applicationItem({ account, application, breakdown, absence }: Applicati
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>
-    ${breakdown === undefined ? html`<p class="absent">No breakdown. ${absence}</p>` : html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${belowZero(breakdown.parts)}`}
+    ${breakdown === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${belowZero(breakdown.parts)}`}
   </li>`;
 }
 

@@ -27,7 +27,7 @@ export function failingEntities(entities: readonly EntityStatus[]): Html | undef
           (entity) =>
             html`<tr>
               <th scope="row">${nameOf(entity)}</th>
-              <td data-label="Reason">${entity.problem}</td>
+              <td data-label="Reason" class="long">${entity.problem}</td>
               <td data-label="Failed in a row" class="number">${entity.failures}</td>
               <td data-label="Served">${SERVED[entity.state]}</td>
             </tr>`,

@@ -6,14 +6,14 @@ const STYLE = `
   color-scheme: light dark;
   --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
   --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --warn-back: #fff4e0; --bad-back: #fdecea;
-  --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #d1493f;
+  --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #c4ab00;
   --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4; --mark: #000;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
     --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --warn-back: #3a2c12; --bad-back: #431c1a;
-    --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #ee7a70;
+    --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #e0cb45;
     --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6; --mark: #fff;
   }
 }
@@ -65,6 +65,8 @@ button { cursor: pointer; }
 .response { margin-left: auto; font-weight: 600; font-variant-numeric: tabular-nums; }
 .absent { margin: .25rem 0 0; overflow-wrap: anywhere; }
 .bar { display: block; width: 100%; height: 1.5rem; margin: .35rem 0; border-radius: .25rem; }
+/* A gap between neighbours, for those who cannot tell the colours apart. */
+.bar rect { stroke: var(--card); stroke-width: 1.5px; vector-effect: non-scaling-stroke; }
 .mark { stroke: var(--mark); stroke-width: 3px; vector-effect: non-scaling-stroke; }
 .parts { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; list-style: none; margin: 0; padding: 0; overflow-wrap: anywhere; }
 .parts b { font-variant-numeric: tabular-nums; }
@@ -82,6 +84,9 @@ button { cursor: pointer; }
   .stack th { font-weight: 600; }
   .stack td { display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
   .stack td::before { content: attr(data-label); color: var(--soft); text-align: left; flex-shrink: 0; }
+  .stack td.number { display: inline-flex; gap: .4rem; margin-right: 1.25rem; }
+  .stack td.long { display: block; text-align: left; }
+  .stack td.long::before { display: block; }
   .group { white-space: normal; }
 }
 `;

@@ -1,4 +1,4 @@
-/** A length of time in the two largest units: `450 ms`, `12 s`, `1 m 30 s`, `2 h 5 m`. */
+/** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
 export function inWords(seconds: number): string {
   const sign = seconds < 0 ? '-' : '';
   const size = Math.abs(seconds);
@@ -8,7 +8,7 @@ export function inWords(seconds: number): string {
   const units: [number, string][] = [
     [Math.floor(whole / 86_400), 'd'],
     [Math.floor(whole / 3_600) % 24, 'h'],
-    [Math.floor(whole / 60) % 60, 'm'],
+    [Math.floor(whole / 60) % 60, 'min'],
     [whole % 60, 's'],
   ];
   const first = units.findIndex(([count]) => count > 0);
@@ -16,7 +16,7 @@ export function inWords(seconds: number): string {
   return sign + shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
 }
 
-/** `3 m 2 s ago`, for Unix times in seconds. */
+/** `3 min 2 s ago`, for Unix times in seconds. */
 export function ago(at: number, now: number): string {
   return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
 }

@@ -1,0 +1,101 @@
+/** One measurement in a process of its own: `node --import tsx bench/renderCase.ts <who> <shape> <series>`; prints JSON. */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { gzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { Exposition } from '../src/exposition/exposition.ts';
+import { Gauge, Registry } from '../src/exposition/promClient.ts';
+import type { Block } from '../src/metrics/sample.ts';
+import type { Shape } from './renderFleet.ts';
+import { Fleet } from './renderFleet.ts';
+
+export interface RenderMeasurement {
+  /** Milliseconds, one for each refresh. */
+  readonly first: readonly number[];
+  readonly warm: readonly number[];
+  /** Longest delay of a timer while rendering, milliseconds, garbage collection included. */
+  readonly longestBlock: number;
+  readonly bytes: number;
+  readonly peakRssMegabytes: number;
+}
+
+const ROUNDS = 7;
+const WARMS = 3;
+
+type Render = () => Promise<number>;
+
+/** What takes over the values of a refresh, and what then makes an answer and says how many bytes it has. */
+interface Contender {
+  readonly take: (blocks: Block[]) => void;
+  readonly render: Render;
+}
+
+function ours(compressed: boolean): Contender {
+  const exposition = new Exposition();
+  let blocks: Block[] = [];
+  return {
+    take: (next) => {
+      blocks = next;
+    },
+    render: async () => {
+      const options = { format: 'text', gzip: compressed, maxSeries: 1e9 } as const;
+      const { pieces } = await exposition.render(blocks, undefined, options);
+      return pieces.reduce((sum, { length }) => sum + length, 0);
+    },
+  };
+}
+
+function library(fleet: Fleet, compressed: boolean): Contender {
+  const registry = new Registry();
+  const gauges = new Map(
+    fleet.families.map((family) => {
+      const labelNames = ['account', 'app', 'app_id', 'team'];
+      return [family, new Gauge({ name: family.name, help: family.help, labelNames, registers: [registry] })];
+    }),
+  );
+  const compress = promisify(gzip);
+  return {
+    take: (blocks) => {
+      for (const { labels, samples } of blocks) {
+        samples.forEach(({ family, value }) => gauges.get(family)?.set({ ...labels }, value));
+      }
+    },
+    render: async () => {
+      const text = Buffer.from(await registry.metrics(), 'utf8');
+      return compressed ? (await compress(text, { level: 1 })).length : text.length;
+    },
+  };
+}
+
+async function measure(fleet: Fleet, { take, render }: Contender): Promise<RenderMeasurement> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const timed = async () => {
+    const start = performance.now();
+    bytes = await render();
+    return performance.now() - start;
+  };
+  const first: number[] = [];
+  const warm: number[] = [];
+  let bytes = 0;
+  let longestBlock = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    take(fleet.refresh());
+    delay.enable();
+    await pause(20);
+    delay.reset();
+    first.push(await timed());
+    for (let again = 0; again < WARMS; again += 1) {
+      warm.push(await timed());
+    }
+    await pause(20);
+    longestBlock = Math.max(longestBlock, delay.max / 1e6);
+    delay.disable();
+  }
+  return { first, warm, longestBlock, bytes, peakRssMegabytes: process.resourceUsage().maxRSS / 1024 };
+}
+
+const [who = '', shape = '', series = ''] = process.argv.slice(2);
+const fleet = new Fleet(shape as Shape, Number(series));
+const compressed = who.endsWith('+gzip');
+const contender = who.startsWith('prom-client') ? library(fleet, compressed) : ours(compressed);
+process.stdout.write(JSON.stringify(await measure(fleet, contender)));

@@ -1,0 +1,45 @@
+import type { Block, Family, Labels, Sample } from '../src/metrics/sample.ts';
+
+/** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */
+export type Shape = 'flat' | 'spread';
+
+const FAMILIES_OF_SPREAD = 35;
+
+/** A fleet whose values change all at once with every refresh, its labels staying the same objects as in the collector. */
+export class Fleet {
+  readonly families: readonly Family[];
+  readonly #entities: readonly Labels[];
+  #state = 1;
+
+  constructor(shape: Shape, series: number) {
+    const perEntity = shape === 'flat' ? 1 : FAMILIES_OF_SPREAD;
+    this.families = Array.from({ length: perEntity }, (_, index) => ({
+      name: `newrelic_application_measurement_${index}_seconds`,
+      help: 'A family of the benchmark.',
+      type: 'gauge' as const,
+      unit: 'seconds' as const,
+      group: 'application_metrics' as const,
+      labelNames: [],
+    }));
+    this.#entities = Array.from({ length: Math.ceil(series / perEntity) }, (_, index) => ({
+      account: 'production',
+      app: `checkout-service-${index}`,
+      app_id: String(1_000_000 + index),
+      team: `team-${index % 20}`,
+    }));
+  }
+
+  refresh(): Block[] {
+    return this.#entities.map((labels) => ({
+      group: 'application_metrics',
+      labels,
+      samples: this.families.map((family): Sample => ({ family, labels: undefined, value: this.#value() })),
+    }));
+  }
+
+  /** A linear congruential sequence: the same values in every run, with as many digits as a quotient has. */
+  #value(): number {
+    this.#state = (this.#state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return (this.#state / 2 ** 32) * 3;
+  }
+}

@@ -1,0 +1,89 @@
+import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { ClassicDashboard } from './frame.ts';
+import { HOST_ADDRESS, frame } from './frame.ts';
+import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, table } from './panels.ts';
+import { breakdown, charts, figures, window } from './scopePanels.ts';
+import { APP, by, healthRank, select } from './selectors.ts';
+import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
+
+const HOST_IDS = ['host', 'host_id'];
+const KEY_IDS = ['key_transaction', 'key_transaction_id'];
+
+const host = (family: string): string => by(HOST_IDS, select(`newrelic_host_${family}`, APP));
+const key = (family: string): string => by(KEY_IDS, select(`newrelic_key_transaction_${family}`, APP));
+
+/** One application: where its time goes, how much it does, how well, on which hosts. */
+export function applicationDashboard(): ClassicDashboard {
+  const dashboard = frame('application', 'One application in depth.', [
+    datasource(),
+    ...jobAndInstance('newrelic_application_info'),
+    accountOfApplications(),
+    application('one'),
+  ]).withRow(new RowBuilder('Now'));
+  for (const panel of figures('application')) dashboard.withPanel(panel);
+
+  dashboard.withRow(new RowBuilder('Web transactions')).withPanel(breakdown('application'));
+  for (const panel of charts('application')) dashboard.withPanel(panel);
+
+  return dashboard
+    .withRow(new RowBuilder('Hosts'))
+    .withPanel(
+      table({ title: 'Hosts', description: 'Window values per host; follow the name for details.', unit: 'short' }, [
+        {
+          title: 'Health',
+          expression: healthRank('newrelic_host_health_status', APP, HOST_IDS),
+          unit: 'short',
+          display: HEALTH_COLUMN,
+        },
+        { title: 'Response time', expression: host('response_time_seconds'), unit: 's' },
+        { title: 'Web throughput', expression: host('web_requests_per_second'), unit: 'reqps' },
+        { title: 'Error ratio', expression: host('error_ratio'), unit: 'percentunit', display: ERROR_COLUMN },
+        { title: 'Apdex', expression: host('apdex_score'), unit: 'short', display: APDEX_COLUMN },
+        { title: 'Memory', expression: host('memory_used_bytes'), unit: 'bytes' },
+        { title: 'CPU', expression: host('cpu_usage_ratio'), unit: 'percentunit' },
+      ]).overrideByName('host', columnLink('Open the host', HOST_ADDRESS)),
+    )
+    .withPanel(
+      lines({ title: 'Memory by host', description: 'Physical memory of the processes on each host.', unit: 'bytes' }, [
+        [host('memory_used_bytes'), '{{host}} ({{host_id}})'],
+      ]).min(0),
+    )
+    .withPanel(
+      lines(
+        {
+          title: 'CPU by host',
+          description: 'User time over wall clock; several processes can exceed 100%.',
+          unit: 'percentunit',
+        },
+        [[host('cpu_usage_ratio'), '{{host}} ({{host_id}})']],
+      ).min(0),
+    )
+    .withRow(new RowBuilder('Key transactions'))
+    .withPanel(
+      table({ title: 'Key transactions', description: 'Rolling values over 10 minutes.', unit: 'short' }, [
+        {
+          title: 'Health',
+          expression: healthRank('newrelic_key_transaction_health_status', APP, KEY_IDS),
+          unit: 'short',
+          display: HEALTH_COLUMN,
+        },
+        { title: 'Response time', expression: key('rolling_response_time_seconds'), unit: 's' },
+        { title: 'Throughput', expression: key('rolling_requests_per_second'), unit: 'reqps' },
+        { title: 'Error ratio', expression: key('rolling_error_ratio'), unit: 'percentunit', display: ERROR_COLUMN },
+        { title: 'Apdex', expression: key('rolling_apdex_score'), unit: 'short', display: APDEX_COLUMN },
+        { title: 'Apdex target', expression: key('rolling_apdex_target_seconds'), unit: 's' },
+      ]),
+    )
+    .withRow(new RowBuilder('Browser'))
+    .withPanel(
+      lines({ title: 'Page load time', description: 'Mean of the window, as browsers measured it.', unit: 's' }, [
+        [window('application', 'end_user_response_time_seconds'), 'page load'],
+      ]),
+    )
+    .withPanel(
+      lines({ title: 'Page views', description: 'Page views per second in the window.', unit: 'cps' }, [
+        [window('application', 'end_user_page_views_per_second'), 'page views'],
+      ]).min(0),
+    )
+    .build();
+}

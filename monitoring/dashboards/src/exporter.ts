@@ -1,0 +1,149 @@
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { ClassicDashboard } from './frame.ts';
+import { frame } from './frame.ts';
+import { LINE_OVER_STACK, lines, stacked, stat, steps } from './panels.ts';
+import { ACCOUNT, EXPORTER, select } from './selectors.ts';
+import { account, datasource, jobAndInstance } from './variables.ts';
+
+const NAME = '{{instance}} {{account}}';
+const GROUP = `${NAME} {{group}}`;
+
+/** A family of one process and account: never folded, since every process has a budget of its own. */
+const own = (family: string, more = ''): string => select(`newrelic_exporter_${family}`, ACCOUNT, more);
+const perMinute = (family: string, labels: string): string =>
+  `60 * sum by (instance, account, ${labels}) (rate(${own(family)}[$__rate_interval]))`;
+/** Something that is mostly not there, with a 0 per account in its place. */
+const orZero = (expression: string): string =>
+  `${expression} or on (instance, account) 0 * ${select('newrelic_up', ACCOUNT)}`;
+
+const AGES: Builder<Panel>[] = [
+  lines(
+    {
+      title: 'Age of the data',
+      description: 'Time since the end of the oldest window served, per group: at least the delay of the collection.',
+      unit: 's',
+    },
+    [[`time() - ${own('oldest_window_end_timestamp_seconds')}`, GROUP]],
+  ).min(0),
+  lines({ title: 'Effective interval', description: 'How often the budget lets each group be refreshed.', unit: 's' }, [
+    [own('effective_interval_seconds'), GROUP],
+  ]).min(0),
+  stacked(
+    { title: 'Entities by state', description: 'Fresh, stale (past due), missing (nothing to serve).', unit: 'short' },
+    [[`sum by (instance, account, state) (${own('collection_entities')})`, `${NAME} {{state}}`]],
+  ).min(0),
+  lines(
+    {
+      title: 'Refresh without failure',
+      description: '1 when the last refresh of a group had no failure.',
+      unit: 'short',
+    },
+    [[own('collection_success'), GROUP]],
+  )
+    .min(0)
+    .max(1),
+  lines({ title: 'Duration of a refresh', description: 'How long the last refresh of each group took.', unit: 's' }, [
+    [own('collection_duration_seconds'), GROUP],
+  ]).min(0),
+  lines({ title: 'Since the last success', description: 'Time since the last refresh without a failure.', unit: 's' }, [
+    [`time() - ${own('collection_last_success_timestamp_seconds')}`, GROUP],
+  ]).min(0),
+];
+
+const CALLS: Builder<Panel>[] = [
+  stacked(
+    { title: 'Calls per minute', description: 'Calls by endpoint; the line is the budget in force.', unit: 'rpm' },
+    [
+      [perMinute('api_requests_total', 'endpoint'), `${NAME} {{endpoint}}`],
+      [own('api_budget_requests_per_minute'), `${NAME} budget`],
+    ],
+  )
+    .min(0)
+    .overrideByQuery('B', LINE_OVER_STACK),
+  lines({ title: 'Failures per minute', description: 'Failed calls by reason.', unit: 'rpm' }, [
+    [orZero(perMinute('api_failures_total', 'reason')), `${NAME} {{reason}}`],
+  ]).min(0),
+  lines({ title: 'Time of a call', description: 'The 95th percentile by endpoint.', unit: 's' }, [
+    [
+      'histogram_quantile(0.95, sum by (le, endpoint) ' +
+        `(rate(${own('api_request_duration_seconds_bucket')}[$__rate_interval])))`,
+      '{{endpoint}}',
+    ],
+  ]).min(0),
+  lines({ title: 'In flight and retries', description: 'Calls at once, and retries per minute.', unit: 'short' }, [
+    [own('api_requests_in_flight'), `${NAME} in flight`],
+    [orZero(`60 * rate(${own('api_retries_total')}[$__rate_interval])`), `${NAME} retries per minute`],
+  ]).min(0),
+  lines({ title: 'Pause', description: 'How long calls will still pause after an overload answer.', unit: 's' }, [
+    [orZero(`${own('api_paused_until_timestamp_seconds')} - time()`), NAME],
+  ]).min(0),
+];
+
+const process = (family: string): string => select(family, EXPORTER);
+const PROCESS: Builder<Panel>[] = [
+  stacked({ title: 'Scrapes', description: 'Scrapes per minute, complete and partial.', unit: 'rpm' }, [
+    [
+      `60 * sum by (instance, result) (rate(${process('newrelic_exporter_scrapes_total')}[$__rate_interval]))`,
+      '{{instance}} {{result}}',
+    ],
+  ]).min(0),
+  lines({ title: 'Series', description: 'The ten largest families.', unit: 'short' }, [
+    [`topk(10, ${process('newrelic_exporter_series')})`, '{{instance}} {{family}}'],
+  ]).min(0),
+  lines({ title: 'Series dropped', description: 'Series cut by a limit, per minute.', unit: 'rpm' }, [
+    [
+      `60 * sum by (instance) (rate(${process('newrelic_exporter_series_dropped_total')}[$__rate_interval])) ` +
+        `or on (instance) 0 * ${process('newrelic_exporter_build_info')}`,
+      '{{instance}}',
+    ],
+  ]).min(0),
+  lines({ title: 'Memory', description: 'Resident memory of the process.', unit: 'bytes' }, [
+    [process('process_resident_memory_bytes'), '{{instance}}'],
+  ]).min(0),
+  lines({ title: 'CPU', description: 'Processor time per second.', unit: 'percentunit' }, [
+    [`rate(${process('process_cpu_seconds_total')}[$__rate_interval])`, '{{instance}}'],
+  ]).min(0),
+  lines({ title: 'Event loop lag', description: 'The 99th percentile: what a scrape may have to wait.', unit: 's' }, [
+    [process('nodejs_eventloop_lag_p99_seconds'), '{{instance}}'],
+  ]).min(0),
+];
+
+/** The exporter itself: is what the other dashboards show true, and what does it cost? */
+export function exporterDashboard(): ClassicDashboard {
+  const dashboard = frame('exporter', 'Health of the exporter: freshness, calls against the budget, the process.', [
+    datasource(),
+    ...jobAndInstance('newrelic_exporter_build_info'),
+    account(),
+  ])
+    .withRow(new RowBuilder('Now'))
+    .withPanel(
+      stat(
+        { title: 'Account readable', description: '1: the last application list was read whole.', unit: 'bool_yes_no' },
+        [[select('newrelic_up', ACCOUNT), NAME]],
+        8,
+      ).thresholds(steps(['red', null], ['green', 1])),
+    )
+    .withPanel(
+      stat(
+        { title: 'Last reload', description: '1: the running configuration is that of the file.', unit: 'bool_yes_no' },
+        [[process('newrelic_exporter_config_last_reload_successful'), '{{instance}}']],
+        8,
+      ).thresholds(steps(['red', null], ['green', 1])),
+    )
+    .withPanel(
+      stat(
+        { title: 'Version', description: 'Version of each process, as the name of its series.', unit: 'short' },
+        [[process('newrelic_exporter_build_info'), '{{instance}} {{version}}']],
+        8,
+      ),
+    )
+    .withRow(new RowBuilder('Freshness'));
+  for (const panel of AGES) dashboard.withPanel(panel);
+  dashboard.withRow(new RowBuilder('Calls'));
+  for (const panel of CALLS) dashboard.withPanel(panel);
+  dashboard.withRow(new RowBuilder('Process'));
+  for (const panel of PROCESS) dashboard.withPanel(panel);
+  return dashboard.build();
+}

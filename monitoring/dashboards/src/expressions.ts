@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { dashboards } from './dashboards.ts';
+
+/** A query of a panel, with Grafana's variables still in it. */
+export interface DashboardExpression {
+  /** File name without the ending. */
+  readonly dashboard: string;
+  readonly panel: string;
+  readonly refId: string;
+  readonly expression: string;
+}
+
+/** A query variable: `label_values(...)` or `query_result(...)`. */
+export interface VariableQuery {
+  readonly dashboard: string;
+  readonly variable: string;
+  readonly query: string;
+}
+
+const targets = z.array(z.object({ refId: z.string(), expr: z.string() })).default([]);
+const committed = z.object({
+  panels: z.array(z.object({ type: z.string(), title: z.string(), targets })),
+  templating: z.object({
+    list: z.array(z.object({ name: z.string(), type: z.string(), query: z.unknown() })),
+  }),
+});
+const query = z.object({ query: z.string() });
+
+/** Every query of every panel of every dashboard. */
+export function dashboardExpressions(): DashboardExpression[] {
+  return parsed().flatMap(({ dashboard, content }) =>
+    content.panels.flatMap((panel) =>
+      panel.targets.map(({ refId, expr }) => ({ dashboard, panel: panel.title, refId, expression: expr })),
+    ),
+  );
+}
+
+/** Every query variable of every dashboard. */
+export function variableQueries(): VariableQuery[] {
+  return parsed().flatMap(({ dashboard, content }) =>
+    content.templating.list
+      .filter(({ type }) => type === 'query')
+      .map((variable) => ({ dashboard, variable: variable.name, query: query.parse(variable.query).query })),
+  );
+}
+
+/**
+ * The expression as Grafana sends it: variables replaced by the given values (regular expressions), everything else by
+ * what "All" means, `$__rate_interval` by the given range.
+ */
+export function substitute(expression: string, values: Readonly<Record<string, string>> = {}, range = '5m'): string {
+  return expression.replace(/\$(\w+)/g, (_, name: string) =>
+    name === '__rate_interval' ? range : (values[name] ?? '.+'),
+  );
+}
+
+/** What a variable's query asks Prometheus for: a selector whose labels are read, or an expression. */
+export function variableExpression({ query: text }: VariableQuery): string {
+  const inner = /^(?:label_values|query_result)\((.*?)(?:, \w+)?\)$/s.exec(text)?.[1];
+  if (inner === undefined) throw new Error(`not a variable query: ${text}`);
+  return inner;
+}
+
+function parsed(): { dashboard: string; content: z.infer<typeof committed> }[] {
+  return dashboards().map(({ path, content }) => ({
+    dashboard: path.replace(/^.*\//, '').replace('.json', ''),
+    content: committed.parse(JSON.parse(content)),
+  }));
+}

@@ -1,0 +1,62 @@
+import {
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
+  VariableRefresh,
+  VariableSort,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { ACCOUNT, APP, EXPORTER, by, select } from './selectors.ts';
+
+/** What every panel, query and variable reads from. */
+export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+const ALL = { text: 'All', value: '$__all' };
+
+export function datasource(): DatasourceVariableBuilder {
+  return new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus');
+}
+
+/** `job` and `instance` of every target that serves the family. */
+export function jobAndInstance(family: string): QueryVariableBuilder[] {
+  return [
+    several(query('job', 'Job', `label_values(${family}, job)`)),
+    several(query('instance', 'Instance', `label_values(${family}{job=~"$job"}, instance)`)),
+  ];
+}
+
+export function account(): QueryVariableBuilder {
+  return several(query('account', 'Account', `label_values(${select('newrelic_up', EXPORTER)}, account)`));
+}
+
+/** As `account`, where the targets are those of /probe, which have no `newrelic_up`. */
+export function accountOfApplications(): QueryVariableBuilder {
+  return several(
+    query('account', 'Account', `label_values(${select('newrelic_application_info', EXPORTER)}, account)`),
+  );
+}
+
+export function application(choice: 'one' | 'several'): QueryVariableBuilder {
+  const applications = by(['app', 'app_id'], select('newrelic_application_info', ACCOUNT));
+  const variable = query('app', 'Application', `query_result(${applications})`).regex(
+    '/app="(?<text>.*)", ?app_id="(?<value>\\d+)"/',
+  );
+  return choice === 'several' ? several(variable) : variable;
+}
+
+export function host(): QueryVariableBuilder {
+  const hosts = by(['host', 'host_id'], select('newrelic_host_info', APP));
+  return query('host', 'Host', `query_result(${hosts})`).regex('/host="(?<text>.*)", ?host_id="(?<value>\\d+)"/');
+}
+
+function query(name: string, label: string, text: string): QueryVariableBuilder {
+  return new QueryVariableBuilder(name)
+    .label(label)
+    .datasource(DATASOURCE)
+    .query({ query: text, refId: name })
+    .definition(text)
+    .refresh(VariableRefresh.OnTimeRangeChanged)
+    .sort(VariableSort.AlphabeticalCaseInsensitiveAsc);
+}
+
+function several(variable: QueryVariableBuilder): QueryVariableBuilder {
+  return variable.multi(true).includeAll(true).allValue('.+').current(ALL);
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import type { GeneratedFile } from './dashboards/src/dashboards.ts';
+import { dashboards } from './dashboards/src/dashboards.ts';
+
+const HEAD = `# Written by \`npm run generate\` from monitoring/rules/recording.yaml and alerts.yaml: change those.
+# Validated with: vitest run test/deploy/kubernetes.test.ts (the rules are those files', which promtool has tested).
+`;
+
+const ruleFile = z.object({ groups: z.array(z.unknown()) });
+
+/** The rules as the Prometheus operator takes them. */
+export function prometheusRule(): GeneratedFile {
+  const groups = ['recording.yaml', 'alerts.yaml'].flatMap((file) => {
+    const text = readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8');
+    return ruleFile.parse(parse(text)).groups;
+  });
+  const resource = {
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'PrometheusRule',
+    metadata: { name: 'newrelic-apm-exporter' },
+    spec: { groups },
+  };
+  return {
+    path: 'deploy/kubernetes/prometheusrule.yaml',
+    content: HEAD + stringify(resource, { lineWidth: 0, singleQuote: true }),
+  };
+}
+
+/** Every file under monitoring/ and deploy/ that is generated and committed. */
+export function monitoringFiles(): GeneratedFile[] {
+  return [...dashboards(), prometheusRule()];
+}

@@ -1,0 +1,27 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { configurationFiles } from './generate/configurationFiles.ts';
+import { stalePaths } from './generate/generatedFile.ts';
+import type { GeneratedFile } from './generate/generatedFile.ts';
+
+/** Everything in the repository that is written by a program; paths are relative to its root. */
+export const GENERATED_FILES: readonly GeneratedFile[] = [...configurationFiles];
+
+const ROOT = new URL('../', import.meta.url);
+
+async function main(checkOnly: boolean): Promise<number> {
+  const stale = await stalePaths(GENERATED_FILES, (path) => readFile(new URL(path, ROOT), 'utf8'));
+  if (checkOnly) {
+    for (const path of stale) console.error(`${path} is stale: run "npm run generate" and commit it.`);
+    return stale.length === 0 ? 0 : 1;
+  }
+  for (const file of GENERATED_FILES.filter(({ path }) => stale.includes(path))) {
+    await writeFile(new URL(file.path, ROOT), await file.content());
+    console.log(`${file.path} written.`);
+  }
+  return 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = await main(process.argv.includes('--check'));
+}

@@ -1,0 +1,24 @@
+import { format, resolveConfig } from 'prettier';
+import { inputSchema } from '../../src/config/jsonSchema.ts';
+import { configurationPage } from './configurationPage.ts';
+import { editorSchema } from './editorSchema.ts';
+import { exampleFile } from './exampleFile.ts';
+import type { GeneratedFile } from './generatedFile.ts';
+
+/** What is made of the configuration's schema. */
+export const configurationFiles: readonly GeneratedFile[] = [
+  {
+    path: 'docs/configuration.md',
+    content: () => formatted('docs/configuration.md', configurationPage(inputSchema())),
+  },
+  {
+    path: 'docs/configuration.schema.json',
+    content: () => Promise.resolve(`${JSON.stringify(editorSchema(inputSchema()), null, 2)}\n`),
+  },
+  { path: 'config.example.yaml', content: () => formatted('config.example.yaml', exampleFile(inputSchema())) },
+];
+
+async function formatted(path: string, text: string): Promise<string> {
+  const options = await resolveConfig(path);
+  return format(text, { ...options, filepath: path });
+}

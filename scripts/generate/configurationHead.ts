@@ -1,0 +1,61 @@
+/** What stands before the tables of docs/configuration.md. */
+export const CONFIGURATION_HEAD = `# Configuration
+
+<!-- Generated from src/config by "npm run generate". Do not edit. -->
+
+The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml) shows every key;
+[\`configuration.schema.json\`](configuration.schema.json) lets editors complete and check them.
+
+## Placeholders on this page
+
+| Placeholder | What to write |
+| --- | --- |
+| \`<boolean>\` | \`true\` or \`false\` |
+| \`<duration>\` | whole numbers with units, largest unit first, each at most once: \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`; such as \`30s\`, \`5m\`, \`1h30m\`, \`500ms\`, \`0s\`; at most \`24d\` |
+| \`<glob>\` | a pattern for the whole name: \`*\` is any run of characters (also none), \`?\` is one, the rest is literal (\`.\`, \`[\` and \`+\` too), case counts |
+| \`<hostname>\` | a DNS name, such as \`api.example\` |
+| \`<int>\` | a whole number |
+| \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\` |
+| \`<match>\` | a mapping with exactly one key: \`name: <glob>\` or \`id: <int>\` |
+| \`<metric_name>\` | letters, digits, \`_\` and \`:\`, no digit first |
+| \`<number>\` | a finite number |
+| \`<path>\` | a file name; a relative one is relative to the folder of the configuration file |
+| \`<secret>\` | text that is never shown: \`/config\` and the logs say \`<secret>\` in its place |
+| \`<string>\` | text; what YAML would read as a number, true, false or nothing must stand in quotes |
+| \`<template>\` | segments between slashes: literal, \`{label}\` (captures one segment), \`*\` (any one segment), or at the end \`**\` (the rest) |
+| \`<url>\` | \`https://host[:port][/path]\`, with or without \`/v2\` at its end; no user name, query or fragment |
+| \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric |
+
+## Values from the environment
+
+In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`, and \`\${NAME:-default}\` by \`default\` when the
+variable is not set or empty. A variable that is not set and has no default is an error. \`$\${\` stands for a literal \`\${\`.
+
+- An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number. A quoted value stays
+  text. Where text is wanted, a replaced value is taken as text even when it looks like a number.
+- What a variable holds never becomes a key, a list or a mapping, and is not searched for placeholders again.
+- Inside \`[ ]\` and \`{ }\`, YAML itself wants a placeholder in quotes: \`{team: "\${TEAM}"}\`.
+
+## Where the configuration comes from
+
+1. The file named with \`--config.file\`, which must then exist.
+2. Otherwise \`config.yaml\` in the working directory, where there is one.
+3. Otherwise the environment, when it has a key. There is then one account named \`default\`, and every other key has its default:
+
+| Variable | Meaning |
+| --- | --- |
+| \`NEW_RELIC_API_KEY\` | the key; this or the next |
+| \`NEW_RELIC_API_KEY_FILE\` | a file that holds the key; read again when it changes |
+| \`NEW_RELIC_REGION\` | \`us\` (the default), \`eu\`, \`gov\` or \`jp\` |
+
+With none of the three the program says so and ends with exit status 2.
+
+## Faults
+
+\`newrelic-apm-exporter check\` validates the file and prints every fault as \`file:line:column: path: message\`; the exit status is
+0 when there is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of
+their range, keys that exclude each other, environment variables that are not set, and key or certificate files that cannot be
+used. All of them are told at once. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+
+After a change, \`SIGHUP\` or \`POST /-/reload\` (with \`--web.enable-lifecycle\`) reads the file again; a file with a fault changes
+nothing. A key file needs neither: it is looked at again, at most once a second, while calls are made.`;

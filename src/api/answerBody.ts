@@ -1,0 +1,26 @@
+import { CallFailure } from './callFailure.ts';
+import { hasError, isObject, titleOf } from './errorTitle.ts';
+import type { KeyMask } from './keyMask.ts';
+
+/** The JSON object in the text of a good answer. Throws a CallFailure (`invalid_response`) for anything else. */
+export function parseBody(text: string, status: number, mask: KeyMask): Readonly<Record<string, unknown>> {
+  const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
+  let body: unknown;
+  try {
+    body = JSON.parse(mask.hideInBody(text));
+  } catch {
+    throw invalid(notJson(text));
+  }
+  if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
+  if (hasError(body)) {
+    const title = titleOf(body, mask);
+    throw invalid(`status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`);
+  }
+  return body;
+}
+
+function notJson(text: string): string {
+  const start = text.trimStart();
+  if (start === '') return 'the answer is empty';
+  return start.startsWith('<') ? 'the answer is a web page, not JSON' : 'the answer is not JSON';
+}

@@ -1,0 +1,68 @@
+import { DecoratorHandler, EnvHttpProxyAgent, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+
+export interface DispatcherOptions {
+  readonly maxConcurrent: number;
+  readonly connectTimeoutMs: number;
+  readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
+  /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The pool of kept connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
+ * only (contract 2) and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
+ * takes the place of the public authorities, `serverName` of the host's name.
+ *
+ * @throws Error when the proxy's address is none; the message does not repeat it, because it may hold a password
+ */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { environment, tls } = options;
+  const upstreamTls = {
+    rejectUnauthorized: true,
+    timeout: options.connectTimeoutMs,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+  };
+  return new EnvHttpProxyAgent({
+    connections: options.maxConcurrent,
+    connect: upstreamTls,
+    requestTls: upstreamTls,
+    clientFactory: createTunnelPool,
+    proxyTls: { rejectUnauthorized: true, timeout: options.connectTimeoutMs },
+    // The time of the whole attempt is bounded by its caller.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    httpProxy: '',
+    httpsProxy: proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? ''),
+    noProxy: environment['no_proxy'] ?? environment['NO_PROXY'] ?? '',
+  });
+}
+
+/**
+ * The connections to the proxy. undici takes a connection closed in answer to CONNECT for one that broke while idle, and
+ * connects again without end, even after the call was given up: under another error it fails the call.
+ */
+function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
+  return new Pool(origin, options).compose((dispatch) => (request, handler) => dispatch(request, failing(handler)));
+}
+
+function failing(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+  const fail = decorated.onResponseError?.bind(decorated);
+  decorated.onResponseError = (controller, error) => {
+    fail?.(controller, new Error('the proxy made no tunnel', { cause: error }));
+  };
+  return decorated;
+}
+
+/** As other programs do, an address without a scheme is taken for HTTP. */
+function proxyAddress(setting: string): string {
+  const text = setting.trim();
+  if (text === '') return '';
+  const address = text.includes('://') ? text : `http://${text}`;
+  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol)) {
+    throw new Error('HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
+  }
+  return address;
+}

@@ -1,0 +1,59 @@
+import { KeyMask } from './keyMask.ts';
+
+const LONGEST_TITLE = 120;
+const DEEPEST = 4;
+
+/**
+ * What an error body says, for a message: the title in the shapes api-facts 5 lists, without control characters, with
+ * the key hidden, cut to 120 characters. Undefined for anything else, such as a web page.
+ */
+export function errorTitle(text: string, mask: KeyMask): string | undefined {
+  try {
+    return titleOf(JSON.parse(text), mask);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As `errorTitle`, of a body that has been parsed. */
+export function titleOf(body: unknown, mask: KeyMask): string | undefined {
+  const title = findTitle(body);
+  if (title === undefined) return undefined;
+  // A 401 echoes the key it was sent, which may be an older one than ours (api-facts 0, point 8).
+  const echoed = echoedKeys(body, DEEPEST).map((key) => new KeyMask(key));
+  const shown = [mask, ...echoed].reduce((text, each) => each.hide(text), withoutControls(title));
+  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
+}
+
+/** Whether a body reports an error, which a status of 200 does not rule out. */
+export function hasError(body: Readonly<Record<string, unknown>>): boolean {
+  const { error, errors } = body;
+  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+}
+
+function findTitle(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined;
+  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
+  for (const error of [body['error'], errors[0]]) {
+    if (typeof error === 'string') return error;
+    if (!isObject(error)) continue;
+    const title = error['title'] ?? error['message'];
+    if (typeof title === 'string') return title;
+  }
+  return undefined;
+}
+
+function echoedKeys(body: unknown, depth: number): string[] {
+  if (!isObject(body) || depth === 0) return [];
+  return Object.entries(body).flatMap(([name, value]) =>
+    name === 'api_key' && typeof value === 'string' ? [value] : echoedKeys(value, depth - 1),
+  );
+}
+
+function withoutControls(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

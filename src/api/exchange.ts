@@ -1,0 +1,153 @@
+import type { Dispatcher } from 'undici';
+import { CallFailure } from './callFailure.ts';
+import type { AnswerHeaders } from './headers.ts';
+import { networkFailure } from './networkFailure.ts';
+
+/** The most of an error body that is read, and how long after its headers it may take: only its title is shown. */
+const ERROR_BODY_BYTES = 8_192;
+const ERROR_BODY_MS = 1_000;
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** Still encoded; cut short where the status is not 2xx and the body long, slow or broken. */
+  readonly body: Buffer;
+}
+
+export interface ExchangeOptions {
+  /** From sending to the last byte of the body. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One GET and its whole answer. Rejects with a CallFailure, or with the reason of the signal. Speaks the dispatcher's own
+ * handler interface: a stream per answer would cost more than everything else that is done with it.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: { readonly address: URL; readonly headers: Record<string, string> },
+  options: ExchangeOptions,
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const handler = new AnswerReader(options, resolve, reject);
+    const { origin, pathname, search } = request.address;
+    dispatcher.dispatch({ origin, path: pathname + search, method: 'GET', headers: request.headers }, handler);
+  });
+}
+
+class AnswerReader implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  readonly #resolve: (answer: RawAnswer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #onAbort: () => void;
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Why the connection has to go, once the exchange is over before its answer. */
+  #over: Error | undefined;
+  #ended = false;
+  #status: number | undefined;
+  #headers: AnswerHeaders = {};
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(options: ExchangeOptions, resolve: (answer: RawAnswer) => void, reject: (error: Error) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#onAbort = () => this.#fail(abortReason(options.signal));
+    this.#timer = setTimeout(() => this.#late(), options.timeoutMs);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal.aborted) this.#onAbort();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Over while it waited for a connection: nothing is sent.
+    if (this.#over !== undefined) controller.abort(this.#over);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#isError()) {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, this.#options.timeoutMs));
+    } else if (Number(headers['content-length']) > this.#options.maxBytes) {
+      this.#tooLarge();
+    }
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#bytes += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#isError()) {
+      if (this.#bytes > ERROR_BODY_BYTES) this.#cut();
+    } else if (this.#bytes > this.#options.maxBytes) {
+      this.#tooLarge();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#succeed();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isError()) this.#cut();
+    else this.#fail(networkFailure(error, this.#status));
+  }
+
+  #isError(): boolean {
+    return this.#status !== undefined && this.#status >= 300;
+  }
+
+  #late(): void {
+    const what = this.#status === undefined ? 'no answer' : 'no whole answer';
+    const words = `${what} within ${this.#options.timeoutMs / 1000} s`;
+    this.#fail(new CallFailure('timeout', words, { status: this.#status }));
+  }
+
+  #tooLarge(): void {
+    const words = `the answer is larger than ${this.#options.maxBytes} bytes`;
+    this.#fail(new CallFailure('too_large', words, { status: this.#status }));
+  }
+
+  /** The status says enough: an error answer counts as read with what there is of its body. */
+  #cut(): void {
+    this.#succeed();
+    this.#hangUp(new Error('the rest of the error body is not read'));
+  }
+
+  #succeed(): void {
+    if (!this.#end()) return;
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    this.#resolve({ status: this.#status ?? 0, headers: this.#headers, body });
+  }
+
+  #fail(error: Error): void {
+    if (!this.#end()) return;
+    this.#reject(error);
+    this.#hangUp(error);
+  }
+
+  #end(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    return true;
+  }
+
+  #hangUp(error: Error): void {
+    this.#over = error;
+    this.#controller?.abort(error);
+  }
+}
+
+function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
+}

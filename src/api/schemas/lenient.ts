@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { CallFailure } from '../callFailure.ts';
+import type { LeftOut } from './leftOut.ts';
+
+/**
+ * Reads a record after leaving out the optional fields that are bad. Undefined when it is bad without them too: then a
+ * field that must be there is missing or wrong.
+ */
+export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: LeftOut, where: string): T | undefined {
+  const whole = schema.safeParse(record);
+  if (whole.success) return whole.data;
+  const bad = new Map(whole.error.issues.map(({ path }) => fieldOf(path)).map((field) => [field.join('.'), field]));
+  const rest = schema.safeParse([...bad.values()].reduce(without, record));
+  if (!rest.success) {
+    leftOut.record(where);
+    return undefined;
+  }
+  for (const name of bad.keys()) leftOut.value(`${where}.${name}`);
+  return rest.data;
+}
+
+/**
+ * The records of a list. Throws a CallFailure when the list is missing, or holds records but none that can be read:
+ * taken for an empty list, it would end every series of its kind.
+ */
+export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T[] {
+  const envelope = z.object({ [member]: z.array(z.unknown()) }).safeParse(body);
+  const records = envelope.success ? envelope.data[member] : undefined;
+  if (records === undefined) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
+  const parsed = records.flatMap((record) => parseRecord(schema, record, leftOut, member) ?? []);
+  if (records.length > 0 && parsed.length === 0) {
+    throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
+  }
+  return parsed;
+}
+
+/** The one record of an answer. Throws a CallFailure when it is missing or bad. */
+export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T {
+  const envelope = z.object({ [member]: z.unknown() }).safeParse(body);
+  const record = envelope.success ? parseRecord(schema, envelope.data[member], leftOut, member) : undefined;
+  if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
+  return record;
+}
+
+/** The field an issue is about; a list with one bad element goes as a whole, because its length is a number we give. */
+function fieldOf(path: readonly PropertyKey[]): string[] {
+  const names = path.map(String);
+  const index = path.findIndex((segment) => typeof segment === 'number');
+  return index === -1 ? names : names.slice(0, index);
+}
+
+function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {
+  if (field === undefined || typeof value !== 'object' || value === null) return undefined;
+  const { [field]: inner, ...others }: Record<string, unknown> = { ...value };
+  return deeper.length === 0 ? others : { ...others, [field]: without(inner, deeper) };
+}

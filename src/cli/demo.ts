@@ -1,0 +1,109 @@
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fetch } from 'undici';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { createLogger } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
+import { DEMO_API_KEY, startSimulator, type Simulator } from '../simulator/simulator.ts';
+import { ListenError } from '../web/servers.ts';
+import { startDaemon, type Daemon } from './daemon.ts';
+import { ExitStatus } from './exitStatus.ts';
+import { loadOrExit } from './serve.ts';
+import { readServeFlags, type ServeFlags } from './serveFlags.ts';
+import { closeOnSignals } from './signals.ts';
+import { simulatorOptions, type SimulatorFlags } from './simulate.ts';
+
+/** The series shown at the start: what this exporter gives that the summaries alone do not. */
+const TELLING = [
+  'newrelic_up',
+  'newrelic_application_response_time_seconds',
+  'newrelic_application_component_time_seconds',
+  'newrelic_application_total_time_seconds',
+  'newrelic_application_queue_time_seconds',
+  'newrelic_application_error_ratio',
+  'newrelic_application_apdex_score',
+  'newrelic_host_cpu_usage_ratio',
+  'newrelic_key_transaction_rolling_response_time_seconds',
+  'newrelic_exporter_api_budget_requests_per_minute',
+];
+const MOST_LINES = 14;
+const PAUSE_MS = 500;
+const LINES_PER_FAMILY = 2;
+
+/** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
+export async function demo(options: SimulatorFlags): Promise<void> {
+  const flags = readServeFlags({ ...options });
+  const simulator = await startSimulator(simulatorOptions(options));
+  const config = await demoConfig(simulator, options, flags);
+  const secrets = new Secrets();
+  const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
+  try {
+    const daemon = await startDaemon({ config, reload: () => Promise.resolve({ config }), flags, logger, secrets });
+    const stop = async (): Promise<void> => {
+      await daemon.stop();
+      await simulator.close();
+    };
+    closeOnSignals({ ...daemon, stop }, logger);
+    await introduce(daemon, simulator, flags);
+  } catch (error) {
+    await simulator.close();
+    if (!(error instanceof ListenError)) throw error;
+    logger.error(error.message);
+    throw new ExitStatus(1);
+  }
+}
+
+/** One account, which is the simulator; of a configuration file, where one is named, the part `collection`. */
+async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
+  const account = {
+    name: 'demo',
+    base_url: simulator.url,
+    api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
+    ...(simulated.tlsCertFile === undefined ? {} : { tls: { ca_file: simulated.tlsCertFile } }),
+    instances: true,
+  };
+  const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts: [account] }) }, {});
+  if ('faults' in loaded) throw new Error(loaded.faults.map(({ message }) => message).join('; '));
+  if (flags.configFile === undefined) return loaded.config;
+  const { config } = await loadOrExit(flags.configFile);
+  return { ...loaded.config, collection: config.collection };
+}
+
+/** Waits for the first whole scrape, then says where everything is and shows what it looks like. */
+async function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): Promise<void> {
+  const prefix = flags.routePrefix.replace(/\/$/, '');
+  const base = `${servers.scheme}://${reachable(servers.addresses[0] ?? '')}${prefix}`;
+  const lines = [
+    '',
+    `The upstream service   ${simulator.url} (simulated)`,
+    `Metrics                ${base}${flags.telemetryPath}`,
+    `Status page            ${base}/`,
+    '',
+  ];
+  // With TLS or basic auth in front, only its owner can scrape it.
+  if (flags.webConfigFile === undefined) lines.push(...telling(await firstScrape(`${base}${flags.telemetryPath}`)), '');
+  process.stdout.write(`${[...lines, 'Stop with ctrl-C.', ''].join('\n')}`);
+}
+
+/** The first scrape with metric data; with faults or a slow upstream it can take several. */
+async function firstScrape(url: string): Promise<string> {
+  for (;;) {
+    const response = await fetch(url);
+    const text = await response.text();
+    if (text.includes('newrelic_application_response_time_seconds{')) return text;
+    await sleep(PAUSE_MS);
+  }
+}
+
+function telling(metrics: string): string[] {
+  const lines = metrics.split('\n');
+  return TELLING.flatMap((family) =>
+    lines.filter((line) => line.startsWith(`${family}{`)).slice(0, LINES_PER_FAMILY),
+  ).slice(0, MOST_LINES);
+}
+
+/** All interfaces are reached by name from here. */
+function reachable(address: string): string {
+  return address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
+}

@@ -1,0 +1,77 @@
+import type { Application, MetricName } from '../api/types.ts';
+import type { LiveAccount } from './live.ts';
+import { table } from './table.ts';
+
+/** More pages than this are only read when asked for: a list can have a thousand, seconds each. */
+export const PAGES_WITHOUT_ASKING = 20;
+
+export interface MetricNamesQuery {
+  /** Id or exact name. */
+  readonly app: string;
+  /** Upstream's substring filter. */
+  readonly name: string | undefined;
+  readonly allPages: boolean;
+  readonly onPage: (pages: number, names: number) => void;
+}
+
+export interface MetricNames {
+  readonly account: string;
+  readonly application: Application;
+  readonly names: readonly MetricName[];
+  /** False when the list goes on after the pages that were read. */
+  readonly complete: boolean;
+}
+
+/**
+ * The metric names of one application, from whichever account can see it. Throws an Error whose message is a sentence
+ * when no application, or more than one, has the name.
+ */
+export async function readMetricNames(
+  accounts: readonly LiveAccount[],
+  { app, name, allPages, onPage }: MetricNamesQuery,
+): Promise<MetricNames> {
+  const { account, application } = await findApplication(accounts, app);
+  const { names, complete } = await account.reader.listMetricNames(
+    {
+      applicationId: application.id,
+      ...(name === undefined ? {} : { name }),
+      maxPages: allPages ? Infinity : PAGES_WITHOUT_ASKING,
+      onPage,
+    },
+    account.call,
+  );
+  return { account: account.config.name, application, names, complete };
+}
+
+/** Finds an application by id or exact name. Throws an Error whose message is a sentence. */
+export async function findApplication(
+  accounts: readonly LiveAccount[],
+  app: string,
+): Promise<{ account: LiveAccount; application: Application }> {
+  const lists = await Promise.all(
+    accounts.map(async (account) => {
+      const applications = await account.reader.listApplications({}, account.call);
+      return applications.map((application) => ({ account, application }));
+    }),
+  );
+  const all = lists.flat();
+  const found = all.filter(({ application }) => application.name === app || String(application.id) === app);
+  const [only, ...others] = found;
+  if (only === undefined) {
+    throw new Error(`no application has the id or name "${app}": the command discover lists them`);
+  }
+  if (others.length > 0) {
+    const ids = found.map(({ application }) => application.id).join(', ');
+    throw new Error(`${found.length} applications have the name "${app}": give one of their ids (${ids})`);
+  }
+  return only;
+}
+
+/** As a table of names and value names, or as JSON; ends in a line feed. */
+export function formatMetricNames({ account, application, names }: MetricNames, format: 'table' | 'json'): string {
+  if (format === 'json') {
+    const about = { account, application: { id: application.id, name: application.name } };
+    return `${JSON.stringify({ ...about, metrics: names }, undefined, 2)}\n`;
+  }
+  return `${table([['METRIC', 'VALUES'], ...names.map(({ name, values }) => [name, values.join(' ')])])}\n`;
+}

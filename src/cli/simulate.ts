@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import closeWithGrace from 'close-with-grace';
+import type { FaultRuleInput } from '../simulator/faults/rule.ts';
+import { FAULT_SYNTAX, parseFault } from '../simulator/faults/short-syntax.ts';
+import type { TlsFiles } from '../simulator/http/listen.ts';
+import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
+import { DEMO_API_KEY } from '../simulator/settings.ts';
+import { ExitStatus } from './exitStatus.ts';
+
+/** A stop takes at most this long, in milliseconds. */
+const STOP_LIMIT = 4_500;
+
+/** The simulator's flags as commander parses them. */
+export interface SimulatorFlags {
+  readonly listenAddress: { readonly host: string; readonly port: number };
+  readonly seed: number;
+  readonly applications: number;
+  readonly hostsPerApplication: number;
+  readonly keyTransactions?: number;
+  readonly hostMetrics: 'documented' | 'all';
+  readonly latency: number;
+  readonly apiKey?: readonly string[];
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly rounding: boolean;
+  readonly callsPerMinute: number;
+  readonly fault?: readonly FaultRuleInput[];
+  readonly control: boolean;
+}
+
+const ADDRESS = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<four>[^:[\]]*)):(?<port>\d{1,5})$/;
+const LATENCY = /^(\d{1,6})(ms|s)$/;
+
+function parseAddress(text: string): SimulatorFlags['listenAddress'] {
+  const groups = ADDRESS.exec(text)?.groups;
+  const port = Number(groups?.['port']);
+  if (groups === undefined || port > 65_535) {
+    throw new InvalidArgumentError('must be host:port, :port or [::1]:port');
+  }
+  const host = groups['six'] ?? groups['four'] ?? '';
+  return { host: host === '' ? '0.0.0.0' : host, port };
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= least && value <= most)) {
+      throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}`);
+    }
+    return value;
+  };
+}
+
+function parseLatency(text: string): number {
+  const [, digits, unit] = LATENCY.exec(text) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError('must be a duration such as 200ms or 2s');
+  return Number(digits) * (unit === 's' ? 1000 : 1);
+}
+
+function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): readonly FaultRuleInput[] {
+  try {
+    return [...earlier, parseFault(text)];
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const collectText = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, text];
+
+/** Adds the flags of the simulator to a command: `demo` takes them too. */
+export function simulatorFlags(command: Command): Command {
+  const address = new Option('--listen-address <address>', 'host and port to listen on')
+    .argParser(parseAddress)
+    .default({ host: '127.0.0.1', port: 9127 }, '127.0.0.1:9127');
+  return command
+    .addOption(address)
+    .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
+    .option('--applications <number>', 'how many applications', wholeNumber(1, 100_000), 16)
+    .option('--hosts-per-application <number>', 'how many hosts each application has', wholeNumber(1, 10_000), 2)
+    .option(
+      '--key-transactions <number>',
+      'how many key transactions (default: half the applications, at least 8)',
+      wholeNumber(0, 100_000),
+    )
+    .addOption(
+      new Option(
+        '--host-metrics <which>',
+        'what a host can be asked: as the specification says, or all its agent reports',
+      )
+        .choices(['documented', 'all'])
+        .default('documented'),
+    )
+    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
+    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, collectText)
+    .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
+    .option('--tls-key-file <file>', 'private key of the certificate')
+    .option('--no-rounding', 'do not round figures to three significant digits')
+    .option(
+      '--calls-per-minute <number>',
+      '429 beyond this many calls per minute and key; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      0,
+    )
+    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, collectFault)
+    .option('--no-control', 'do not serve /control/... on the loopback interface');
+}
+
+/** Reads the TLS files. Throws an Error that names the file, or the flag that is missing. */
+function readTls({ tlsCertFile, tlsKeyFile }: SimulatorFlags): TlsFiles | undefined {
+  if (tlsCertFile === undefined && tlsKeyFile === undefined) return undefined;
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) {
+    throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
+  }
+  return { cert: readFileSync(tlsCertFile, 'utf8'), key: readFileSync(tlsKeyFile, 'utf8') };
+}
+
+/** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
+export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
+  const tls = readTls(flags);
+  return {
+    ...flags.listenAddress,
+    seed: flags.seed,
+    applications: flags.applications,
+    hostsPerApplication: flags.hostsPerApplication,
+    ...(flags.keyTransactions === undefined ? {} : { keyTransactions: flags.keyTransactions }),
+    hostMetrics: flags.hostMetrics,
+    latencyMs: flags.latency,
+    ...(flags.apiKey === undefined ? {} : { apiKeys: flags.apiKey }),
+    ...(tls === undefined ? {} : { tls }),
+    rounding: flags.rounding,
+    callsPerMinute: flags.callsPerMinute,
+    ...(flags.fault === undefined ? {} : { faults: flags.fault }),
+    control: flags.control,
+  };
+}
+
+/** One sentence on why the simulator did not start. */
+export function describeStartFailure(error: unknown, { listenAddress }: SimulatorFlags): string {
+  const { host, port } = listenAddress;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return `The address ${host}:${port} is in use: choose another with --listen-address.`;
+  return `The simulator cannot start: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+function introduce(simulator: Simulator, flags: SimulatorFlags): string {
+  const lines = [
+    `Listening on ${simulator.url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
+    '',
+    'Point the exporter at it with this configuration:',
+    '',
+    'accounts:',
+    '  - name: simulator',
+    `    base_url: ${simulator.url}/v2`,
+    `    api_key: ${flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>'}`,
+  ];
+  if (flags.tlsCertFile !== undefined) lines.push('    tls:', `      ca_file: ${flags.tlsCertFile}`);
+  if (flags.control) lines.push('', `Faults, changes and the log of calls: ${simulator.url}/control`);
+  return lines.join('\n');
+}
+
+/** Runs the simulator until it is told to stop. Throws an ExitStatus when it cannot listen. */
+async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
+  const { startSimulator } = await import('../simulator/simulator.ts');
+  let simulator: Simulator;
+  try {
+    simulator = await startSimulator(options);
+  } catch (error) {
+    console.error(describeStartFailure(error, flags));
+    throw new ExitStatus(1);
+  }
+  console.log(introduce(simulator, flags));
+  closeWithGrace({ delay: STOP_LIMIT, logger: { error: console.error } }, () => simulator.close());
+}
+
+/** The command `simulate`. A wrong flag is a CommanderError, a start that failed an ExitStatus. */
+export function simulateCommand(): Command {
+  const command = new Command('simulate')
+    .description(
+      'an embedded, deterministic implementation of the upstream service, for demos, tests and rehearsals of failures',
+    )
+    .exitOverride();
+  return simulatorFlags(command).action(async (flags: SimulatorFlags) => {
+    await simulate(readOptions(command, flags), flags);
+  });
+}
+
+function readOptions(command: Command, flags: SimulatorFlags): SimulatorOptions {
+  try {
+    return simulatorOptions(flags);
+  } catch (error) {
+    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,68 @@
+import { limited } from '../http/rate-limit.ts';
+import { invalidKey } from '../http/key.ts';
+import type { Rendered } from '../http/write.ts';
+import { render } from '../http/write.ts';
+import type { FaultRule } from './rule.ts';
+
+/** What a fault that answers in the place of the service may say. */
+export interface RefusalContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly key: string;
+}
+
+const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
+const page = (title: string): string =>
+  `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
+const json = (status: number, headers: Readonly<Record<string, string>> = {}): Rendered => ({
+  status,
+  headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+  text: '{}',
+});
+
+const RATE_LIMIT_PER_MINUTE = 1000;
+
+function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: number, now: number): Rendered {
+  const reset = Math.ceil(now / 1000) + seconds;
+  switch (header) {
+    case 'retry-after':
+      return json(429, { 'Retry-After': String(seconds) });
+    case 'reset':
+      return render(limited(RATE_LIMIT_PER_MINUTE, reset), 'json');
+    case 'old':
+      return json(429, { 'NewRelic-OverloadProtection-Reset': String(reset) });
+    case 'none':
+      return json(429);
+  }
+}
+
+/** The answer of a fault that needs nothing from the service; undefined for the other effects. */
+export function refuse(rule: FaultRule, { now, key }: RefusalContext): Rendered | undefined {
+  switch (rule.effect) {
+    case 'status':
+      return { ...json(rule.status, rule.headers), text: rule.body };
+    case 'rate-limit':
+      return tooMany(rule.header, rule.seconds, now);
+    case 'unavailable':
+      return {
+        ...json(503, { 'Retry-After': String(rule.seconds) }),
+        text: '{"error":{"title":"Service Unavailable"}}',
+      };
+    case 'invalid-key':
+      return render(invalidKey(key), 'json');
+    case 'forbidden-page':
+      return { status: 403, headers: HTML, text: page('403 Forbidden') };
+    case 'empty':
+      return { ...json(200), text: '' };
+    case 'html':
+      return { status: 200, headers: HTML, text: page('Be right back') };
+    case 'redirect':
+      return {
+        status: rule.status,
+        headers: { Location: rule.location },
+        text: `You are being redirected ${rule.location}\n`,
+      };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { distort, pageFaultOf } from '../faults/distort.ts';
+import { refuse } from '../faults/refuse.ts';
+import type { FaultRule } from '../faults/rule.ts';
+import { breakConnection, transmit } from '../faults/transmit.ts';
+import type { ServiceSettings } from '../settings.ts';
+import type { SimulatorState } from '../state.ts';
+import type { Answer } from './answer.ts';
+import { failure, notFound } from './answer.ts';
+import { answer } from './answers.ts';
+import { parameters } from './body.ts';
+import { refusal, sentKey } from './key.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { Route } from './route.ts';
+import { matchRoute } from './route.ts';
+import { send } from './write.ts';
+
+export interface ServiceOptions {
+  readonly state: SimulatorState;
+  readonly settings: ServiceSettings;
+  readonly apiKeys: ReadonlySet<string>;
+  readonly latencyMs: number;
+  readonly scheme: 'http' | 'https';
+  /** Ends pauses when the simulator closes. */
+  readonly signal: AbortSignal;
+}
+
+/** An address taken apart, undecoded. */
+export interface Target {
+  readonly path: string;
+  readonly search: string;
+}
+
+export function targetOf(request: IncomingMessage): Target {
+  const url = request.url ?? '/';
+  const at = url.indexOf('?');
+  return at < 0 ? { path: url, search: '' } : { path: url.slice(0, at), search: url.slice(at + 1) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The service itself: lets calls in, answers them from the world, and lets the faults have their way with both. */
+export class Service {
+  readonly #options: ServiceOptions;
+  readonly #limit: RateLimit;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.#limit = new RateLimit(options.settings.callsPerMinute);
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
+    const { state, latencyMs, signal } = this.#options;
+    const route = matchRoute(target.path);
+    const done = this.#log(request, target, route);
+    response.once('close', () => done(response.writableFinished ? response.statusCode : undefined));
+
+    if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
+    const { path, search } = target;
+    const rule = state.faults.strike(route, decoded(search === '' ? path : `${path}?${search}`));
+    if (rule?.effect === 'hang') return;
+    if (rule?.effect === 'reset') {
+      breakConnection(response);
+      return;
+    }
+    const refused =
+      rule === undefined ? undefined : refuse(rule, { now: state.now(), key: sentKey(request.headers)?.value ?? '' });
+    if (refused === undefined) await this.#answer(request, response, target, route, rule);
+    else send(response, refused);
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target,
+    route: Route | undefined,
+    rule: FaultRule | undefined,
+  ): Promise<void> {
+    const said = this.#refuse(request, route) ?? (await this.#call(request, target, route, rule));
+    const format = route?.format ?? 'json';
+    // Without an Accept header the service says 200 and nothing else (api-facts 1).
+    const isEmpty =
+      this.#options.settings.emptyWithoutAccept && said.status === 200 && request.headers.accept === undefined;
+    const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, said, format);
+    await transmit(rule, response, rendered, this.#options.signal);
+  }
+
+  /** Why a call is not answered from the world, whatever its path. */
+  #refuse(request: IncomingMessage, route: Route | undefined): Answer | undefined {
+    const { apiKeys, state } = this.#options;
+    if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
+    const key = sentKey(request.headers);
+    return (
+      refusal(key, apiKeys) ??
+      this.#limit.count(key?.value ?? '', state.now()) ??
+      (route === undefined ? notFound() : undefined)
+    );
+  }
+
+  async #call(
+    request: IncomingMessage,
+    { path, search }: Target,
+    route: Route | undefined,
+    rule: FaultRule | undefined,
+  ): Promise<Answer> {
+    if (route === undefined) return notFound();
+    const { state, settings, scheme } = this.#options;
+    return answer({
+      world: state.world,
+      settings,
+      now: state.now(),
+      route,
+      origin: `${scheme}://${request.headers.host ?? 'localhost'}`,
+      path,
+      query: await parameters(request, search),
+      pageFault: pageFaultOf(rule),
+    });
+  }
+
+  #log(request: IncomingMessage, { path, search }: Target, route: Route | undefined) {
+    const { state, apiKeys } = this.#options;
+    const key = sentKey(request.headers);
+    return state.requests.begin({
+      at: state.now(),
+      elapsed: performance.now(),
+      method: request.method ?? '',
+      path,
+      query: search,
+      kind: route?.kind,
+      applicationId: route?.applicationId,
+      accept: request.headers.accept,
+      userAgent: request.headers['user-agent'],
+      keyHeader: key?.header,
+      keyValid: key !== undefined && apiKeys.has(key.value),
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Change } from './change.ts';
+import type { FaultBook } from './faults/book.ts';
+import type { FaultRuleInput } from './faults/rule.ts';
+import { failure } from './http/answer.ts';
+import { control, isControl } from './http/control.ts';
+import type { TlsFiles } from './http/listen.ts';
+import { listen } from './http/listen.ts';
+import { Service, targetOf } from './http/service.ts';
+import { render, send } from './http/write.ts';
+import type { RequestLog } from './request-log.ts';
+import type { ServiceSettings } from './settings.ts';
+import { DEFAULT_SETTINGS, DEMO_API_KEY } from './settings.ts';
+import { SimulatorState } from './state.ts';
+import type { World, WorldOptions } from './world/world.ts';
+import { createWorld } from './world/world.ts';
+
+export { DEMO_API_KEY };
+
+export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Every call waits this long first. */
+  readonly latencyMs?: number;
+  /** Default: the demo key. */
+  readonly apiKeys?: readonly string[];
+  /** Serves https; plain HTTP on the same port gets the 301 of the specification. */
+  readonly tls?: TlsFiles;
+  /** Milliseconds since 1970; default the system's clock. */
+  readonly now?: () => number;
+  readonly faults?: readonly FaultRuleInput[];
+  /** Serves `/control/...` on the loopback interface; default on. */
+  readonly control?: boolean;
+}
+
+export interface Simulator {
+  /** Without `/v2`, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** The world in force: changes give another one. */
+  readonly world: World;
+  readonly faults: FaultBook;
+  readonly requests: RequestLog;
+  /** Changes an application from now on: see `Change`. */
+  change: (applicationId: number, change: Change) => void;
+  /** Takes back everything that was changed about an application. */
+  restore: (applicationId: number) => void;
+  close: () => Promise<void>;
+}
+
+function reportFailure(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  send(response, render(failure(500, 'Internal Server Error', [String(error)]), 'json'));
+}
+
+/** Starts an implementation of the upstream service. Rejects when it cannot listen, or on a bad fault rule. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { host = '127.0.0.1', tls } = options;
+  const scheme = tls === undefined ? 'http' : 'https';
+  const state = new SimulatorState(createWorld(options), options.now ?? Date.now);
+  for (const rule of options.faults ?? []) state.faults.add(rule);
+  const stopping = new AbortController();
+  const service = new Service({
+    state,
+    settings: {
+      rounding: options.rounding ?? DEFAULT_SETTINGS.rounding,
+      emptyWithoutAccept: options.emptyWithoutAccept ?? DEFAULT_SETTINGS.emptyWithoutAccept,
+      linksKeepFilters: options.linksKeepFilters ?? DEFAULT_SETTINGS.linksKeepFilters,
+      endOfNames: options.endOfNames ?? DEFAULT_SETTINGS.endOfNames,
+      callsPerMinute: options.callsPerMinute ?? DEFAULT_SETTINGS.callsPerMinute,
+    },
+    apiKeys: new Set(options.apiKeys ?? [DEMO_API_KEY]),
+    latencyMs: options.latencyMs ?? 0,
+    scheme,
+    signal: stopping.signal,
+  });
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const target = targetOf(request);
+    if (options.control !== false && isControl(target)) await control(state, request, response, target);
+    else await service.handle(request, response, target);
+  };
+  const listener = await listen(host, options.port ?? 0, tls, (request, response) => {
+    handle(request, response).catch((error: unknown) => reportFailure(response, error));
+  });
+  return {
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+    port: listener.port,
+    get world() {
+      return state.world;
+    },
+    faults: state.faults,
+    requests: state.requests,
+    change: (applicationId, change) => state.change(applicationId, change),
+    restore: (applicationId) => state.restore(applicationId),
+    close: () => {
+      stopping.abort();
+      return listener.close();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Application, Host, Instance, KeyTransaction, MetricData, RollingSummary } from '../../../src/api/types.ts';
+
+const SUMMARY: RollingSummary = {
+  responseTime: 120,
+  throughput: 600,
+  errorRate: 0.01,
+  apdexTarget: 0.5,
+  apdexScore: 0.9,
+  hostCount: 1,
+  instanceCount: 1,
+  concurrentInstanceCount: undefined,
+};
+
+export function application(id: number, over: Partial<Application> = {}): Application {
+  return {
+    id,
+    name: `app-${id}`,
+    language: 'java',
+    healthStatus: 'green',
+    reporting: true,
+    lastReportedAt: 1_767_225_600,
+    summary: SUMMARY,
+    endUserSummary: undefined,
+    settings: undefined,
+    alertPolicyId: undefined,
+    hostIds: undefined,
+    instanceIds: undefined,
+    ...over,
+  };
+}
+
+export function host(id: number, over: Partial<Host> = {}): Host {
+  return { id, host: `host-${id}`, language: 'java', healthStatus: 'green', summary: SUMMARY, ...over };
+}
+
+export function instance(id: number, over: Partial<Instance> = {}): Instance {
+  return { ...host(id), port: 8080, hostId: undefined, ...over };
+}
+
+export function keyTransaction(id: number, applicationId: number, over: Partial<KeyTransaction> = {}): KeyTransaction {
+  return {
+    id,
+    name: `key-${id}`,
+    transactionName: 'WebTransaction/x',
+    healthStatus: 'green',
+    reporting: true,
+    lastReportedAt: undefined,
+    summary: SUMMARY,
+    endUserSummary: undefined,
+    applicationId,
+    ...over,
+  };
+}
+
+/** One summarized timeslice for each of the wanted names; others are not answered. */
+export function metricData(
+  values: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  { names, from, to }: { readonly names: readonly string[]; readonly from: number; readonly to: number },
+): MetricData {
+  return new Map(
+    names.flatMap((name) => {
+      const found = values[name];
+      return found === undefined ? [] : [[name, [{ from, to, values: found }]] as const];
+    }),
+  );
+}
+
+/** An application that serves 60 calls a minute, half of their time in the database, over 30 minutes. */
+export const TRAFFIC: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  HttpDispatcher: { call_count: 1800, average_response_time: 100, average_call_time: 100, requests_per_minute: 60 },
+  WebTransactionTotalTime: { call_count: 1800, average_response_time: 100, max_response_time: 900 },
+  'Datastore/MySQL/allWeb': { call_count: 1800, average_response_time: 50 },
+  'Database/allWeb': { call_count: 1800, average_response_time: 20 },
+};

@@ -1,0 +1,98 @@
+import { pino } from 'pino';
+import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
+import { Collector } from '../../../src/collect/collector.ts';
+import { CollectorLog } from '../../../src/collect/log.ts';
+import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
+import { GROUPS, type Group } from '../../../src/metrics/groups.ts';
+import { application, host } from './bodies.ts';
+import { accountConfig, collectionConfig } from './config.ts';
+import { FakeReader } from './fakeReader.ts';
+import { VirtualClock } from './virtualClock.ts';
+
+export const EVERYTHING: Scope = { groups: new Set(GROUPS) };
+
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A collector on a virtual clock with one fake upstream service per account. */
+export class World {
+  readonly clock = new VirtualClock();
+  readonly lines: LogLine[] = [];
+  readonly readers = new Map<string, FakeReader>();
+  readonly opened: FakeReader[] = [];
+  keyGeneration = 0;
+  readonly collector: Collector;
+
+  constructor(accounts: readonly AccountConfig[] = [accountConfig()], collection: CollectionConfig = collectionConfig()) {
+    const write = (line: string): void => void this.lines.push(JSON.parse(line) as LogLine);
+    for (const { name } of accounts) this.readers.set(name, new FakeReader(this.clock));
+    this.collector = new Collector({ accounts, collection } satisfies Config, {
+      clock: this.clock,
+      log: new CollectorLog(pino({ level: 'info' }, { write })),
+      openReader: ({ name }) => {
+        const reader = this.readers.get(name) ?? new FakeReader(this.clock);
+        this.readers.set(name, reader);
+        this.opened.push(reader);
+        return { reader, keyGeneration: () => this.keyGeneration };
+      },
+    });
+  }
+
+  /** The upstream service of the first account. */
+  get reader(): FakeReader {
+    const [reader] = this.readers.values();
+    if (reader === undefined) throw new Error('no account');
+    return reader;
+  }
+
+  get status(): AccountStatus {
+    const [status] = this.collector.status();
+    if (status === undefined) throw new Error('no account');
+    return status;
+  }
+
+  group(group: Group): GroupStatus {
+    const found = this.status.groups.find((status) => status.group === group);
+    if (found === undefined) throw new Error(`${group} is off`);
+    return found;
+  }
+
+  /** Gives the first account that many applications with that many hosts each. */
+  populate(applications: number, hosts = 0): void {
+    const { reader } = this;
+    reader.applications = Array.from({ length: applications }, (_, index) => application(index + 1));
+    for (const { id } of reader.applications) {
+      reader.hosts.set(
+        id,
+        Array.from({ length: hosts }, (_, index) => host(id * 1000 + index)),
+      );
+    }
+  }
+
+  /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the answer and when it came. */
+  async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Answer & { readonly took: number }> {
+    const asOf = this.clock.now();
+    await this.clock.run(this.collector.refresh(scope, asOf + timeout));
+    return { ...this.collector.answer(scope, asOf), took: this.clock.now() - asOf };
+  }
+
+  /** Goes on to `seconds` after the start of the next minute. */
+  async nextMinute(seconds = 0): Promise<void> {
+    await this.clock.until((Math.floor(this.clock.now() / 60_000) + 1) * 60_000 + seconds * 1000);
+  }
+
+  /** The value of one series of an application's or a host's block; undefined when it is absent. */
+  value(answer: Answer, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    for (const block of answer.blocks) {
+      for (const sample of block.samples) {
+        const all = { ...block.labels, ...sample.labels };
+        if (sample.family.name !== family) continue;
+        if (Object.entries(labels).every(([name, value]) => all[name] === value)) return sample.value;
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatDuration, parseDuration } from '../../src/config/duration.ts';
+
+describe('a duration', () => {
+  it.each([
+    ['0s', 0],
+    ['1ms', 1],
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['5m', 300_000],
+    ['90m', 5_400_000],
+    ['1h30m', 5_400_000],
+    ['2d', 172_800_000],
+    ['1d2h3m4s5ms', 93_784_005],
+    ['007s', 7_000],
+  ])('%s is %i milliseconds', (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+
+  it.each([
+    '',
+    '5',
+    's',
+    '1.5h',
+    '-5m',
+    '+5m',
+    '5 m',
+    '5m ',
+    ' 5m',
+    '5M',
+    '30m1h',
+    '1m1m',
+    '5min',
+    '1w',
+    '5m\n',
+    '٣s',
+    '1e3s',
+  ])('%j is none', (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  });
+
+  it.each([
+    [0, '0s'],
+    [500, '500ms'],
+    [60_000, '1m'],
+    [5_400_000, '1h30m'],
+    [86_400_001, '1d1ms'],
+  ])('of %i milliseconds is written %s', (milliseconds, text) => {
+    expect(formatDuration(milliseconds)).toBe(text);
+  });
+
+  it('is the same after it was written and read', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), (milliseconds) => {
+        expect(parseDuration(formatDuration(milliseconds))).toBe(milliseconds);
+      }),
+    );
+  });
+});

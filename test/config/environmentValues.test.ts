@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { escapePlaceholders, expandPlaceholders } from '../../src/config/placeholders.ts';
+import { configOf, faultsOf } from './reading.ts';
+
+const ENV = { A: 'one', EMPTY: '', N: '42', LIST: '[1, 2]', DOLLAR: '${A}', _x9: 'ok' };
+
+describe('placeholders', () => {
+  it.each([
+    ['nothing here', 'nothing here'],
+    ['${A}', 'one'],
+    ['a${A}b${N}c', 'aoneb42c'],
+    ['${_x9}', 'ok'],
+    ['${EMPTY}', ''],
+    ['${NONE:-default}', 'default'],
+    ['${EMPTY:-default}', 'default'],
+    ['${A:-default}', 'one'],
+    ['${NONE:-}', ''],
+    ['${NONE:-a:-b$c {d}', 'a:-b$c {d'],
+    ['$${A}', '${A}'],
+    ['$$${A}', '$${A}'],
+    ['$A $ $$ {A}', '$A $ $$ {A}'],
+    ['${DOLLAR}', '${A}'],
+    ['$${', '${'],
+  ])('make %j into %j', (text, expanded) => {
+    expect(expandPlaceholders(text, ENV)).toMatchObject({ text: expanded });
+  });
+
+  it.each(['${', '${}', '${A', '${1A}', '${A-b}', '${A:b}', '${ A }', '${A.b}'])('are incomplete in %j', (text) => {
+    expect(expandPlaceholders(text, ENV)).toEqual({
+      problem: '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"',
+    });
+  });
+
+  it.each(['NONE', 'toString', '__proto__', 'constructor'])('name %s, which is not set', (name) => {
+    expect(expandPlaceholders(`\${${name}}`, ENV)).toEqual({
+      problem: `the environment variable ${name} is not set: set it, or write \${${name}:-default}`,
+    });
+  });
+
+  it('give back any text that was escaped', () => {
+    const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ':', '-', ' ') });
+    fc.assert(
+      fc.property(text, (value) => {
+        expect(expandPlaceholders(escapePlaceholders(value), {})).toMatchObject({ text: value });
+      }),
+    );
+  });
+});
+
+const HEAD = 'accounts:\n  - api_key: abcd\n';
+
+describe('a value from the environment', () => {
+  it('gets its type after the replacement when it is not quoted', () => {
+    const text = `${HEAD}    hosts: \${H}\n    limits:\n      requests_per_minute: \${RPM:-300}\n      max_retries: \${R} # why\ncollection:\n  window: \${W}m\n`;
+    const { accounts, collection } = configOf(text, { H: 'false', R: '0x3', W: '5' });
+    expect(accounts[0]).toMatchObject({ hosts: false, limits: { requests_per_minute: 300, max_retries: 3 } });
+    expect(collection.window).toBe(300_000);
+  });
+
+  it('stays text when it is quoted', () => {
+    expect(faultsOf(`${HEAD}    limits:\n      max_retries: "\${R}"\n`, { R: '1' })).toEqual([
+      'c.yaml:4:20: accounts[0].limits.max_retries: expected a number, not text',
+    ]);
+  });
+
+  it.each(['12345678', '1e5', 'true', 'null', '0x10', '.inf'])(
+    'is text where text is wanted, also when it is %s',
+    (value) => {
+      const text = 'accounts:\n  - name: ${V}\n    api_key: ${V}\n    labels:\n      team: ${V}\n';
+      expect(configOf(text, { V: value }).accounts[0]).toMatchObject({
+        name: value,
+        api_key: value,
+        labels: { team: value },
+      });
+    },
+  );
+
+  it.each(['{a: 1}', '[1]', 'x\n    hosts: false', '&a b', '*a', '!t x', '"q', '# no', 'a: b', '- a'])(
+    'never becomes structure: %j',
+    (value) => {
+      const text = 'accounts:\n  - api_key: abcd\n    labels:\n      team: ${V}\n      other: "${V}"\n';
+      const { labels, hosts } = configOf(text, { V: value }).accounts[0]!;
+      expect({ labels, hosts }).toEqual({ labels: { team: value, other: value }, hosts: true });
+    },
+  );
+
+  it('is not looked for in keys', () => {
+    expect(faultsOf(`${HEAD}    labels:\n      "\${V}": x\n`, { V: 'team' })).toEqual([
+      'c.yaml:4:7: accounts[0].labels["${V}"]: is not a label name: use letters, digits and _, no digit first',
+    ]);
+  });
+
+  it('that is missing is a fault at its place, for every place at once', () => {
+    expect(faultsOf('accounts:\n  - api_key: ${K}\n    base_url: https://${H}/v2\n    hosts: ${B}\n')).toEqual([
+      'c.yaml:2:14: accounts[0].api_key: the environment variable K is not set: set it, or write ${K:-default}',
+      'c.yaml:3:15: accounts[0].base_url: the environment variable H is not set: set it, or write ${H:-default}',
+      'c.yaml:4:12: accounts[0].hosts: the environment variable B is not set: set it, or write ${B:-default}',
+    ]);
+  });
+
+  it('that is empty counts as empty, not as missing', () => {
+    expect(faultsOf('accounts:\n  - api_key: ${K}\n    hosts: ${B}\n', { K: '', B: '' })).toEqual([
+      'c.yaml:2:14: accounts[0].api_key: must not be empty',
+      'c.yaml:3:12: accounts[0].hosts: is empty, expected true or false: give it a value or remove the key',
+    ]);
+  });
+});

@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { configFromEnvironment } from '../../src/config/environment.ts';
+import { formatFault } from '../../src/config/fault.ts';
+import { describeOrigin, findConfig, readFrom } from '../../src/config/find.ts';
+import type { Environment } from '../../src/config/placeholders.ts';
+import { temporaryFolders } from './folder.ts';
+
+const newFolder = temporaryFolders();
+
+const find = (flag: string | undefined, hasFile: boolean, env: Environment) =>
+  findConfig({ flag, env, exists: (path) => hasFile && path === 'config.yaml' });
+
+const faultsOf = (env: Environment): string[] => {
+  const result = configFromEnvironment(env);
+  return 'faults' in result ? result.faults.map(formatFault) : [];
+};
+
+describe('the place of the configuration', () => {
+  it('is the file that is named, whether it exists or not', () => {
+    const named = { origin: { kind: 'file', path: 'other.yaml' } };
+    expect(find('other.yaml', true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
+    expect(find('other.yaml', false, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
+  });
+
+  it('is config.yaml where there is one, also beside a key in the environment', () => {
+    expect(find(undefined, true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual({
+      origin: { kind: 'file', path: 'config.yaml' },
+    });
+  });
+
+  it.each([{ NEW_RELIC_API_KEY: 'abcd' }, { NEW_RELIC_API_KEY_FILE: '/run/key' }])(
+    'is the environment where there is no file but %j',
+    (env) => {
+      expect(find(undefined, false, env)).toEqual({ origin: { kind: 'environment' } });
+    },
+  );
+
+  it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
+    const result = find(undefined, false, env);
+    expect('faults' in result ? result.faults.map(formatFault) : []).toEqual([
+      'config.yaml: there is no such file and NEW_RELIC_API_KEY is not set: write the file (config.example.yaml shows every key), name another with --config.file, or set NEW_RELIC_API_KEY',
+    ]);
+  });
+
+  it('is said in one line', () => {
+    expect(describeOrigin({ kind: 'file', path: 'a.yaml' })).toBe('configuration from a.yaml');
+    expect(describeOrigin({ kind: 'environment' })).toBe(
+      'no configuration file: one account named "default" from the environment variables, all else by default',
+    );
+  });
+
+  it('is read, whichever it is', async () => {
+    const path = join(newFolder(), 'c.yaml');
+    writeFileSync(path, 'accounts: [{name: filed, api_key: abcd}]');
+    expect(await readFrom({ kind: 'file', path }, {})).toMatchObject({ config: { accounts: [{ name: 'filed' }] } });
+    expect(await readFrom({ kind: 'environment' }, { NEW_RELIC_API_KEY: 'abcd' })).toMatchObject({
+      config: { accounts: [{ name: 'default' }] },
+    });
+  });
+});
+
+describe('a configuration from the environment', () => {
+  it.each([
+    [undefined, 'us', 'https://api.newrelic.com/v2'],
+    ['', 'us', 'https://api.newrelic.com/v2'],
+    ['eu', 'eu', 'https://api.eu.newrelic.com/v2'],
+    ['EU', 'eu', 'https://api.eu.newrelic.com/v2'],
+  ])('has one account named default, with region %j as %s', (given, region, base_url) => {
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' abcd ', NEW_RELIC_REGION: given })).toMatchObject({
+      config: {
+        accounts: [{ name: 'default', region, base_url, api_key: 'abcd', hosts: true }],
+        collection: { window: 1_800_000 },
+      },
+    });
+  });
+
+  it('takes the key from a file', () => {
+    const file = join(newFolder(), 'key');
+    writeFileSync(file, 'abcd\n');
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY_FILE: file })).toMatchObject({
+      config: { accounts: [{ api_key: undefined, api_key_file: file }] },
+    });
+  });
+
+  it.each<[Environment, string[]]>([
+    [
+      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API_KEY_FILE: '/x' },
+      ['environment: NEW_RELIC_API_KEY_FILE: NEW_RELIC_API_KEY is set too: unset one of the two'],
+    ],
+    [
+      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_REGION: 'mars' },
+      ['environment: NEW_RELIC_REGION: must be us, eu, gov or jp'],
+    ],
+    [
+      { NEW_RELIC_API_KEY: 'S3CR3T S3CR3T', NEW_RELIC_REGION: 'mars' },
+      [
+        'environment: NEW_RELIC_REGION: must be us, eu, gov or jp',
+        'environment: NEW_RELIC_API_KEY: has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
+      ],
+    ],
+    [
+      { NEW_RELIC_API_KEY_FILE: '/nowhere/key' },
+      ['environment: NEW_RELIC_API_KEY_FILE: the key file /nowhere/key does not exist'],
+    ],
+  ])('tells of faults by the name of the variable: %j', (env, faults) => {
+    expect(faultsOf(env)).toEqual(faults);
+  });
+
+  it('takes the values as they are, without placeholders', () => {
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY: '${A}' })).toMatchObject({
+      config: { accounts: [{ api_key: '${A}' }] },
+    });
+  });
+});

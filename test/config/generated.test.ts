@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { configurationFiles } from '../../scripts/generate/configurationFiles.ts';
+import { editorSchema } from '../../scripts/generate/editorSchema.ts';
+import { stalePaths } from '../../scripts/generate/generatedFile.ts';
+import { keysOf } from '../../scripts/generate/schemaKeys.ts';
+import { inputSchema } from '../../src/config/jsonSchema.ts';
+import type { JsonSchema } from '../../src/config/jsonSchema.ts';
+import { violations } from './miniSchema.ts';
+import { configOf, withAccount } from './reading.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
+const page = readFileSync(new URL('docs/configuration.md', ROOT), 'utf8');
+const ENV = { NEW_RELIC_API_KEY: 'abcd' };
+
+/** The names of all keys, with those that hold them. */
+function allKeys(schema: JsonSchema): string[] {
+  const inner = [
+    schema,
+    ...(schema.anyOf ?? []),
+    ...(typeof schema.items === 'object' && !Array.isArray(schema.items) ? [schema.items] : []),
+  ];
+  return inner.flatMap((part) => keysOf(part).flatMap(({ name, schema: below }) => [name, ...allKeys(below)]));
+}
+
+describe('what is made of the schema', () => {
+  it('is up to date: run "npm run generate" when it is not', async () => {
+    expect(await stalePaths(configurationFiles, (path) => readFile(new URL(path, ROOT), 'utf8'))).toEqual([]);
+  });
+
+  it('is told to be stale when a file is missing or differs', async () => {
+    const file = { path: 'a', content: () => Promise.resolve('new') };
+    expect(await stalePaths([file], () => Promise.resolve('new'))).toEqual([]);
+    expect(await stalePaths([file], () => Promise.resolve('old'))).toEqual(['a']);
+    expect(await stalePaths([file], () => Promise.reject(new Error('missing')))).toEqual(['a']);
+  });
+
+  it('names every key in the reference page and in the example', () => {
+    const keys = new Set(allKeys(inputSchema()));
+    expect(keys.size).toBeGreaterThan(40);
+    for (const key of keys) {
+      expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
+      expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
+    }
+  });
+});
+
+describe('the example file', () => {
+  it('is valid as it is, and has every default but for the name of the account', () => {
+    const { accounts, collection } = configOf(example, ENV);
+    const plain = configOf(withAccount());
+    expect(collection).toStrictEqual(plain.collection);
+    expect(accounts).toStrictEqual([{ ...plain.accounts[0], name: 'production' }]);
+  });
+
+  it('is valid with all its other lines in use, in the place of those that they exclude', () => {
+    const inUse = example
+      .replace(/^ *(region|api_key|labels|exclude|settings|key_transactions|custom_metrics): .*\n/gm, '')
+      .replace(/^( *)#(?=[^ \n#]|  )/gm, '$1');
+    expect(configOf(inUse).accounts[0]).toMatchObject({
+      base_url: 'https://api.newrelic.com/v2',
+      api_key_file: '/run/secrets/new_relic_api_key',
+      labels: { team: 'payments' },
+      tls: { ca_file: '/etc/ssl/corp.pem', server_name: 'api.example' },
+      applications: {
+        include: [{ name: 'checkout-*' }, { id: 1_234_567 }],
+        exclude: [{ name: '*-staging' }],
+        settings: [{ match: { name: 'legacy-*' }, database_component: 'database', hosts: false }],
+      },
+      key_transactions: { include: [{ name: 'Checkout *' }], exclude: [{ id: 7_654_321 }] },
+      custom_metrics: [{ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' }],
+    });
+  });
+});
+
+describe('the JSON Schema for editors', () => {
+  const schema = editorSchema(inputSchema());
+
+  it('accepts the example file, placeholders and all', () => {
+    expect(violations(schema, parse(example))).toEqual([]);
+  });
+
+  it.each([
+    ['a placeholder for a number', 'limits: {max_retries: "${R}"}'],
+    ['a placeholder for a choice', 'region: "${R}"'],
+    ['a placeholder for true or false', 'hosts: "${H:-true}"'],
+    ['chosen key transactions', 'key_transactions: {include: [{name: a}]}'],
+  ])('accepts %s', (_what, keys) => {
+    expect(violations(schema, parse(withAccount(keys)))).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown key', withAccount('regoin: us'), '$.accounts[0].regoin: unknown key'],
+    ['an unknown region', withAccount('region: mars'), '$.accounts[0].region: not one of us, eu, gov, jp'],
+    ['a number as a duration', withAccount('', 'collection: {window: 30}'), '$.collection.window: not of type string'],
+    [
+      'a duration without a unit',
+      withAccount('', 'collection: {window: "30"}'),
+      '$.collection.window: not as it must be written',
+    ],
+    [
+      'a number out of range',
+      withAccount('limits: {max_retries: 11}'),
+      '$.accounts[0].limits.max_retries: out of range',
+    ],
+    ['no accounts', '{}', '$.accounts: missing'],
+  ])('refuses %s, as the program does', (_what, text, violation) => {
+    expect(violations(schema, parse(text))).toContain(violation);
+    expect(() => configOf(text)).toThrow('c.yaml:');
+  });
+});

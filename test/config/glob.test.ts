@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { globMatches, matches } from '../../src/config/glob.ts';
+
+/** What a glob means, said without any thought of speed. */
+function naive(pattern: readonly string[], text: readonly string[]): boolean {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return text.length === 0;
+  if (first === '*') return naive(rest, text) || (text.length > 0 && naive(pattern, text.slice(1)));
+  return text.length > 0 && (first === '?' || first === text[0]) && naive(rest, text.slice(1));
+}
+
+describe('a glob', () => {
+  it.each([
+    ['checkout-*', 'checkout-api'],
+    ['checkout-*', 'checkout-'],
+    ['*', ''],
+    ['*-staging', 'a-b-staging'],
+    ['a*b*c', 'aXbYbZc'],
+    ['a?c', 'abc'],
+    ['?', '😀'],
+    ['a.b[c]+(d)|^$\\', 'a.b[c]+(d)|^$\\'],
+    ['**', 'anything'],
+    ['*?', 'x'],
+    ['*\n*', 'two\nlines'],
+  ])('%j covers %j', (pattern, text) => {
+    expect(globMatches(pattern, text)).toBe(true);
+  });
+
+  it.each([
+    ['checkout-*', 'Checkout-api'],
+    ['checkout', 'checkout-api'],
+    ['api', 'checkout-api'],
+    ['a?c', 'ac'],
+    ['*?', ''],
+    ['a.c', 'abc'],
+    ['[ab]', 'a'],
+    ['', 'a'],
+    ['*a', 'ab'],
+  ])('%j does not cover %j', (pattern, text) => {
+    expect(globMatches(pattern, text)).toBe(false);
+  });
+
+  it('covers what a naive reading of it covers', () => {
+    const pattern = fc.array(fc.constantFrom('a', 'b', '*', '?', '.'), { maxLength: 8 });
+    const text = fc.array(fc.constantFrom('a', 'b', '.'), { maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, text, (p, t) => {
+        expect(globMatches(p.join(''), t.join(''))).toBe(naive(p, t));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('with many stars ends, where trying all their lengths would not', () => {
+    expect(globMatches('*a'.repeat(50) + 'b', 'a'.repeat(5_000))).toBe(false);
+  });
+});
+
+describe('a match', () => {
+  it('is by name or by id', () => {
+    const entity = { id: 7, name: 'checkout' };
+    expect(matches({ name: 'check*' }, entity)).toBe(true);
+    expect(matches({ name: '7' }, entity)).toBe(false);
+    expect(matches({ id: 7 }, entity)).toBe(true);
+    expect(matches({ id: 8 }, entity)).toBe(false);
+  });
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { faultsOf } from './reading.ts';
+
+const SECRET = 'NRAK-S3CR3T';
+const FILE = `accounts:
+  - name: a
+    api_key: ${SECRET}
+    labels: {team: x}
+`;
+
+const PIECES = [
+  ...[
+    'accounts',
+    'api_key',
+    'collection',
+    'limits',
+    'window',
+    'x',
+    '30m',
+    '5',
+    'true',
+    '~',
+    '.nan',
+    '${A}',
+    '${',
+    '<<',
+    '__proto__',
+  ],
+  ...[
+    ': ',
+    ':',
+    ' ',
+    '\n',
+    '\n  ',
+    '\n    - ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ', ',
+    '"',
+    "'",
+    '&a ',
+    '*a',
+    '!t ',
+    '!!int ',
+    '|\n',
+    '>',
+    '#',
+    '%YAML 1.1\n',
+    '---\n',
+    '...\n',
+    '? ',
+    '\t',
+    '\r\n',
+    '\\u0000',
+    '\u0000',
+    '\uFEFF',
+    '\u2028',
+    '😀',
+  ],
+];
+
+function loads(text: string): void {
+  const result = loadConfig({ path: 'c.yaml', text }, { A: 'b: c' });
+  if ('faults' in result) {
+    expect(result.faults.length).toBeGreaterThan(0);
+    for (const { line, column, message } of result.faults) {
+      expect(line).toBeGreaterThan(0);
+      expect(column).toBeGreaterThan(0);
+      expect(message).not.toBe('');
+    }
+  } else {
+    expect(result.config.accounts.length).toBeGreaterThan(0);
+  }
+}
+
+describe('any text at all', () => {
+  it('is a configuration or has a fault, and never throws', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), loads), { numRuns: 500 });
+  });
+
+  it('made of pieces of YAML is a configuration or has a fault, and never throws', () => {
+    const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''));
+    fc.assert(fc.property(text, loads), { numRuns: 500 });
+  });
+
+  it('that was a valid file before one change of one character is a configuration or has a fault', () => {
+    fc.assert(fc.property(changed(), loads), { numRuns: 500 });
+  });
+});
+
+describe('a secret', () => {
+  it('is not told in the faults of a file with one character changed', () => {
+    fc.assert(
+      fc.property(changed(), (text) => {
+        expect(faultsOf(text).join('\n')).not.toContain('S3CR3T');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    `accounts: [{api_key: {${SECRET}}}]`,
+    `accounts: [{api_key: [${SECRET}]}]`,
+    `accounts: [{api_key: ${SECRET} ${SECRET}}]`,
+    `accounts:\n  - api_key:${SECRET}\n`,
+    `accounts:\n  - api_key ${SECRET}\n`,
+    `accounts:\n  - api_key = ${SECRET}\n`,
+    `accounts:\n  - api_key: "${SECRET}"x\n`,
+    `accounts:\n  - api_key: '${SECRET}\n`,
+    `accounts:\n  - api_key: \`${SECRET}\`\n`,
+    `accounts:\n  - api_key: "\\${SECRET}"\n`,
+    `accounts:\n  - api_key: >${SECRET}\n`,
+    `accounts:\n  - api_key: x: ${SECRET}\n`,
+    `accounts:\n  - api_key: \${${SECRET}}\n`,
+    `accounts:\n  - api_key: abcd\n    region: ${SECRET}\n`,
+    `accounts:\n  - api_key: abcd\n    api_key_header: ${SECRET}\n    hosts: ${SECRET}\n    limits: {max_retries: ${SECRET}}\n`,
+    `accounts:\n  - api_key: abcd\n    base_url: https://x:${SECRET}@y.example/?k=${SECRET}\n`,
+    `accounts:\n  - api_key: abcd\n    base_url: "ftp://${SECRET}"\n`,
+    `accounts: ${SECRET}\n`,
+    SECRET,
+  ])('is not told in the faults of %j', (text) => {
+    const faults = faultsOf(text);
+    expect(faults).not.toEqual([]);
+    expect(faults.join('\n')).not.toContain('S3CR3T');
+  });
+});
+
+/** The file with one character removed, inserted or replaced. */
+function changed(): fc.Arbitrary<string> {
+  const character = fc.constantFrom(...' \t\n:#-?,[]{}&*!|>\'"%@`$\\aZ0~=.\u00e9'.split(''), '');
+  return fc
+    .tuple(fc.nat(FILE.length), fc.constantFrom(0, 1), character)
+    .map(([at, removed, inserted]) => FILE.slice(0, at) + inserted + FILE.slice(at + removed));
+}

@@ -1,0 +1,126 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { KeySource, readKey } from '../../src/config/keyFile.ts';
+import { temporaryFolders } from './folder.ts';
+
+const newFolder = temporaryFolders();
+
+interface Watched {
+  readonly source: KeySource;
+  readonly keys: readonly string[];
+  readonly problems: readonly string[];
+  readonly wait: (milliseconds: number) => void;
+}
+
+function open(path: string): Watched {
+  let now = 1_000_000;
+  const keys: string[] = [];
+  const problems: string[] = [];
+  const opened = KeySource.open(
+    { api_key: undefined, api_key_file: path },
+    { now: () => now, onKey: (key) => keys.push(key), onProblem: (problem) => problems.push(problem) },
+  );
+  if ('problem' in opened) throw new Error(opened.problem);
+  return { source: opened.source, keys, problems, wait: (milliseconds) => (now += milliseconds) };
+}
+
+describe('the key of an account', () => {
+  it('is that of the configuration, and never changes', () => {
+    const account = { api_key: 'abcd', api_key_file: undefined };
+    expect(readKey(account)).toEqual({ key: 'abcd' });
+    let now = 0;
+    const keys: string[] = [];
+    const opened = KeySource.open(account, {
+      now: () => now,
+      onKey: (key) => keys.push(key),
+      onProblem: () => undefined,
+    });
+    now = 10_000;
+    expect('source' in opened && [opened.source.current(), opened.source.generation, keys]).toEqual([
+      'abcd',
+      0,
+      ['abcd'],
+    ]);
+  });
+
+  it('cannot be opened from a file that is not there', () => {
+    const path = join(newFolder(), 'key');
+    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
+    expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
+      problem: `the key file ${path} does not exist`,
+    });
+  });
+});
+
+describe('a key file', () => {
+  it('is read again when it has changed, at most once a second', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'first\n');
+    const { source, keys, wait } = open(path);
+    writeFileSync(path, ' second-key \n');
+    wait(999);
+    expect([source.current(), source.generation]).toEqual(['first', 0]);
+    wait(1);
+    expect([source.current(), source.generation]).toEqual(['second-key', 1]);
+    expect(keys).toEqual(['first', 'second-key']);
+  });
+
+  it('is found again behind a mounted secret’s swapped link', () => {
+    const folder = newFolder();
+    for (const [name, key] of [
+      ['a', 'one1'],
+      ['b', 'two2'],
+    ] as const) {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'key'), key);
+    }
+    symlinkSync('a', join(folder, 'data'));
+    symlinkSync(join('data', 'key'), join(folder, 'key'));
+    const { source, wait } = open(join(folder, 'key'));
+    symlinkSync('b', join(folder, 'next'));
+    renameSync(join(folder, 'next'), join(folder, 'data'));
+    wait(1_000);
+    expect(source.current()).toBe('two2');
+  });
+
+  it('that was replaced by one with the same key is no change', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'same');
+    const { source, keys, wait } = open(path);
+    writeFileSync(`${path}.new`, 'same\n');
+    renameSync(`${path}.new`, path);
+    wait(1_000);
+    expect([source.current(), source.generation, keys]).toEqual(['same', 0, ['same']]);
+  });
+
+  it('that vanishes leaves the last key in use, is told once, and is used again when it is back', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'first');
+    const { source, problems, wait } = open(path);
+    rmSync(path);
+    for (let second = 0; second < 3; second += 1) {
+      wait(1_000);
+      expect(source.current()).toBe('first');
+    }
+    writeFileSync(path, '');
+    wait(1_000);
+    expect(source.current()).toBe('first');
+    expect(problems).toEqual([`the key file ${path} does not exist`]);
+    writeFileSync(path, 'second');
+    wait(1_000);
+    expect([source.current(), source.generation]).toEqual(['second', 1]);
+    rmSync(path);
+    wait(1_000);
+    expect([source.current(), problems.length]).toEqual(['second', 2]);
+  });
+
+  it('is looked at again also when the clock was set back', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'first');
+    const { source, wait } = open(path);
+    writeFileSync(path, 'second');
+    wait(-3_600_000);
+    expect(source.current()).toBe('second');
+  });
+});

@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { configOf, faultsOf, withAccount } from './reading.ts';
+
+const DEFAULTS = {
+  accounts: [
+    {
+      name: 'default',
+      region: 'us',
+      base_url: 'https://api.newrelic.com/v2',
+      api_key: 'abcd',
+      api_key_file: undefined,
+      api_key_header: 'X-Api-Key',
+      labels: {},
+      tls: { ca_file: undefined, server_name: undefined },
+      applications: { include: undefined, exclude: [], reporting_only: true, settings: [] },
+      hosts: true,
+      instances: false,
+      key_transactions: true,
+      custom_metrics: [],
+      limits: { max_concurrent_requests: 8, requests_per_minute: 600, request_timeout: 10_000, max_retries: 2 },
+    },
+  ],
+  collection: {
+    window: 1_800_000,
+    delay: 120_000,
+    scrape_timeout_offset: 500,
+    default_scrape_timeout: 10_000,
+    max_age: 300_000,
+    raw_values: false,
+    background: false,
+    intervals: {
+      applications: 60_000,
+      key_transactions: 60_000,
+      application_metrics: 60_000,
+      host_metrics: 60_000,
+      hosts: 300_000,
+      instances: 300_000,
+      metric_names: 21_600_000,
+    },
+    max_series: 500_000,
+  },
+};
+
+const EVERY_KEY = `
+accounts:
+  - name: production
+    base_url: https://proxy.example:8443/newrelic/v2/
+    api_key_file: /run/secrets/key
+    api_key_header: Api-Key
+    labels: {team: payments}
+    tls: {ca_file: /etc/ssl/corp.pem, server_name: api.example}
+    applications:
+      include: [{name: "checkout-*"}, {id: 1234567}]
+      exclude: [{name: "*-staging"}]
+      reporting_only: false
+      settings:
+        - match: {name: "legacy-*"}
+          database_component: active_record
+          hosts: false
+        - match: {id: 7}
+    hosts: false
+    instances: true
+    key_transactions: {include: [{name: "Pay *"}], exclude: [{id: 3}]}
+    custom_metrics:
+      - name: newrelic_custom_queue_depth
+        help: Jobs waiting in each queue
+        match: Custom/Queue/{queue}/depth
+        value: average_value
+        scale: 0.001
+        scope: host
+        max_series: 7
+      - {name: other, match: Custom/Other, value: call_count}
+    limits: {max_concurrent_requests: 3, requests_per_minute: 90, request_timeout: 2s500ms, max_retries: 0}
+  - {name: europe, region: eu, api_key: abcd}
+collection:
+  window: 1h30m
+  delay: 0s
+  scrape_timeout_offset: 0s
+  default_scrape_timeout: 1m
+  max_age: 1d
+  raw_values: true
+  background: true
+  intervals: {applications: 1s, key_transactions: 2s, application_metrics: 3s, host_metrics: 4s, hosts: 5s, instances: 6s, metric_names: 7s}
+  max_series: 1
+`;
+
+describe('a valid configuration', () => {
+  it('needs no more than one account with a key: the rest has the defaults of the contract', () => {
+    expect(configOf(withAccount())).toStrictEqual(DEFAULTS);
+  });
+
+  it('can set every key', () => {
+    const { accounts, collection } = configOf(EVERY_KEY);
+    expect(accounts[1]).toStrictEqual({
+      ...DEFAULTS.accounts[0],
+      name: 'europe',
+      region: 'eu',
+      base_url: 'https://api.eu.newrelic.com/v2',
+    });
+    expect(accounts[0]).toStrictEqual({
+      name: 'production',
+      region: 'us',
+      base_url: 'https://proxy.example:8443/newrelic/v2',
+      api_key: undefined,
+      api_key_file: '/run/secrets/key',
+      api_key_header: 'Api-Key',
+      labels: { team: 'payments' },
+      tls: { ca_file: '/etc/ssl/corp.pem', server_name: 'api.example' },
+      applications: {
+        include: [{ name: 'checkout-*' }, { id: 1_234_567 }],
+        exclude: [{ name: '*-staging' }],
+        reporting_only: false,
+        settings: [
+          { match: { name: 'legacy-*' }, database_component: 'active_record', hosts: false },
+          { match: { id: 7 }, database_component: 'auto', hosts: undefined },
+        ],
+      },
+      hosts: false,
+      instances: true,
+      key_transactions: { include: [{ name: 'Pay *' }], exclude: [{ id: 3 }] },
+      custom_metrics: [
+        {
+          name: 'newrelic_custom_queue_depth',
+          help: 'Jobs waiting in each queue',
+          match: 'Custom/Queue/{queue}/depth',
+          value: 'average_value',
+          scale: 0.001,
+          scope: 'host',
+          max_series: 7,
+        },
+        {
+          name: 'other',
+          help: 'Custom metric; the configuration gives no help text.',
+          match: 'Custom/Other',
+          value: 'call_count',
+          scale: 1,
+          scope: 'application',
+          max_series: 100,
+        },
+      ],
+      limits: { max_concurrent_requests: 3, requests_per_minute: 90, request_timeout: 2_500, max_retries: 0 },
+    });
+    expect(collection).toStrictEqual({
+      window: 5_400_000,
+      delay: 0,
+      scrape_timeout_offset: 0,
+      default_scrape_timeout: 60_000,
+      max_age: 86_400_000,
+      raw_values: true,
+      background: true,
+      intervals: {
+        applications: 1_000,
+        key_transactions: 2_000,
+        application_metrics: 3_000,
+        host_metrics: 4_000,
+        hosts: 5_000,
+        instances: 6_000,
+        metric_names: 7_000,
+      },
+      max_series: 1,
+    });
+  });
+
+  it.each([
+    ['us', 'https://api.newrelic.com/v2'],
+    ['eu', 'https://api.eu.newrelic.com/v2'],
+    ['gov', 'https://gov-api.newrelic.com/v2'],
+    ['jp', 'https://api.jp.newrelic.com/v2'],
+  ])('reads region %s at %s', (region, address) => {
+    expect(configOf(withAccount(`region: ${region}`)).accounts[0]?.base_url).toBe(address);
+  });
+
+  it.each([
+    ['https://api.newrelic.com', 'https://api.newrelic.com/v2'],
+    ['https://api.newrelic.com/', 'https://api.newrelic.com/v2'],
+    ['https://api.newrelic.com/v2', 'https://api.newrelic.com/v2'],
+    ['HTTPS://API.NewRelic.com/v2//', 'https://api.newrelic.com/v2'],
+    ['https://proxy.example/a/b', 'https://proxy.example/a/b/v2'],
+    ['http://localhost:8080', 'http://localhost:8080/v2'],
+    ['http://127.0.0.1:8080/v2', 'http://127.0.0.1:8080/v2'],
+    ['http://127.8.9.10', 'http://127.8.9.10/v2'],
+    ['http://[::1]:8080', 'http://[::1]:8080/v2'],
+  ])('takes the base address %s as %s', (given, used) => {
+    expect(configOf(withAccount(`base_url: "${given}"`)).accounts[0]?.base_url).toBe(used);
+  });
+
+  it.each([
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'http://0.0.0.0',
+    'http://[::2]',
+    'http://10.0.0.1',
+  ])('refuses %s, which is no loopback address', (address) => {
+    expect(faultsOf(withAccount(`base_url: "${address}"`))).toEqual([expect.stringContaining('must begin with https')]);
+  });
+
+  it('takes a key without the white space around it', () => {
+    expect(configOf('accounts: [{api_key: "${KEY}"}]', { KEY: ' abcd\n' }).accounts[0]?.api_key).toBe('abcd');
+  });
+
+  it('names files relative to its own folder', () => {
+    const text =
+      'accounts: [{api_key_file: keys/a, tls: {ca_file: ../ca.pem}}, {name: b, api_key_file: /keys/b}]'.replace(
+        '{api',
+        '{name: a, api',
+      );
+    const result = loadConfig({ path: '/etc/exporter/config.yaml', text }, {});
+    expect(result).toMatchObject({
+      config: {
+        accounts: [
+          { api_key_file: '/etc/exporter/keys/a', tls: { ca_file: '/etc/ca.pem' } },
+          { api_key_file: '/keys/b', tls: { ca_file: undefined } },
+        ],
+      },
+    });
+  });
+
+  it('may use anchors and aliases for whole values', () => {
+    const { accounts } = configOf(
+      'accounts:\n  - {name: a, api_key: abcd, limits: &l {max_retries: 5}}\n  - {name: b, api_key: abcd, limits: *l}\n',
+    );
+    expect(accounts.map(({ limits }) => limits.max_retries)).toEqual([5, 5]);
+  });
+
+  it('may give the tags of the core schema, line ends of Windows and a byte order mark', () => {
+    expect(
+      configOf('\uFEFFaccounts:\r\n  - api_key: !!str 1234\r\n    limits: !!map {max_retries: !!int "4"}\r\n')
+        .accounts[0],
+    ).toMatchObject({
+      api_key: '1234',
+      limits: { max_retries: 4 },
+    });
+  });
+
+  it('may feed one family from two templates with the same labels, scope and help', () => {
+    const metric = (match: string): string => `{name: q, help: h, value: v, scope: host, match: "${match}"}`;
+    const text = withAccount(`custom_metrics: [${metric('Custom/{a}/{b}')}, ${metric('Other/{b}/{a}')}]`);
+    expect(configOf(text).accounts[0]?.custom_metrics).toHaveLength(2);
+  });
+});

@@ -1,0 +1,127 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { describe, expect, it } from 'vitest';
+import { formatFault } from '../../src/config/fault.ts';
+import { readConfig } from '../../src/config/read.ts';
+import { temporaryFolders } from './folder.ts';
+
+const newFolder = temporaryFolders();
+
+/** The faults of a configuration file of this content, with its path as `FILE` and its folder as `DIR`. */
+async function faultsOf(content: string | Buffer, prepare?: (folder: string) => void): Promise<string[]> {
+  const folder = newFolder();
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, content);
+  prepare?.(folder);
+  const result = await readConfig(file, {});
+  const faults = 'faults' in result ? result.faults.map(formatFault) : [];
+  return faults.map((fault) => fault.replaceAll(file, 'FILE').replaceAll(folder, 'DIR'));
+}
+
+const KEY_FILE = 'accounts:\n  - api_key_file: key\n';
+const CA_FILE = 'accounts:\n  - api_key: abcd\n    tls:\n      ca_file: ca.pem\n';
+const notes = (name: string, text: string) => (folder: string) => {
+  writeFileSync(join(folder, name), text);
+};
+
+describe('a configuration file', () => {
+  it('is read with the environment given', async () => {
+    const file = join(newFolder(), 'config.yaml');
+    writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
+    expect(await readConfig(file, { KEY: 'abcd' })).toMatchObject({ config: { accounts: [{ api_key: 'abcd' }] } });
+  });
+
+  it('must exist', async () => {
+    const file = join(newFolder(), 'none', 'config.yaml');
+    expect(await readConfig(file, {})).toEqual({
+      faults: [
+        { file, line: undefined, column: undefined, path: '', message: 'the configuration file does not exist' },
+      ],
+    });
+  });
+
+  it('must be a file', async () => {
+    const folder = newFolder();
+    expect(await readConfig(folder, {})).toMatchObject({
+      faults: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
+    });
+  });
+
+  it('must not be larger than a mebibyte', async () => {
+    const text = 'accounts: [{api_key: abcd}]\n#';
+    expect(await faultsOf(text.padEnd(1_048_576, 'x'))).toEqual([]);
+    expect(await faultsOf(text.padEnd(1_048_577, 'x'))).toEqual(['FILE: the configuration file is larger than 1 MiB']);
+  });
+
+  it('must be UTF-8, with or without a byte order mark', async () => {
+    const text = '\uFEFFaccounts: [{api_key: abcd, labels: {team: é}}]\n';
+    expect(await faultsOf(text)).toEqual([]);
+    const told = ['FILE: the configuration file is not UTF-8 text: save it as UTF-8'];
+    expect(await faultsOf(Buffer.from(text.slice(1), 'latin1'))).toEqual(told);
+    expect(await faultsOf(Buffer.from(text, 'utf16le'))).toEqual(told);
+  });
+
+  it.each<[string, string, ((folder: string) => void) | undefined, string[]]>([
+    ['a key file that is there', KEY_FILE, notes('key', ' abcd\n'), []],
+    [
+      'a missing key file',
+      KEY_FILE,
+      undefined,
+      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key does not exist'],
+    ],
+    [
+      'an empty key file',
+      KEY_FILE,
+      notes('key', ' \n'),
+      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is empty'],
+    ],
+    [
+      'a key file with two lines',
+      KEY_FILE,
+      notes('key', 'S3CR3T\nS3CR3T\n'),
+      [
+        'FILE:2:19: accounts[0].api_key_file: the key file DIR/key has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
+      ],
+    ],
+    [
+      'a folder in the place of the key file',
+      KEY_FILE,
+      (folder) => {
+        mkdirSync(join(folder, 'key'));
+      },
+      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is a directory, not a file'],
+    ],
+    [
+      'a key file that cannot be a key',
+      KEY_FILE,
+      notes('key', 'x'.repeat(16_385)),
+      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is larger than a key can be'],
+    ],
+    [
+      'a missing certificate',
+      CA_FILE,
+      undefined,
+      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem does not exist'],
+    ],
+    [
+      'a certificate file without one',
+      CA_FILE,
+      notes('ca.pem', 'hello'),
+      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem holds no certificate in PEM form'],
+    ],
+    [
+      'a broken certificate',
+      CA_FILE,
+      notes('ca.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
+      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem holds a certificate that cannot be read'],
+    ],
+  ])('is checked with %s', async (_what, content, prepare, faults) => {
+    expect(await faultsOf(content, prepare)).toEqual(faults);
+  });
+
+  it('is checked with a certificate that can be read', async () => {
+    const { cert } = await generate([{ name: 'commonName', value: 'ca' }]);
+    expect(await faultsOf(CA_FILE, notes('ca.pem', `a comment\n${cert}\n${cert}`))).toEqual([]);
+  });
+});

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { redactConfig } from '../../src/config/redact.ts';
+import { configOf, withAccount } from './reading.ts';
+
+const SECRET = 'NRAK-S3CR3T';
+
+describe('the running configuration as it is shown', () => {
+  it('has no key in it, and its durations as they are written in a file', () => {
+    const shown = redactConfig(configOf(`accounts: [{api_key: ${SECRET}}]\ncollection: {window: 90m, delay: 0s}\n`));
+    expect(shown).toContain('api_key: <secret>');
+    expect(shown).toContain('region: us');
+    expect(shown).toContain('window: 1h30m');
+    expect(shown).toContain('delay: 0s');
+    expect(shown).toContain('metric_names: 6h');
+    expect(shown).not.toContain(SECRET);
+  });
+
+  it.each([
+    ['a region', withAccount('region: eu')],
+    ['a base address', withAccount('base_url: "https://proxy.example/x"')],
+    ['a key file', 'accounts: [{api_key_file: /run/key}]'],
+    ['a literal placeholder', withAccount('labels: {team: "$${A}"}, name: "a: b # c"')],
+    [
+      'lists',
+      withAccount(
+        'key_transactions: {exclude: [{id: 3}]}, applications: {include: [{name: "*"}], settings: [{match: {id: 1}}]}, custom_metrics: [{name: a, match: "Custom/{x}", value: v}]',
+      ),
+    ],
+    ['every key', readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')],
+  ])('is the same configuration when it is read as a file, but for the keys: %s', (_what, text) => {
+    const config = configOf(text, { NEW_RELIC_API_KEY: SECRET });
+    const accounts = config.accounts.map((account) => ({ ...account, api_key: account.api_key && '<secret>' }));
+    expect(configOf(redactConfig(config))).toStrictEqual({ ...config, accounts });
+  });
+});

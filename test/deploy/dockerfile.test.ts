@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ROOT } from '../monitoring/ruleFiles.ts';
+import { runCommand } from '../real/support/processes.ts';
+import { execForm, stagesOf } from './dockerfile.ts';
+
+const read = (path: string): string => readFileSync(resolve(ROOT, path), 'utf8');
+const stages = stagesOf(read('Dockerfile'));
+const runtime = stages.at(-1) ?? [];
+const only = (name: string): string => {
+  const found = runtime.filter((instruction) => instruction.name === name);
+  expect(found).toHaveLength(1);
+  return found[0]?.text ?? '';
+};
+
+describe('the image', () => {
+  test('is built in a stage of its own', () => {
+    expect(stages).toHaveLength(2);
+    expect(stages[0]?.[0]?.text).toBe('node:24-bookworm-slim AS build');
+  });
+
+  test('has production dependencies only: what is copied was pruned before', () => {
+    const build = (stages[0] ?? []).filter(({ name }) => name === 'RUN').map(({ text }) => execForm(text).join(' '));
+    expect(build).toEqual(['npm ci --ignore-scripts', 'npm run build', 'npm prune --omit=dev --ignore-scripts']);
+    expect(runtime.filter(({ text }) => text.startsWith('--from=build')).map(({ text }) => text.split(' ')[1])).toEqual(
+      ['/build/package.json', '/build/node_modules', '/build/dist'],
+    );
+  });
+
+  test('needs no shell to run: nothing is run while it is made, and what it starts is in exec form', () => {
+    expect(runtime.map(({ name }) => name)).not.toContain('RUN');
+    expect(execForm(only('ENTRYPOINT'))).toEqual(['node', '/app/dist/main.js']);
+    expect(execForm(only('HEALTHCHECK')).slice(0, 2)).toEqual(['node', '-e']);
+  });
+
+  test('does not run as root, by a number that an orchestrator can check', () => {
+    expect(only('USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  test('exposes the port that the program listens on by default', () => {
+    expect(only('EXPOSE')).toBe('9126');
+  });
+
+  test('gets from the context only files that exist and that .dockerignore lets through', () => {
+    const allowed = new Set(
+      read('.dockerignore')
+        .split('\n')
+        .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : [])),
+    );
+    const copied = stages
+      .flat()
+      .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
+      .flatMap(({ text }) => text.split(' ').slice(0, -1));
+    expect(new Set(copied)).toEqual(allowed);
+    for (const path of copied) expect(existsSync(resolve(ROOT, path)), path).toBe(true);
+  });
+
+  test('is built by scripts and tools that package.json has', () => {
+    const file = z.object({
+      scripts: z.object({ build: z.string() }),
+      bin: z.record(z.string(), z.string()),
+      engines: z.object({ node: z.string() }),
+    });
+    const { scripts, bin } = file.parse(JSON.parse(read('package.json')));
+    const configuration = /-p (\S+)/.exec(scripts.build)?.[1] ?? '';
+    expect(stages[0]?.some(({ name, text }) => name === 'COPY' && text.includes(configuration))).toBe(true);
+    expect(Object.values(bin)).toEqual(['dist/main.js']);
+  });
+});
+
+describe('the health check', () => {
+  const [, ...args] = execForm(only('HEALTHCHECK'));
+
+  test.each([
+    [200, 0],
+    [503, 1],
+  ])('on status %i ends with %i', async (answer, status) => {
+    const server = createServer((_, response) => response.writeHead(answer).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      expect(await check(`http://127.0.0.1:${port}/-/healthy`)).toBe(status);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('ends with 1 when nothing listens', async () => {
+    expect(await check('http://127.0.0.1:1/-/healthy')).toBe(1);
+  });
+
+  async function check(url: string): Promise<number | null> {
+    const { status } = await runCommand(['env', `HEALTHCHECK_URL=${url}`, process.execPath, ...args]);
+    return status;
+  }
+});

@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { prometheusRule } from '../../monitoring/generated.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
+import { deployFiles, textOf } from './yamlFiles.ts';
+
+const FOLDER = 'deploy/kubernetes';
+const NAME = 'newrelic-apm-exporter';
+const labels = z.record(z.string(), z.string());
+const probe = z.strictObject({
+  httpGet: z.strictObject({ path: z.string(), port: z.string() }),
+  periodSeconds: z.number(),
+  timeoutSeconds: z.number(),
+  failureThreshold: z.number().optional(),
+});
+const deployment = z.object({
+  spec: z.object({
+    replicas: z.literal(1),
+    strategy: z.object({ type: z.literal('Recreate') }),
+    selector: z.object({ matchLabels: labels }),
+    template: z.object({
+      metadata: z.object({ labels }),
+      spec: z.object({
+        automountServiceAccountToken: z.literal(false),
+        securityContext: z.object({
+          runAsNonRoot: z.literal(true),
+          runAsUser: z.number().positive(),
+          seccompProfile: z.object({ type: z.literal('RuntimeDefault') }),
+        }),
+        containers: z.tuple([
+          z.object({
+            args: z.array(z.string()),
+            ports: z.tuple([z.object({ name: z.string(), containerPort: z.number() })]),
+            livenessProbe: probe,
+            readinessProbe: probe,
+            resources: z.object({ requests: labels, limits: labels }),
+            securityContext: z.object({
+              allowPrivilegeEscalation: z.literal(false),
+              readOnlyRootFilesystem: z.literal(true),
+              capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+            }),
+            volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })),
+          }),
+        ]),
+        volumes: z.array(
+          z.object({
+            name: z.string(),
+            configMap: z.object({ name: z.string() }).optional(),
+            secret: z.object({ secretName: z.string(), defaultMode: z.number() }).optional(),
+          }),
+        ),
+      }),
+    }),
+  }),
+});
+const { spec } = deployment.parse(strictYaml(`${FOLDER}/deployment.yaml`));
+const pod = spec.template.spec;
+const [container] = pod.containers;
+
+describe('the deployment', () => {
+  test('selects its own pods', () => {
+    expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
+  });
+
+  test('is probed on the paths of the contract and the port that is named', () => {
+    const [port] = container.ports;
+    expect(port).toEqual({ name: 'http', containerPort: 9126 });
+    expect(container.livenessProbe.httpGet).toEqual({ path: '/-/healthy', port: port.name });
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/-/ready', port: port.name });
+  });
+
+  test('mounts what it declares, the configuration and the secret', () => {
+    expect(container.volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name));
+    expect(pod.volumes.map(({ configMap, secret }) => configMap?.name ?? secret?.secretName)).toEqual([NAME, NAME]);
+    expect(pod.volumes.at(-1)?.secret?.defaultMode).toBe(0o440);
+    expect(strictYaml(`${FOLDER}/secret.example.yaml`)).toMatchObject({ kind: 'Secret', metadata: { name: NAME } });
+  });
+
+  test('starts with a configuration that is valid and reads the mounted key', () => {
+    const path = `${FOLDER}/config.yaml`;
+    const loaded = loadConfig({ path: resolve(ROOT, path), text: textOf(path) }, {});
+    const configMount = container.volumeMounts[0]?.mountPath;
+    const secretMount = container.volumeMounts[1]?.mountPath;
+    expect(container.args).toEqual(['serve', `--config.file=${configMount}/config.yaml`]);
+    expect('config' in loaded && loaded.config.accounts[0]?.api_key_file).toBe(`${secretMount}/api-key`);
+    expect('config' in loaded && loaded.config.collection.window).toBe(300_000);
+  });
+});
+
+describe('what is around it', () => {
+  const service = strictYaml(`${FOLDER}/service.yaml`);
+  const monitor = strictYaml(`${FOLDER}/servicemonitor.yaml`);
+
+  test('the service leads to the pods, and the monitor to the service', () => {
+    expect(service).toMatchObject({
+      metadata: { labels: spec.selector.matchLabels },
+      spec: { selector: spec.selector.matchLabels, ports: [{ name: 'http', port: 9126, targetPort: 'http' }] },
+    });
+    expect(monitor).toMatchObject({
+      spec: { selector: { matchLabels: spec.selector.matchLabels }, endpoints: [{ port: 'http' }] },
+    });
+  });
+
+  test("the monitor gives the job that the alert looks for and keeps the exporter's own label endpoint", () => {
+    expect(spec.selector.matchLabels['app.kubernetes.io/name']).toBe(NAME);
+    expect(monitor).toMatchObject({
+      spec: {
+        jobLabel: 'app.kubernetes.io/name',
+        endpoints: [{ relabelings: [{ action: 'labeldrop', regex: 'endpoint' }] }],
+      },
+    });
+  });
+
+  test('the rules are those of monitoring/rules, word for word', () => {
+    expect(textOf(prometheusRule().path)).toBe(prometheusRule().content);
+    const groups = ['recording.yaml', 'alerts.yaml'].map((file) => strictYaml(`monitoring/rules/${file}`));
+    const file = z.object({ groups: z.array(z.unknown()) });
+    expect(strictYaml(`${FOLDER}/prometheusrule.yaml`)).toEqual({
+      apiVersion: 'monitoring.coreos.com/v1',
+      kind: 'PrometheusRule',
+      metadata: { name: NAME },
+      spec: { groups: groups.flatMap((content) => file.parse(content).groups) },
+    });
+  });
+
+  test('the kustomization has every resource but the example of the secret', () => {
+    const file = z.object({
+      resources: z.array(z.string()),
+      configMapGenerator: z.tuple([z.object({ name: z.literal(NAME), files: z.array(z.string()) })]),
+    });
+    const { resources, configMapGenerator } = file.parse(strictYaml(`${FOLDER}/kustomization.yaml`));
+    const used = [...resources, ...configMapGenerator[0].files].map((path) => `${FOLDER}/${path}`);
+    for (const path of used) expect(existsSync(resolve(ROOT, path)), path).toBe(true);
+    const present = deployFiles().filter((path) => path.startsWith(FOLDER));
+    expect(present.filter((path) => !used.includes(path))).toEqual([
+      `${FOLDER}/kustomization.yaml`,
+      `${FOLDER}/secret.example.yaml`,
+    ]);
+  });
+});

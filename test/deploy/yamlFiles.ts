@@ -1,0 +1,15 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ROOT } from '../monitoring/ruleFiles.ts';
+
+/** Every file under deploy/, relative to the repository. */
+export function deployFiles(): string[] {
+  return readdirSync(resolve(ROOT, 'deploy'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort();
+}
+
+export function textOf(path: string): string {
+  return readFileSync(resolve(ROOT, path), 'utf8');
+}

@@ -1,0 +1,244 @@
+import { gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Exposition } from '../../src/exposition/exposition.ts';
+import type { Format } from '../../src/exposition/format.ts';
+import type { OwnFamily } from '../../src/exposition/own.ts';
+import { renderPlain } from '../../src/exposition/plain.ts';
+import type { RenderedAnswer } from '../../src/exposition/rendered.ts';
+import type { Block } from '../../src/metrics/sample.ts';
+import { parseOpenMetrics, parseText } from '../support/exposition.ts';
+import { anyBlocks, block, gauge } from '../support/expositionBlocks.ts';
+
+const FORMATS: readonly Format[] = ['text', 'openmetrics'];
+const PARSERS = { text: parseText, openmetrics: parseOpenMetrics };
+const UP: OwnFamily = {
+  name: 'newrelic_up',
+  help: 'Whether "up".',
+  type: 'gauge',
+  series: [{ suffix: '', labels: { account: 'a' }, value: 1 }],
+};
+const limitless = { maxSeries: Infinity };
+
+function bytesOf({ pieces, contentEncoding }: RenderedAnswer): Buffer {
+  const bytes = Buffer.concat(pieces);
+  return contentEncoding === 'gzip' ? gunzipSync(bytes) : bytes;
+}
+
+/** 6,000 series: more than are put together anew for every answer. */
+function fleet(offset: number, entities: readonly { readonly [name: string]: string }[]): Block[] {
+  const families = Array.from({ length: 3 }, (_, index) => gauge(`newrelic_f${index}_seconds`));
+  return entities.map((labels, index) => {
+    return block(
+      labels,
+      families.map((family, place) => [family, offset + index * 3 + place] as const),
+    );
+  });
+}
+
+const ENTITIES = Array.from({ length: 2000 }, (_, index) => ({
+  account: 'a',
+  app: `n${index}`,
+  app_id: String(index),
+}));
+
+describe('an answer', () => {
+  it('has the bytes of the plain path, whatever the blocks, in both formats, compressed or not', async () => {
+    const limit = fc.constantFrom(Infinity, 3, 1, 0);
+    await fc.assert(
+      fc.asyncProperty(anyBlocks, limit, fc.boolean(), async (blocks, maxSeries, withOwn) => {
+        const exposition = new Exposition();
+        const own = withOwn ? [UP] : [];
+        for (const format of FORMATS) {
+          const plain = renderPlain(blocks, own, { format, maxSeries });
+          for (const gzip of [false, true]) {
+            const answer = await exposition.render(blocks, () => own, { format, gzip, maxSeries });
+            expect(bytesOf(answer).toString('utf8')).toBe(plain.text);
+            const { series, dropped, refused, duplicates } = plain;
+            expect(answer).toMatchObject({ series, dropped, refused, duplicates });
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('can be read back by a strict parser, with every finite value as it was', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyBlocks, async (blocks) => {
+        const exposition = new Exposition();
+        for (const format of FORMATS) {
+          const answer = await exposition.render(blocks, undefined, { format, gzip: false, ...limitless });
+          const families = PARSERS[format](bytesOf(answer));
+          const read = families.flatMap(({ samples }) => samples.map((sample) => `${sample.name} ${sample.value}`));
+          const given = blocks.flatMap(({ samples }) => samples.map(({ family, value }) => `${family.name} ${value}`));
+          expect(read.filter((sample) => !given.includes(sample))).toEqual([]);
+          expect(read.length + answer.refused + answer.duplicates).toBe(given.length);
+          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(answer.series);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('brings a family of several blocks together under one HELP, in order of first appearance', async () => {
+    const [one, two] = [gauge('newrelic_one_seconds'), gauge('newrelic_two')];
+    const blocks = [
+      block({ app_id: '1' }, [
+        [two, 1],
+        [one, 2],
+      ]),
+      block({ app_id: '2' }, [
+        [one, 3, { component: 'External' }],
+        [two, 4],
+      ]),
+    ];
+    const exposition = new Exposition();
+    const text = await exposition.render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    expect(bytesOf(text).toString()).toBe(
+      [
+        '# HELP newrelic_two Help of newrelic_two.',
+        '# TYPE newrelic_two gauge',
+        'newrelic_two{app_id="1"} 1',
+        'newrelic_two{app_id="2"} 4',
+        '# HELP newrelic_one_seconds Help of newrelic_one_seconds.',
+        '# TYPE newrelic_one_seconds gauge',
+        'newrelic_one_seconds{app_id="1"} 2',
+        'newrelic_one_seconds{app_id="2",component="External"} 3',
+        '',
+      ].join('\n'),
+    );
+    const openMetrics = await exposition.render(blocks, () => [UP], {
+      format: 'openmetrics',
+      gzip: true,
+      ...limitless,
+    });
+    expect(bytesOf(openMetrics).toString()).toBe(
+      [
+        '# TYPE newrelic_two gauge',
+        '# HELP newrelic_two Help of newrelic_two.',
+        'newrelic_two{app_id="1"} 1',
+        'newrelic_two{app_id="2"} 4',
+        '# TYPE newrelic_one_seconds gauge',
+        '# UNIT newrelic_one_seconds seconds',
+        '# HELP newrelic_one_seconds Help of newrelic_one_seconds.',
+        'newrelic_one_seconds{app_id="1"} 2',
+        'newrelic_one_seconds{app_id="2",component="External"} 3',
+        '# TYPE newrelic_up gauge',
+        '# HELP newrelic_up Whether \\"up\\".',
+        'newrelic_up{account="a"} 1',
+        '# EOF',
+        '',
+      ].join('\n'),
+    );
+    expect(text.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(openMetrics.contentType).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
+  });
+
+  it('never repeats a series: not between blocks, not with labels in another order or split differently', async () => {
+    const family = gauge('newrelic_x');
+    const blocks = [
+      block({ a: '1', b: '2' }, [
+        [family, 1],
+        [family, 2],
+      ]),
+      block({ b: '2', a: '1' }, [[family, 3]]),
+      block({ a: '1' }, [[family, 4, { b: '2' }]], 'hosts'),
+      block({ a: '1', b: '3' }, [[family, 5]]),
+    ];
+    const answer = await new Exposition().render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    expect(parseText(bytesOf(answer))[0]?.samples.map(({ value }) => value)).toEqual([1, 5]);
+    expect(answer.duplicates).toBe(3);
+  });
+
+  it('leaves out what cannot be written, and counts it', async () => {
+    const family = gauge('newrelic_x');
+    const rows = [NaN, Infinity, -Infinity].map((value) => [family, value] as const);
+    const blocks = [block({ a: '1' }, [...rows, [family, 1, { a: '2' }], [family, 2, { b: '2' }]])];
+    const answer = await new Exposition().render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    expect(bytesOf(answer).toString()).toMatch(/gauge\nnewrelic_x\{a="1",b="2"\} 2\n$/);
+    expect(answer.refused).toBe(4);
+  });
+
+  it('leaves out whole families, the largest first, beyond the guard', async () => {
+    const [small, middle, large] = [gauge('newrelic_small'), gauge('newrelic_middle'), gauge('newrelic_large')];
+    const blocks = [0, 1, 2].map((id) =>
+      block({ app_id: String(id) }, [
+        [large, 1],
+        ...(id < 2 ? ([[middle, 1]] as const) : []),
+        ...(id < 1 ? ([[small, 1]] as const) : []),
+      ]),
+    );
+    const render = (maxSeries: number) => {
+      return new Exposition().render(blocks, undefined, { format: 'text', gzip: false, maxSeries });
+    };
+    expect(await render(6)).toMatchObject({ dropped: new Map() });
+    const cut = await render(5);
+    expect(cut.dropped).toEqual(new Map([['newrelic_large', 3]]));
+    expect([...cut.series]).toEqual([
+      ['newrelic_middle', 2],
+      ['newrelic_small', 1],
+    ]);
+    expect(bytesOf(cut).toString()).not.toContain('large');
+    expect((await render(0)).series.size).toBe(0);
+  });
+
+  it('gives its own families what it holds, after that is known', async () => {
+    const blocks = [block({ a: '1' }, [[gauge('newrelic_x'), 1]])];
+    const seen: ReadonlyMap<string, number>[] = [];
+    const own = ({ series }: { readonly series: ReadonlyMap<string, number> }) => {
+      seen.push(series);
+      return [UP];
+    };
+    await new Exposition().render(blocks, own, { format: 'text', gzip: false, ...limitless });
+    expect(seen).toEqual([new Map([['newrelic_x', 1]])]);
+  });
+});
+
+describe('rendering the same blocks again', () => {
+  it('gives the same pieces, to those who ask at once as well', async () => {
+    const exposition = new Exposition();
+    const blocks = fleet(0, ENTITIES);
+    for (const gzip of [false, true]) {
+      const options = { format: 'text', gzip, ...limitless } as const;
+      const [first, second] = await Promise.all([
+        exposition.render(blocks, undefined, options),
+        exposition.render([...blocks], undefined, options),
+      ]);
+      const third = await exposition.render(blocks, () => [UP], options);
+      expect(first.pieces.length).toBeGreaterThan(2);
+      expect(second.pieces[0]).toBe(first.pieces[0]);
+      expect(second.pieces[1]).toBe(first.pieces[1]);
+      expect(third.pieces[1]).toBe(first.pieces[1]);
+    }
+  });
+
+  it('follows every change: values, labels, the guard, entities that come and go', async () => {
+    const exposition = new Exposition();
+    const renamed = ENTITIES.map((labels, index) => (index === 7 ? { ...labels, app: 'renamed' } : labels));
+    const lists: readonly (readonly [Block[], number])[] = [
+      [fleet(0, ENTITIES), Infinity],
+      [fleet(1, ENTITIES), Infinity],
+      [fleet(1, renamed), Infinity],
+      [fleet(1, renamed.slice(3)), Infinity],
+      [fleet(2, renamed), Infinity],
+      [fleet(2, renamed), 2500],
+    ];
+    for (const [blocks, maxSeries] of lists) {
+      for (const format of FORMATS) {
+        const answer = await exposition.render(blocks, () => [UP], { format, gzip: false, maxSeries });
+        expect(bytesOf(answer).toString()).toBe(renderPlain(blocks, [UP], { format, maxSeries }).text);
+      }
+    }
+  });
+
+  it('keeps several scopes at a time', async () => {
+    const exposition = new Exposition();
+    const whole = fleet(0, ENTITIES);
+    const part = whole.map(({ labels, samples }): Block => ({ group: 'hosts', labels, samples }));
+    const options = { format: 'text', gzip: false, ...limitless } as const;
+    const first = await exposition.render(whole, undefined, options);
+    await exposition.render(part, undefined, options);
+    expect((await exposition.render(whole, undefined, options)).pieces[0]).toBe(first.pieces[0]);
+  });
+});

@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/log/logger.ts';
+import type { LogFormat, LogLevel } from '../../src/log/logger.ts';
+import { Secrets } from '../../src/log/secrets.ts';
+
+/** A logger and what it has written, the time left out of it. */
+function recording(format: LogFormat, level: LogLevel = 'info') {
+  const written: string[] = [];
+  const secrets = new Secrets();
+  const destination = {
+    write: (text: string | Uint8Array): boolean => {
+      written.push(String(text).replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/, 'TIME'));
+      return true;
+    },
+  };
+  return { logger: createLogger({ level, format, destination, secrets }), written, secrets };
+}
+
+describe('a log line', () => {
+  it('in logfmt has time, level and message before its fields', () => {
+    const { logger, written } = recording('logfmt');
+    logger.child({ account: 'prod' }).warn({ status: 503, again: true, none: null, left: undefined }, 'read failed');
+    expect(written).toEqual(['time=TIME level=warn msg="read failed" account=prod status=503 again=true none=null\n']);
+  });
+
+  it('in JSON is one object', () => {
+    const { logger, written } = recording('json');
+    logger.info({ address: '[::1]:9126' }, 'listening');
+    expect(written).toEqual(['{"level":"info","time":"TIME","address":"[::1]:9126","msg":"listening"}\n']);
+  });
+
+  it.each<[LogLevel, string[]]>([
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
+    ['error', ['error']],
+  ])('is written from level %s on', (level, expected) => {
+    const { logger, written } = recording('logfmt', level);
+    for (const name of ['debug', 'info', 'warn', 'error'] as const) logger[name]('x');
+    expect(written.map((line) => /level=(\w+)/.exec(line)?.[1])).toEqual(expected);
+  });
+
+  it.each([
+    ['', '""'],
+    ['plain', 'plain'],
+    ['/a/b?c', '/a/b?c'],
+    ['two words', '"two words"'],
+    ['a=b', '"a=b"'],
+    ['say "hi"', '"say \\"hi\\""'],
+    ['back\\slash', '"back\\\\slash"'],
+    ['two\nlines\r', '"two\\nlines\\r"'],
+    ['\u001b[31mred', '"\\u001b[31mred"'],
+    ['\u0085\u2028\u2029', '"\\u0085\\u2028\\u2029"'],
+    ['\u202eevil', '"\\u202eevil"'],
+    ['é', '"é"'],
+  ])('quotes %j as %s', (value, quoted) => {
+    const { logger, written } = recording('logfmt');
+    logger.info({ value }, 'x');
+    expect(written).toEqual([`time=TIME level=info msg=x value=${quoted}\n`]);
+  });
+
+  it('has no key that could be read as another', () => {
+    const { logger, written } = recording('logfmt');
+    logger.info({ 'a b="c"\n': 1, '': 2 }, 'x');
+    expect(written).toEqual(['time=TIME level=info msg=x a_b__c__=1 _=2\n']);
+  });
+
+  it('is one line, whatever it is made of, in both formats', () => {
+    const text = fc.string({ unit: 'binary' });
+    fc.assert(
+      fc.property(text, text, fc.constantFrom('logfmt', 'json'), (message, value, format) => {
+        const { logger, written } = recording(format);
+        logger.info({ value }, message);
+        expect(written).toHaveLength(1);
+        expect(written[0]).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*\n$/u);
+      }),
+    );
+  });
+
+  it('in JSON gives back what was put in', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (value) => {
+        const { logger, written } = recording('json');
+        logger.info({ value }, 'x');
+        expect(JSON.parse(written[0] ?? '')).toMatchObject({ value });
+      }),
+    );
+  });
+
+  it('tells an error with its causes, and its stack at level debug only', () => {
+    const err = new Error('reading failed', { cause: new Error('socket closed', { cause: 'reset' }) });
+    const { logger, written } = recording('logfmt');
+    logger.error({ err }, 'x');
+    expect(written).toEqual(['time=TIME level=error msg=x err="reading failed: socket closed: reset"\n']);
+    const debug = recording('logfmt', 'debug');
+    debug.logger.error({ err }, 'x');
+    expect(debug.written[0]).toContain('reading failed\\n    at ');
+    expect(debug.written[0]).toContain('caused by: Error: socket closed');
+  });
+
+  it('ends for an error that is its own cause', () => {
+    const err = new Error('round');
+    err.cause = err;
+    const { logger, written } = recording('logfmt');
+    logger.error({ err }, 'x');
+    expect(written[0]).toContain('round: round');
+  });
+
+  it.each(['logfmt', 'json'] as const)('in %s has no secret in it, wherever it came from', (format) => {
+    const secret = 'NRAK-a"b\\c/d';
+    const { logger, written, secrets } = recording(format, 'debug');
+    secrets.add(secret);
+    logger.child({ bound: secret }).error(
+      {
+        err: new Error(`401 ${secret}`, { cause: secret }),
+        url: `/x?k=${encodeURIComponent(secret)}`,
+        deep: { in: [secret] },
+      },
+      `key ${secret}`,
+    );
+    expect(written.join('')).not.toContain('NRAK');
+    expect(written.join('').match(/<secret>/g)?.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it('is on standard error before the process has ended, also in a crowd', () => {
+    const program = `
+      import { createLogger } from './src/log/logger.ts';
+      import { Secrets } from './src/log/secrets.ts';
+      const logger = createLogger({ level: 'info', format: 'logfmt', secrets: new Secrets() });
+      for (let n = 0; n < 5000; n += 1) logger.info({ n }, 'line');
+      process.exit(3);
+    `;
+    const root = new URL('../../', import.meta.url);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', program],
+      {
+        cwd: root,
+        encoding: 'utf8',
+      },
+    );
+    expect({ status, stdout }).toEqual({ status: 3, stdout: '' });
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/ n=4999$/);
+    expect(stderr.match(/level=info msg=line n=/g)).toHaveLength(5_000);
+  });
+});

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secrets } from '../../src/log/secrets.ts';
+
+function hiding(...values: string[]): Secrets {
+  const secrets = new Secrets();
+  for (const value of values) secrets.add(value);
+  return secrets;
+}
+
+describe('a secret', () => {
+  it('is hidden wherever it stands, as often as it does', () => {
+    expect(hiding('NRAK-1').mask('key=NRAK-1 "NRAK-1"xNRAK-1')).toBe('key=<secret> "<secret>"x<secret>');
+  });
+
+  it('is hidden as it is spelt in an address and in JSON', () => {
+    const value = 'a/b c"d\\e+ü';
+    const { mask } = { mask: (text: string) => hiding(value).mask(text) };
+    expect(mask(`?k=${encodeURIComponent(value)}&`)).toBe('?k=<secret>&');
+    expect(mask(`?${new URLSearchParams({ k: value }).toString()}&`)).toBe('?k=<secret>&');
+    expect(mask(JSON.stringify({ k: value }))).toBe('{"k":"<secret>"}');
+  });
+
+  it('is hidden whole when another is its beginning', () => {
+    expect(hiding('abcd', 'abcdefgh').mask('abcdefgh abcd')).toBe('<secret> <secret>');
+  });
+
+  it('of no more than three characters is left alone, and so is a text without secrets', () => {
+    expect(hiding('', 'abc').mask('abc')).toBe('abc');
+    expect(new Secrets().mask('abc')).toBe('abc');
+  });
+
+  it('of any characters is hidden, whatever stands around it', () => {
+    const text = fc.string({ unit: 'binary', minLength: 4 });
+    fc.assert(
+      fc.property(text, fc.string(), (secret, around) => {
+        expect(hiding(secret).mask(`${around}${secret}${around}`)).toContain('<secret>');
+        expect(hiding(secret).mask(`\n${secret}\n`)).toBe('\n<secret>\n');
+      }),
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { BUILT_IN_NAMES, FAMILIES, SECTIONS } from '../../src/metrics/catalogue.ts';
+import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
+
+const TRAFFIC = ['response_time_seconds', 'requests_per_second', 'error_ratio', 'apdex_score'].map(
+  (s) => `rolling_${s}`,
+);
+const END_USER = ['response_time_seconds', 'page_views_per_second', 'apdex_target_seconds', 'apdex_score'].map(
+  (suffix) => `end_user_rolling_${suffix}`,
+);
+const WINDOW = [
+  'response_time_seconds',
+  'web_transaction_time_seconds',
+  'queue_time_seconds',
+  'component_time_seconds{component}',
+  'component_calls_per_second{component}',
+  'total_time_seconds',
+  'web_requests_per_second',
+  'non_web_requests_per_second',
+  'error_ratio',
+  'errors_per_second',
+  'apdex_score',
+  'apdex_threshold_seconds',
+  'apdex_requests{zone}',
+  'end_user_response_time_seconds',
+  'end_user_page_views_per_second',
+  'end_user_apdex_score',
+  'end_user_apdex_threshold_seconds',
+  'end_user_apdex_requests{zone}',
+  'memory_used_bytes',
+  'cpu_usage_ratio',
+];
+
+/** The public names: a line that has to change here breaks somebody's dashboard. */
+const CONTRACT: Readonly<Record<string, readonly string[]>> = {
+  applications: [
+    'info{language,alert_policy_id}',
+    'reporting',
+    'health_status{status}',
+    'last_reported_timestamp_seconds',
+    'hosts',
+    'instances',
+    'settings_apdex_threshold_seconds',
+    'settings_end_user_apdex_threshold_seconds',
+    'real_user_monitoring_enabled',
+    'server_side_config_enabled',
+    ...TRAFFIC,
+    'rolling_apdex_target_seconds',
+    'rolling_hosts',
+    'rolling_instances',
+    'rolling_concurrent_instances',
+    ...END_USER,
+  ].map((name) => `newrelic_application_${name}`),
+  hosts: ['info{language}', 'health_status{status}', ...TRAFFIC, 'rolling_instances'].map(
+    (name) => `newrelic_host_${name}`,
+  ),
+  instances: ['info{language}', 'health_status{status}', ...TRAFFIC].map((name) => `newrelic_instance_${name}`),
+  key_transactions: [
+    'info{transaction_name}',
+    'reporting',
+    'health_status{status}',
+    'last_reported_timestamp_seconds',
+    ...TRAFFIC,
+    'rolling_apdex_target_seconds',
+    ...END_USER,
+  ].map((name) => `newrelic_key_transaction_${name}`),
+  application_metrics: WINDOW.map((name) => `newrelic_application_${name}`),
+  host_metrics: WINDOW.map((name) => `newrelic_host_${name}`),
+};
+
+const EXPORTER = [
+  'gauge newrelic_up{account}',
+  'gauge newrelic_exporter_build_info{version,revision,node_version}',
+  'gauge newrelic_exporter_collection_success{account,group}',
+  'gauge newrelic_exporter_collection_last_success_timestamp_seconds{account,group}',
+  'gauge newrelic_exporter_collection_duration_seconds{account,group}',
+  'gauge newrelic_exporter_collection_entities{account,group,state}',
+  'gauge newrelic_exporter_window_end_timestamp_seconds{account}',
+  'gauge newrelic_exporter_oldest_window_end_timestamp_seconds{account,group}',
+  'gauge newrelic_exporter_effective_interval_seconds{account,group}',
+  'counter newrelic_exporter_api_requests_total{account,endpoint,code}',
+  'histogram newrelic_exporter_api_request_duration_seconds{account,endpoint}',
+  'counter newrelic_exporter_api_failures_total{account,endpoint,reason}',
+  'counter newrelic_exporter_api_retries_total{account}',
+  'gauge newrelic_exporter_api_requests_in_flight{account}',
+  'gauge newrelic_exporter_api_budget_requests_per_minute{account}',
+  'gauge newrelic_exporter_api_paused_until_timestamp_seconds{account}',
+  'counter newrelic_exporter_scrapes_total{result}',
+  'gauge newrelic_exporter_series{family}',
+  'counter newrelic_exporter_series_dropped_total{family}',
+  'gauge newrelic_exporter_config_last_reload_successful',
+  'gauge newrelic_exporter_config_last_reload_success_timestamp_seconds',
+];
+
+const withLabels = ({ name, labelNames }: { name: string; labelNames: readonly string[] }): string =>
+  labelNames.length === 0 ? name : `${name}{${labelNames.join(',')}}`;
+
+const EVERY = [...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES];
+
+describe('the catalogue', () => {
+  it.each(Object.entries(CONTRACT))('has the families of the contract for the group %s', (group, names) => {
+    const found = FAMILIES.filter((family) => family.group === group).map(withLabels);
+    expect(found.sort()).toEqual([...names].sort());
+  });
+
+  it('has no other groups', () => {
+    expect(new Set(FAMILIES.map(({ group }) => group))).toEqual(new Set(Object.keys(CONTRACT)));
+  });
+
+  it("has the exporter's own families of the contract", () => {
+    expect(EXPORTER_FAMILIES.map((family) => `${family.type} ${withLabels(family)}`)).toEqual(EXPORTER);
+    expect(PROBE_FAMILIES.map(withLabels)).toEqual(['probe_success', 'probe_duration_seconds']);
+  });
+
+  it('never uses a name twice', () => {
+    expect(new Set(EVERY.map(({ name }) => name)).size).toBe(EVERY.length);
+  });
+
+  it('keeps family labels apart from entity labels', () => {
+    for (const { entityLabelNames, families } of SECTIONS) {
+      for (const { labelNames } of families) {
+        expect(labelNames.filter((name) => entityLabelNames.includes(name))).toEqual([]);
+      }
+    }
+  });
+});
+
+describe('HELP', () => {
+  const TIME_BASE: Readonly<Record<string, RegExp>> = {
+    applications: /rolling average of 3 to 4 minutes|state when the list was read/,
+    hosts: /rolling average of 3 to 4 minutes|state when the list was read/,
+    instances: /rolling average of 3 to 4 minutes|state when the list was read/,
+    key_transactions: /rolling average of 10 minutes|state when the list was read/,
+    application_metrics: /collection window/,
+    host_metrics: /collection window/,
+  };
+
+  it.each(FAMILIES.map((family) => [family.name, family] as const))(
+    'of %s says source, time base and refresh',
+    (_, family) => {
+      expect(family.help).toMatch(/Source: \S/);
+      expect(family.help).toMatch(TIME_BASE[family.group]!);
+      expect(family.help).toMatch(/refreshed at most once a minute\.$/);
+      expect(family.name.includes('_rolling_')).toBe(family.help.includes('rolling average'));
+    },
+  );
+
+  it('is one line of text for every family', () => {
+    for (const { help } of EVERY) expect(help).toMatch(/^[^\n\\]{15,}\.$/);
+  });
+
+  it('warns of the memory value whose meaning over several minutes is not verified', () => {
+    const memory = (name: string) => FAMILIES.find((family) => family.name === name)?.help;
+    expect(memory('newrelic_application_memory_used_bytes')).toContain('unverified');
+    expect(memory('newrelic_host_memory_used_bytes')).not.toContain('unverified');
+  });
+});
+
+/** The name rules of promtool check metrics, and those it does not know. */
+describe('names', () => {
+  it.each(EVERY.map((family) => [family.name, family] as const))('%s keeps the rules', (name, { type, labelNames }) => {
+    expect(name).toMatch(/^(newrelic|probe)_[a-z0-9_]*[a-z0-9]$/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(name).not.toMatch(/_(bucket|count|sum)$/);
+    expect(name.split('_')).not.toEqual(expect.arrayContaining([expect.stringMatching(UNWANTED)]));
+    for (const label of labelNames) expect(label).toMatch(/^(?!type$|region$|environment$)[a-z][a-z0-9_]*$/);
+  });
+
+  const UNWANTED =
+    /^(gauge|counter|histogram|summary|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d|milliseconds|minutes|hours|days|bits|megabytes|percent)$/;
+
+  it.each(FAMILIES.map((family) => [family.name, family] as const))('%s ends in its unit', (name, { unit }) => {
+    const ending = /_(seconds|bytes|ratio)$/.exec(name)?.[1];
+    const perSecond = name.endsWith('_per_second');
+    expect(unit).toBe(perSecond ? undefined : ending);
+  });
+});
+
+describe('BUILT_IN_NAMES', () => {
+  it('holds every name that can be on a page of ours', () => {
+    for (const { name } of EVERY) expect(BUILT_IN_NAMES).toContain(name);
+    for (const part of ['bucket', 'sum', 'count']) {
+      expect(BUILT_IN_NAMES).toContain(`newrelic_exporter_api_request_duration_seconds_${part}`);
+    }
+    expect(BUILT_IN_NAMES.size).toBe(EVERY.length + 3);
+  });
+});

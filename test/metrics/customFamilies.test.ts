@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { customFamily, customMatches, customMetrics, customSamples } from '../../src/metrics/customFamilies.ts';
+import type { CustomMetricDefinition } from '../../src/metrics/customFamilies.ts';
+import { TemplateError } from '../../src/metrics/template.ts';
+
+const DEPTH: CustomMetricDefinition = {
+  name: 'newrelic_custom_queue_depth',
+  help: 'Jobs waiting in each queue.',
+  match: 'Custom/Queue/{queue}/depth',
+  value: 'average_value',
+  scale: 1,
+  scope: 'application',
+  max_series: 100,
+};
+
+const NAMES = ['Custom/Queue/mail/depth', 'Custom/Queue/jobs/depth', 'Custom/Queue/jobs/age', 'HttpDispatcher'];
+
+const answered = (value: number, ...names: readonly string[]) =>
+  new Map(names.map((name) => [name, { seconds: 1800, values: { average_value: value } }]));
+
+const read = (definitions: readonly CustomMetricDefinition[], names: readonly string[], entities?: number) => {
+  const { matches, cut } = customMatches(customMetrics(definitions), names, entities);
+  return { names: matches.map(({ metricName }) => metricName), cut: Object.fromEntries(cut) };
+};
+
+describe('customFamily', () => {
+  it('says in HELP where the values come from and over which time', () => {
+    expect(customFamily(DEPTH)).toEqual({
+      name: 'newrelic_custom_queue_depth',
+      help:
+        'Jobs waiting in each queue. Source: Custom/Queue/{queue}/depth:average_value. ' +
+        'Time base: collection window; refreshed at most once a minute.',
+      type: 'gauge',
+      unit: undefined,
+      group: 'custom_metrics',
+      labelNames: ['queue'],
+    });
+  });
+
+  it('takes the unit from the name', () => {
+    expect(customFamily({ ...DEPTH, name: 'newrelic_custom_age_seconds' }).unit).toBe('seconds');
+  });
+
+  it('throws on a bad template', () => {
+    expect(() => customFamily({ ...DEPTH, match: '{a}/{b}' })).toThrow(TemplateError);
+  });
+});
+
+describe('customMetrics', () => {
+  it('gives definitions of one name one family', () => {
+    const [first, second] = customMetrics([DEPTH, { ...DEPTH, match: 'Custom/OldQueue/{queue}/depth' }]);
+    expect(second?.family).toBe(first?.family);
+    expect(second?.filter).toBe('Custom/OldQueue/');
+  });
+});
+
+describe('customMatches', () => {
+  it('finds the names that fit, sorted, with their labels', () => {
+    const { matches, cut } = customMatches(customMetrics([DEPTH]), NAMES);
+    expect(matches.map(({ metricName, labels }) => [metricName, labels])).toEqual([
+      ['Custom/Queue/jobs/depth', { queue: 'jobs' }],
+      ['Custom/Queue/mail/depth', { queue: 'mail' }],
+    ]);
+    expect(cut.size).toBe(0);
+  });
+
+  it('reads the first names where there are more than max_series, in whatever order they come', () => {
+    const expected = { names: ['Custom/Queue/jobs/depth'], cut: { newrelic_custom_queue_depth: 1 } };
+    expect(read([{ ...DEPTH, max_series: 1 }], NAMES)).toEqual(expected);
+    expect(read([{ ...DEPTH, max_series: 1 }], NAMES.toReversed())).toEqual(expected);
+    expect(read([{ ...DEPTH, max_series: 1 }], [...NAMES, ...NAMES])).toEqual(expected);
+  });
+
+  it('shares max_series out among the hosts, and counts what each of them loses', () => {
+    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 4)).toEqual({
+      names: ['Custom/Queue/jobs/depth'],
+      cut: { newrelic_custom_queue_depth: 1 },
+    });
+    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 0).names).toHaveLength(2);
+  });
+
+  it('reads only the first of the names that would give one series', () => {
+    const definition = { ...DEPTH, match: 'Custom/*/{queue}/depth' };
+    expect(read([definition], ['Custom/B/jobs/depth', 'Custom/A/jobs/depth', 'Custom/A/mail/depth'])).toEqual({
+      names: ['Custom/A/jobs/depth', 'Custom/A/mail/depth'],
+      cut: { newrelic_custom_queue_depth: 1 },
+    });
+  });
+
+  it('never gives two definitions of one family the same series', () => {
+    const second = { ...DEPTH, match: 'Custom/Queue/{queue}/**' };
+    expect(read([DEPTH, second], [...NAMES, 'Custom/Queue/new/depth2'])).toEqual({
+      names: ['Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth', 'Custom/Queue/new/depth2'],
+      cut: { newrelic_custom_queue_depth: 3 },
+    });
+  });
+
+  it('keeps families of equal labels apart', () => {
+    const age = { ...DEPTH, name: 'newrelic_custom_queue_age', match: 'Custom/Queue/{queue}/age' };
+    expect(read([DEPTH, age], NAMES).names).toHaveLength(3);
+  });
+
+  it('captures nothing where the template is one name', () => {
+    const { matches } = customMatches(customMetrics([{ ...DEPTH, match: 'Custom/Queue/jobs/depth' }]), NAMES);
+    expect(matches.map(({ labels }) => labels)).toEqual([undefined]);
+  });
+
+  it('writes labels in the order of the family', () => {
+    const two = [
+      { ...DEPTH, match: 'Custom/A/{queue}/{kind}' },
+      { ...DEPTH, match: 'Custom/B/{kind}/{queue}' },
+    ];
+    const { matches } = customMatches(customMetrics(two), ['Custom/A/q/k', 'Custom/B/k2/q2']);
+    expect(matches.map(({ labels }) => Object.entries(labels ?? {}))).toEqual([
+      [
+        ['queue', 'q'],
+        ['kind', 'k'],
+      ],
+      [
+        ['queue', 'q2'],
+        ['kind', 'k2'],
+      ],
+    ]);
+  });
+});
+
+describe('customSamples', () => {
+  const { matches } = customMatches(customMetrics([{ ...DEPTH, scale: 0.001 }]), NAMES);
+
+  it('scales the value', () => {
+    const samples = customSamples(matches, answered(2500, 'Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'));
+    expect(samples.map(({ family, labels, value }) => [family.name, labels, value])).toEqual([
+      ['newrelic_custom_queue_depth', { queue: 'jobs' }, 2.5],
+      ['newrelic_custom_queue_depth', { queue: 'mail' }, 2.5],
+    ]);
+  });
+
+  it('has no sample where upstream has no such metric or no such value', () => {
+    const values = new Map([['Custom/Queue/jobs/depth', { seconds: 1800, values: { call_count: 1 } }]]);
+    expect(customSamples(matches, values)).toEqual([]);
+    const odd = customMatches(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
+    expect(customSamples(odd, values)).toEqual([]);
+  });
+
+  it('has no sample where the product is no finite number', () => {
+    const huge = customMatches(customMetrics([{ ...DEPTH, scale: 1e300 }]), NAMES).matches;
+    expect(customSamples(huge, answered(1e300, ...NAMES))).toEqual([]);
+  });
+});

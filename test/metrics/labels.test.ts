@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { SECTIONS } from '../../src/metrics/catalogue.ts';
+import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
+import {
+  applicationLabels,
+  hostLabels,
+  instanceLabels,
+  keyTransactionLabels,
+  RESERVED_LABEL_NAMES,
+  UNCAPTURABLE_LABEL_NAMES,
+} from '../../src/metrics/labels.ts';
+
+const SHOP = { id: 17, name: 'shop "A"' };
+const HOST = { id: 3, host: 'web-1' };
+const STATIC = { team: 'payments' };
+
+describe('labels', () => {
+  it.each([
+    [
+      'an application',
+      applicationLabels('eu', STATIC, SHOP),
+      [
+        ['account', 'eu'],
+        ['app', 'shop "A"'],
+        ['app_id', '17'],
+      ],
+    ],
+    [
+      'a host',
+      hostLabels('eu', STATIC, SHOP, HOST),
+      [
+        ['account', 'eu'],
+        ['app', 'shop "A"'],
+        ['app_id', '17'],
+        ['host', 'web-1'],
+        ['host_id', '3'],
+      ],
+    ],
+    [
+      'an instance',
+      instanceLabels('eu', STATIC, SHOP, { id: 4, host: 'web-1', hostId: 3, port: 0 }),
+      [
+        ['account', 'eu'],
+        ['app', 'shop "A"'],
+        ['app_id', '17'],
+        ['host', 'web-1'],
+        ['host_id', '3'],
+        ['instance_id', '4'],
+        ['port', '0'],
+      ],
+    ],
+    [
+      'a key transaction',
+      keyTransactionLabels('eu', STATIC, 'shop', { id: 9, name: 'Pay', applicationId: 17 }),
+      [
+        ['account', 'eu'],
+        ['app', 'shop'],
+        ['app_id', '17'],
+        ['key_transaction', 'Pay'],
+        ['key_transaction_id', '9'],
+      ],
+    ],
+  ])('of %s are those of the contract, the static ones last', (_, labels, expected) => {
+    expect(Object.entries(labels)).toEqual([...expected, ['team', 'payments']]);
+  });
+
+  it('are empty where upstream does not say', () => {
+    expect(instanceLabels('eu', {}, SHOP, { id: 4, host: 'web-1', hostId: undefined, port: undefined })).toMatchObject({
+      host_id: '',
+      port: '',
+    });
+    expect(keyTransactionLabels('eu', {}, undefined, { id: 9, name: 'Pay', applicationId: undefined })).toMatchObject({
+      app: '',
+      app_id: '',
+    });
+  });
+
+  it('tell two hosts of one name apart', () => {
+    expect(hostLabels('eu', {}, SHOP, HOST)).not.toEqual(hostLabels('eu', {}, SHOP, { ...HOST, id: 5 }));
+  });
+});
+
+describe('RESERVED_LABEL_NAMES', () => {
+  it('holds every label of the catalogue and those of Prometheus, and nothing else', () => {
+    const names = [
+      ...SECTIONS.flatMap(({ entityLabelNames, families }) => [
+        ...entityLabelNames,
+        ...families.flatMap(({ labelNames }) => labelNames),
+      ]),
+      ...[...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
+    ];
+    const expected = new Set([...names, 'instance', 'job', 'le', 'quantile']);
+    expect([...RESERVED_LABEL_NAMES].sort()).toEqual([...expected].sort());
+  });
+
+  it('holds what a template may not capture', () => {
+    for (const name of UNCAPTURABLE_LABEL_NAMES) expect(RESERVED_LABEL_NAMES).toContain(name);
+  });
+});

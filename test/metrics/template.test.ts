@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { literalFilter, matchTemplate, parseTemplate, TemplateError } from '../../src/metrics/template.ts';
+
+describe('parseTemplate', () => {
+  it.each([
+    ['Custom//depth', 'The template "Custom//depth" has an empty segment'],
+    ['/Custom', 'has an empty segment'],
+    ['Custom/', 'has an empty segment'],
+    ['', 'has an empty segment'],
+    ['Custom/**/depth', 'has ** before its last segment'],
+    ['Custom/{queue}x', 'has the segment "{queue}x": {label}, * and ** stand for whole segments only'],
+    ['Custom/a*', 'has the segment "a*"'],
+    ['Custom/***', 'has the segment "***"'],
+    ['Custom/{queue', 'has the segment "{queue"'],
+    ['Custom/{}', 'captures {}, which is no label name'],
+    ['Custom/{1st}', 'captures {1st}, which is no label name'],
+    ['Custom/{a-b}', 'captures {a-b}, which is no label name'],
+    ['Custom/{__name}', 'captures {__name}, which is no label name'],
+    ['Custom/{app}', 'captures {app}, a label that the series has already'],
+    ['Custom/{host}', 'captures {host}, a label that the series has already'],
+    ['Custom/{instance}', 'captures {instance}, a label that the series has already'],
+    ['Custom/{a}/{a}', 'captures {a} twice'],
+    ['{a}/{b}', 'needs a literal part of at least 3 characters'],
+    ['*/**', 'needs a literal part of at least 3 characters'],
+    ['ab/{c}', 'needs a literal part of at least 3 characters'],
+    ['{a}/bc/{d}', 'needs a literal part of at least 3 characters'],
+    ['Custom\nX/{c}', 'has a line break'],
+  ])('refuses %j', (match, message) => {
+    expect(() => parseTemplate(match)).toThrow(TemplateError);
+    expect(() => parseTemplate(match)).toThrow(message);
+  });
+
+  it('gives the captured names in their order', () => {
+    expect(parseTemplate('Custom/{queue}/*/{zone}/**').labelNames).toEqual(['queue', 'zone']);
+    expect(parseTemplate('Custom/Queue').labelNames).toEqual([]);
+  });
+});
+
+describe('matchTemplate', () => {
+  it.each([
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail/depth', { queue: 'mail' }],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/a b [c] 100%/depth', { queue: 'a b [c] 100%' }],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue//depth', undefined],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail/extra/depth', undefined],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail/depth/more', undefined],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail', undefined],
+    ['Custom/Queue/{queue}/depth', 'custom/queue/mail/depth', undefined],
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail/length', undefined],
+    ['Custom/Queue', 'Custom/Queue', {}],
+    ['Custom/*/{queue}', 'Custom/a/b', { queue: 'b' }],
+    ['Custom/*/{queue}', 'Custom//b', undefined],
+    ['Custom/{queue}/**', 'Custom/a/b', { queue: 'a' }],
+    ['Custom/{queue}/**', 'Custom/a/b/c/d', { queue: 'a' }],
+    ['Custom/{queue}/**', 'Custom/a', undefined],
+    ['Custom.x/{queue}', 'CustomXx/a', undefined],
+  ])('reads %s on %s', (match, name, expected) => {
+    expect(matchTemplate(parseTemplate(match), name)).toEqual(expected);
+  });
+});
+
+describe('literalFilter', () => {
+  it.each([
+    ['Custom/Queue/{queue}/depth', 'Custom/Queue/'],
+    ['{a}/Custom/Queue', '/Custom/Queue'],
+    ['Custom/{a}/Longest/part/*/x', '/Longest/part/'],
+    ['{a}/bc/{d}/xyz', '/xyz'],
+    ['abc/{a}/xyz', 'abc/'],
+    ['Custom/Queue/depth', 'Custom/Queue/depth'],
+    ['Custom/**', 'Custom/'],
+  ])('of %s is %s', (match, expected) => {
+    expect(literalFilter(parseTemplate(match))).toBe(expected);
+  });
+
+  it('is part of every name that fits', () => {
+    const word = fc.stringMatching(/^[a-zA-Z0-9 .%[\]-]{1,8}$/);
+    const segment = fc.oneof(
+      word.map((text) => ({ template: text, name: text })),
+      word.map((text) => ({ template: '*', name: text })),
+    );
+    fc.assert(
+      fc.property(fc.array(segment, { minLength: 1, maxLength: 6 }), fc.boolean(), (segments, open) => {
+        const match = ['Custom', ...segments.map(({ template }) => template), ...(open ? ['**'] : [])].join('/');
+        const name = ['Custom', ...segments.map((each) => each.name), ...(open ? ['x', 'y'] : [])].join('/');
+        const template = parseTemplate(match);
+        expect(matchTemplate(template, name)).toEqual({});
+        expect(name).toContain(literalFilter(template));
+      }),
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { secondsOf, toWindowValues } from '../../src/metrics/windowValues.ts';
+
+describe('secondsOf', () => {
+  it.each([
+    ['an exclusive end', 0, 1800, 1800],
+    ['an inclusive end', 0, 1799, 1800],
+    ['one minute with an inclusive end', 60, 119, 60],
+    ['a timeslice that is too short', 0, 20, 60],
+    ['a timeslice that ends before it begins', 120, 0, 60],
+    ['a day', 0, 86_400, 86_400],
+  ])('gives whole minutes of %s', (_, from, to, expected) => {
+    expect(secondsOf({ from, to })).toBe(expected);
+  });
+});
+
+describe('toWindowValues', () => {
+  it('takes the one timeslice of each metric, of several the last, and leaves out metrics without any', () => {
+    const data = new Map([
+      ['EndUser', [{ from: 0, to: 1799, values: { call_count: 724, average_response_time: 2110 } }]],
+      [
+        'Apdex',
+        [
+          { from: 0, to: 60, values: { s: 1 } },
+          { from: 60, to: 180, values: { s: 2 } },
+        ],
+      ],
+      ['Errors/all', [{ from: 0, to: 1800, values: {} }]],
+      ['Memcache/allWeb', []],
+    ]);
+    expect([...toWindowValues(data)]).toEqual([
+      ['EndUser', { seconds: 1800, values: { call_count: 724, average_response_time: 2110 } }],
+      ['Apdex', { seconds: 120, values: { s: 2 } }],
+      ['Errors/all', { seconds: 1800, values: {} }],
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import * as units from '@grafana/grafana-foundation-sdk/units';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { dashboards } from '../../monitoring/dashboards/src/dashboards.ts';
+import {
+  dashboardExpressions,
+  substitute,
+  variableExpression,
+  variableQueries,
+} from '../../monitoring/dashboards/src/expressions.ts';
+import { unknownNames } from './names.ts';
+import { ROOT } from './ruleFiles.ts';
+
+const target = z.object({ refId: z.string(), expr: z.string(), datasource: z.unknown() });
+const panel = z.object({
+  type: z.string(),
+  title: z.string(),
+  description: z.string().default(''),
+  datasource: z.unknown().optional(),
+  gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+  targets: z.array(target).default([]),
+  fieldConfig: z.object({ defaults: z.object({ unit: z.string().optional() }) }).optional(),
+});
+const variable = z.object({
+  name: z.string(),
+  label: z.string(),
+  type: z.string(),
+  query: z.unknown(),
+  datasource: z.unknown().optional(),
+  multi: z.boolean().optional(),
+  allValue: z.string().optional(),
+  refresh: z.number().optional(),
+  regex: z.string().optional(),
+});
+const dashboard = z.object({
+  uid: z.string(),
+  title: z.string(),
+  editable: z.boolean(),
+  panels: z.array(panel),
+  templating: z.object({ list: z.array(variable) }),
+  links: z.array(z.object({ url: z.string(), includeVars: z.boolean(), keepTime: z.boolean() })),
+});
+
+const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+const files = dashboards();
+const parsed = files.map(({ path, content }) => ({ path, ...dashboard.parse(JSON.parse(content)) }));
+const expressions = dashboardExpressions();
+
+test.each(files)('$path is committed as it is built', ({ path, content }) => {
+  expect(readFileSync(resolve(ROOT, path), 'utf8')).toBe(content);
+});
+
+describe.each(parsed)('$title', ({ uid, editable, panels, templating, links }) => {
+  const charts = panels.filter(({ type }) => type !== 'row');
+  const named = new Map(templating.list.map((entry) => [entry.name, entry]));
+
+  test('has one data source variable, named datasource, over Prometheus', () => {
+    const sources = templating.list.filter(({ type }) => type === 'datasource');
+    expect(sources).toMatchObject([{ name: 'datasource', label: 'Data source', query: 'prometheus' }]);
+  });
+
+  test.each([
+    ['job', 'Job'],
+    ['instance', 'Instance'],
+  ])('has the variable %s as the linter wants it', (name, label) => {
+    expect(named.get(name)).toMatchObject({
+      type: 'query',
+      label,
+      datasource: DATASOURCE,
+      multi: true,
+      allValue: '.+',
+      refresh: 2,
+    });
+  });
+
+  test('is not editable, so that a provisioned copy stays what is committed', () => {
+    expect(editable).toBe(false);
+  });
+
+  test('every panel has a title, a description, a known unit and the data source variable', () => {
+    const known = new Set<unknown>(Object.values(units));
+    for (const chart of charts) {
+      expect(chart.title).not.toBe('');
+      expect(chart.description, chart.title).toMatch(/\.$/);
+      expect(known.has(chart.fieldConfig?.defaults.unit), chart.title).toBe(true);
+      expect(chart.datasource, chart.title).toEqual(DATASOURCE);
+      for (const { datasource } of chart.targets) expect(datasource, chart.title).toEqual(DATASOURCE);
+    }
+  });
+
+  test('every panel asks for something, under its own letter', () => {
+    for (const { title, targets } of charts) {
+      expect(targets.length, title).toBeGreaterThan(0);
+      expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length);
+    }
+  });
+
+  test('no two panels lie over one another', () => {
+    const cells = charts.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(Math.max(...charts.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
+  });
+
+  test('links to the others and takes variables and time along', () => {
+    const others = parsed.map((other) => other.uid).filter((other) => other !== uid);
+    expect(links).toEqual(others.map((other) => ({ url: `/d/${other}`, includeVars: true, keepTime: true })));
+  });
+
+  test('uses only variables that it has', () => {
+    const builtIn = ['__rate_interval'];
+    const used = charts.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/\$\w+/g) ?? []));
+    expect(used.filter((name) => !named.has(name.slice(1)) && !builtIn.includes(name.slice(1)))).toEqual([]);
+  });
+});
+
+describe.each(expressions)('$dashboard / $panel / $refId', ({ expression }) => {
+  test('names only families that exist', () => {
+    expect(unknownNames(expression)).toEqual([]);
+  });
+
+  test('matches job and instance in every selector', () => {
+    const selectors = expression.match(/\b(?:newrelic|process|nodejs)_\w+(?:\{[^}]*\})?/g) ?? [];
+    expect(selectors.length).toBeGreaterThan(0);
+    for (const selector of selectors) expect(selector).toContain('{job=~"$job", instance=~"$instance"');
+  });
+
+  test('rates every counter, over $__rate_interval', () => {
+    const counters = expression.match(/\w+_(?:total|bucket)\{[^}]*\}\S*/g) ?? [];
+    for (const counter of counters) expect(counter).toContain('[$__rate_interval]');
+    expect(expression.match(/\brate\(/g)?.length ?? 0).toBe(counters.length);
+  });
+});
+
+test('the overview leads to an application, and the application to a host', () => {
+  const text = (name: string): string => files.find(({ path }) => path.endsWith(`/${name}.json`))?.content ?? '';
+  expect(text('fleet')).toContain('/d/newrelic-apm-application?');
+  expect(text('fleet')).toContain('var-app=${__data.fields.app_id}');
+  expect(text('application')).toContain('/d/newrelic-apm-host?');
+  expect(text('application')).toContain('var-host=${__data.fields.host_id}');
+});
+
+test('the variables app and host show a name and hold an id, whatever is in the name', () => {
+  const pattern = (name: string): RegExp => {
+    const regex = parsed.flatMap(({ templating }) => templating.list).find((entry) => entry.name === name)?.regex ?? '';
+    return new RegExp(regex.slice(1, -1));
+  };
+  expect(pattern('app').exec('{app="a \\"b\\", app_id=\\"3\\"", app_id="17"} 1 1700000000000')?.groups).toEqual({
+    text: 'a \\"b\\", app_id=\\"3\\"',
+    value: '17',
+  });
+  expect(pattern('host').exec('{host="web-1", host_id="7"} 1 1700000000000')?.groups).toEqual({
+    text: 'web-1',
+    value: '7',
+  });
+});
+
+test('substitution leaves no variable behind', () => {
+  expect(substitute('rate(x{app_id=~"$app", job=~"$job"}[$__rate_interval])', { app: '17' })).toBe(
+    'rate(x{app_id=~"17", job=~".+"}[5m])',
+  );
+  const left = [...expressions.map(({ expression }) => expression), ...variableQueries().map(variableExpression)];
+  expect(left.map((text) => substitute(text)).filter((text) => text.includes('$'))).toEqual([]);
+});

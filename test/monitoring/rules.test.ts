@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { HOME } from '../../src/cli/version.ts';
+import { unknownNames } from './names.ts';
+import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';
+
+const recording = rulesOf('recording.yaml');
+const alerts = rulesOf('alerts.yaml');
+const migration = rulesOf('migration.yaml');
+const recorded = new Set(recording.map(({ record }) => record ?? ''));
+
+test.each([...recording, ...alerts, ...migration])('$record$alert names only families that exist', ({ expr }) => {
+  expect(unknownNames(expr, recorded)).toEqual([]);
+});
+
+test('a misspelt family would be noticed', () => {
+  expect(unknownNames('sum(newrelic_application_apdex_scores{app="newrelic_x"}) + newrelic_up')).toEqual([
+    'newrelic_application_apdex_scores',
+  ]);
+});
+
+describe('recording rules', () => {
+  test.each(recording)('$record is named level:metric:operations', ({ record }) => {
+    expect(record).toMatch(/^[a-z_]+:newrelic_[a-z_]+:[a-z0-9_]+$/);
+  });
+
+  test('nothing is averaged over applications or hosts: avg only folds copies together', () => {
+    const folds = recording.flatMap(({ expr }) => expr.match(/\bavg\b[^(]*\([^)]*\)/g) ?? []);
+    expect(new Set(folds)).toEqual(new Set(['avg without (instance, pod)']));
+  });
+
+  test('every rule has a case with a value', () => {
+    const cases = ruleTestsOf('recording.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
+    const proven = cases.filter(({ exp_samples }) => exp_samples.length > 0).map(({ expr }) => expr.split('{')[0]);
+    expect(new Set(proven)).toEqual(recorded);
+  });
+});
+
+describe('alerts', () => {
+  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'exporter-alerts.yaml']
+    .flatMap(ruleTestsOf)
+    .flatMap(({ alert_rule_test }) => alert_rule_test);
+  const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');
+
+  test('no two have one name', () => {
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+  });
+
+  test.each(alerts)('$alert says how bad it is, what it is, and what to do', ({ alert, labels, annotations }) => {
+    expect(Object.keys(labels)).toEqual(['severity']);
+    expect(labels['severity']).toMatch(/^(critical|warning)$/);
+    expect(annotations['summary']).toMatch(/^[A-Z][^{}]*\.$/);
+    expect(annotations['description']).toMatch(/\.$/);
+    expect(annotations['runbook_url']).toBe(`${HOME}/blob/main/docs/alerts.md#${(alert ?? '').toLowerCase()}`);
+    expect(runbook).toContain(`\n### ${alert}\n`);
+  });
+
+  test.each(alerts)('$alert has cases in which it fires and in which it does not', ({ alert }) => {
+    const own = cases.filter(({ alertname }) => alertname === alert);
+    expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true);
+    expect(own.findLastIndex(({ exp_alerts }) => exp_alerts.length === 0)).toBeGreaterThan(
+      own.findIndex(({ exp_alerts }) => exp_alerts.length > 0),
+    );
+    expect(own[0]?.exp_alerts).toEqual([]);
+  });
+
+  test('the runbook has no section for an alert that does not exist', () => {
+    const sections = [...runbook.matchAll(/^### (NewRelic\w+)$/gm)].map(([, name]) => name);
+    expect(sections).toEqual(alerts.map(({ alert }) => alert));
+  });
+
+  test.each(alerts.filter(({ expr }) => /newrelic_(application|host)_/.test(expr)))(
+    '$alert waits longer than the rolling window of 3 to 4 minutes and the window of 5',
+    ({ for: duration }) => expect(minutes(duration)).toBeGreaterThan(5),
+  );
+
+  test.each(alerts.filter(({ expr }) => expr.includes('newrelic_key_transaction_')))(
+    '$alert waits longer than the rolling window of 10 minutes',
+    ({ for: duration }) => expect(minutes(duration)).toBeGreaterThan(10),
+  );
+
+  test.each(alerts.filter(({ expr }) => /newrelic_(application|host|key_transaction)_/.test(expr)))(
+    '$alert goes on under the same labels when the exporter comes back under another address',
+    ({ expr }) => {
+      const folded = expr.match(/\b(?:max|min) without \(instance, pod\)/g) ?? [];
+      const others = expr.match(/\b(?:sum|avg|count|topk|by) \(/g) ?? [];
+      expect(folded.length).toBeGreaterThan(0);
+      expect(others).toEqual([]);
+    },
+  );
+
+  test.each(alerts)('$alert reads no gauge at one instant: a lost scrape must not reset it', ({ alert, expr }) => {
+    const instant = (expr.match(/\bnewrelic_\w+(?:\{[^}]*\})?(?!\w|\{|\[)/g) ?? []).filter(
+      (name) => !name.includes('['),
+    );
+    // The budget only divides a rate that is itself over five minutes.
+    const allowed = alert === 'NewRelicBudgetExhausted' ? ['newrelic_exporter_api_budget_requests_per_minute'] : [];
+    expect(instant).toEqual(allowed);
+  });
+});
+
+describe('migration rules', () => {
+  test('every rule has a case with a value', () => {
+    const cases = ruleTestsOf('migration.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
+    const proven = new Set(cases.filter(({ exp_samples }) => exp_samples.length > 0).map(({ expr }) => expr));
+    const missing = migration
+      .map(({ record, labels }) => [record, labels['component']] as const)
+      .filter(([record]) => ![...proven].some((expr) => expr.split('{')[0] === record));
+    expect(missing).toEqual([]);
+    for (const { record, labels } of migration) {
+      if (labels['component'] !== undefined) {
+        expect([...proven]).toContain(`${record}{component="${labels['component']}"}`);
+      }
+    }
+  });
+
+  test('no rule takes a name of ours', () => {
+    const names = migration.map(({ record }) => record ?? '');
+    expect(names.filter((name) => unknownNames(name).length === 0)).toEqual([]);
+  });
+
+  test('docs/migrating.md has every old name', () => {
+    const page = readFileSync(resolve(ROOT, 'docs/migrating.md'), 'utf8');
+    expect(migration.filter(({ record }) => !page.includes(`\`${record}`))).toEqual([]);
+  });
+});
+
+function minutes(duration: string | undefined): number {
+  const match = /^(\d+)m$/.exec(duration ?? '');
+  return Number(match?.[1]);
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { serve, testApp } from './support/app.ts';
+import { accountStatus } from './support/collector.ts';
+import { get } from './support/http.ts';
+
+const READ_PATHS = [
+  '/',
+  '/metrics',
+  '/probe?account=production&app_id=7',
+  '/sd',
+  '/api/status',
+  '/config',
+  '/-/healthy',
+  '/-/ready',
+];
+
+describe('methods and paths', () => {
+  test.each(READ_PATHS)('HEAD %s answers as GET does, without a body', async (path) => {
+    const { origin } = await serve(testApp().app);
+    const [whole, head] = [await get(`${origin}${path}`), await get(`${origin}${path}`, { method: 'HEAD' })];
+    expect([whole.status, head.status, head.text]).toEqual([200, 200, '']);
+    expect(head.headers['content-type']).toBe(whole.headers['content-type']);
+  });
+
+  test.each(
+    READ_PATHS.flatMap((path) => ['POST', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND'].map((method) => [method, path])),
+  )('%s %s is not allowed', async (method = '', path = '') => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}${path}`, { method });
+    expect([got.status, got.headers.allow, got.text]).toEqual([405, 'GET, HEAD', 'Method not allowed\n']);
+    expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
+
+  test.each(['/nothing', '/metrics/', '/METRICS', '/-/', '//metrics', '/%6detrics', '/favicon.ico', '/%'])(
+    '%s is not found, whatever the method',
+    async (path) => {
+      const { origin } = await serve(testApp().app);
+      for (const method of ['GET', 'POST']) {
+        const got = await get(`${origin}${path}`, { method });
+        expect([got.status, got.text]).toEqual([404, 'Not found\n']);
+        expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+      }
+    },
+  );
+
+  test('a fault of our own is answered with a sentence and told, never shown', async () => {
+    const app = testApp({
+      dependencies: {
+        configText: () => {
+          throw new Error('secret inside');
+        },
+      },
+    });
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/config`);
+    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    expect(app.failures).toEqual([new Error('secret inside')]);
+  });
+});
+
+describe('/-/healthy', () => {
+  test('is 200 while the collector makes progress, whatever upstream does', async () => {
+    const app = testApp();
+    app.collector.accounts = [
+      accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined }),
+    ];
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/-/healthy`);
+    expect([got.status, got.text]).toEqual([200, 'Healthy\n']);
+    expect(app.collector.refreshes).toEqual([]);
+  });
+
+  test('is 503 when the collector makes none', async () => {
+    const app = testApp();
+    app.collector.healthy = false;
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/-/healthy`)).status).toBe(503);
+  });
+});
+
+describe('/-/ready', () => {
+  test('is 200 before any scrape, and 503 once shutdown has begun', async () => {
+    let stopping = false;
+    const { origin } = await serve(testApp({ stopping: () => stopping }).app);
+    expect((await get(`${origin}/-/ready`)).status).toBe(200);
+    stopping = true;
+    expect((await get(`${origin}/-/ready`)).status).toBe(503);
+  });
+
+  test('waits for the first refresh in background mode', async () => {
+    const app = testApp({ background: true });
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/-/ready`)).status).toBe(503);
+    app.collector.refreshedOnce = true;
+    expect((await get(`${origin}/-/ready`)).status).toBe(200);
+  });
+});
+
+describe('/-/reload', () => {
+  test.each(['POST', 'PUT'])('%s is forbidden unless enabled', async (method) => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/-/reload`, { method });
+    expect(got.status).toBe(403);
+    expect(got.text).toContain('--web.enable-lifecycle');
+  });
+
+  test.each(['POST', 'PUT'])('%s reloads', async (method) => {
+    let reloads = 0;
+    const reload = () => {
+      reloads += 1;
+      return Promise.resolve({ ok: true } as const);
+    };
+    const { origin } = await serve(testApp({ reload }).app);
+    expect((await get(`${origin}/-/reload`, { method })).status).toBe(200);
+    expect(reloads).toBe(1);
+  });
+
+  test('answers 500 with the faults', async () => {
+    const faults = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
+    const { origin } = await serve(testApp({ reload: () => Promise.resolve({ ok: false, faults }) }).app);
+    const got = await get(`${origin}/-/reload`, { method: 'POST' });
+    expect(got.status).toBe(500);
+    expect(got.text.trimEnd().split('\n').slice(1)).toEqual(faults);
+  });
+
+  test('GET is not allowed', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/-/reload`);
+    expect([got.status, got.headers.allow]).toEqual([405, 'POST, PUT']);
+  });
+});
+
+describe('/config', () => {
+  test('shows the running configuration as it is given, as plain text', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/config`);
+    expect(got.text).toContain('api_key: <secret>');
+    expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
+});
+
+describe('--web.route-prefix', () => {
+  test.each(['/apm', '/apm/', 'apm'])('moves every path: %s', async (routePrefix) => {
+    const { origin } = await serve(testApp({ settings: { routePrefix } }).app);
+    for (const path of READ_PATHS) expect((await get(`${origin}/apm${path}`)).status).toBe(200);
+    expect((await get(`${origin}/apm`)).status).toBe(200);
+    expect((await get(`${origin}/metrics`)).status).toBe(404);
+    const root = await get(`${origin}/`);
+    expect([root.status, root.headers.location]).toEqual([302, '/apm/']);
+  });
+
+  test('links go through the external address', async () => {
+    const externalUrl = new URL('https://ops.example/newrelic');
+    const { origin } = await serve(testApp({ settings: { externalUrl } }).app);
+    const page = (await get(`${origin}/`)).text;
+    for (const path of ['/metrics', '/config', '/sd', '/api/status']) expect(page).toContain(`href="/newrelic${path}"`);
+  });
+});

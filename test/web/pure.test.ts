@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { alternativeNames } from '../../src/web/clientCertificates.ts';
+import { timeToAnswer } from '../../src/web/deadline.ts';
+import { isHostHeader, linkPrefix, normalisePrefix } from '../../src/web/links.ts';
+import { TokenBucket } from '../../src/web/rateLimit.ts';
+
+describe('the time to answer', () => {
+  const inputs = { defaultTimeout: 10_000, offset: 500, lastWrite: 0 };
+
+  test.each([
+    ['15', 14_500],
+    ['1e1', 9_500],
+    [' 8 ', 7_500],
+    ['.5', 250],
+    ['8s', 9_500],
+    ['', 9_500],
+    ['NaN', 9_500],
+    ['0x10', 9_500],
+    ['1e400', 9_500],
+    ['99999999', 3_599_500],
+  ])('header %j gives %d ms', (header, milliseconds) => {
+    expect(timeToAnswer({ ...inputs, header })).toBe(milliseconds);
+  });
+
+  test('keeps free what the last answer took to write, but never under half the timeout', () => {
+    expect(timeToAnswer({ ...inputs, header: '10', lastWrite: 2_000 })).toBe(7_500);
+    expect(timeToAnswer({ ...inputs, header: '10', lastWrite: 60_000 })).toBe(5_000);
+  });
+
+  test('is never under half of the scraper’s timeout, nor over it', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.001, max: 3_600, noNaN: true }),
+        fc.nat(),
+        fc.nat(),
+        (seconds, offset, lastWrite) => {
+          const time = timeToAnswer({ header: String(seconds), defaultTimeout: 10_000, offset, lastWrite });
+          expect(time).toBeGreaterThanOrEqual(seconds * 500);
+          expect(time).toBeLessThanOrEqual(seconds * 1000);
+        },
+      ),
+    );
+  });
+});
+
+describe('a token bucket', () => {
+  test('never lets through more than the burst and one per interval', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.integer({ min: 1, max: 10 }),
+        fc.array(fc.nat(2_000), { maxLength: 50 }),
+        (intervalMs, burst, waits) => {
+          let now = 0;
+          const bucket = new TokenBucket({ intervalMs, burst }, () => now);
+          const taken = waits.filter((wait) => {
+            now += wait;
+            return bucket.take();
+          });
+          expect(taken.length).toBeLessThanOrEqual(burst + now / intervalMs);
+        },
+      ),
+    );
+  });
+});
+
+describe('prefixes and hosts', () => {
+  test.each([
+    ['/', ''],
+    ['', ''],
+    ['/a', '/a'],
+    ['a/', '/a'],
+    ['//a/b//', '/a/b'],
+  ])('prefix %j is %j', (prefix, normal) => expect(normalisePrefix(prefix)).toBe(normal));
+
+  test('links follow the external address, else the route prefix', () => {
+    expect(linkPrefix({ routePrefix: '/a', externalUrl: undefined })).toBe('/a');
+    expect(linkPrefix({ routePrefix: '/a', externalUrl: new URL('https://x.example/b/') })).toBe('/b');
+  });
+
+  test('no Host header is taken that could be more than an address', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
+        if (isHostHeader(text)) expect(text).toMatch(/^[A-Za-z0-9_.[\]:-]+$/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('names of a client certificate', () => {
+  test.each([
+    ['DNS:a.example, DNS:b.example', ['a.example', 'b.example']],
+    ['IP Address:10.0.0.1, IP Address:0:0:0:0:0:0:0:1', ['10.0.0.1', '::1']],
+    ['email:me@x.example, URI:spiffe://x/y', ['me@x.example', 'spiffe://x/y']],
+    ['DNS:"a, DNS:evil.example", DNS:b', ['a, DNS:evil.example', 'b']],
+    ['URI:"a\\u0022b"', ['a"b']],
+    ['Registered ID:1.2.3, DNS:a', ['a']],
+    [undefined, []],
+  ])('%s', (subjectAltName, names) => {
+    expect(alternativeNames({ subjectAltName })).toEqual(names);
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { serve, testApp } from '../support/app.ts';
+import { accountStatus } from '../support/collector.ts';
+import { get } from '../support/http.ts';
+import { sendRaw } from '../support/raw.ts';
+
+const TWO = accountStatus({
+  name: 'eu',
+  applications: [
+    { id: 7, name: 'same "name"', language: undefined, reporting: false },
+    { id: 8, name: 'same "name"', language: 'go', reporting: true },
+  ],
+});
+
+describe('/sd', () => {
+  test('gives a target group per application, usable without relabelling', async () => {
+    const app = testApp();
+    app.collector.accounts = [accountStatus(), TWO];
+    const { origin, port } = await serve(app.app);
+    const got = await get(`${origin}/sd`);
+    expect(got.status).toBe(200);
+    expect(got.headers['content-type']).toMatch(/^application\/json/);
+    const groups = JSON.parse(got.text) as unknown[];
+    expect(groups).toHaveLength(3);
+    expect(groups[0]).toEqual({
+      targets: [`127.0.0.1:${port}`],
+      labels: {
+        __metrics_path__: '/probe',
+        __param_account: 'production',
+        __param_app_id: '7',
+        instance: 'production/7',
+        __meta_newrelic_account: 'production',
+        __meta_newrelic_app: 'checkout',
+        __meta_newrelic_app_id: '7',
+        __meta_newrelic_language: 'java',
+        __meta_newrelic_reporting: 'true',
+      },
+    });
+    expect(groups[1]).toMatchObject({
+      labels: {
+        instance: 'eu/7',
+        __meta_newrelic_app: 'same "name"',
+        __meta_newrelic_language: '',
+        __meta_newrelic_reporting: 'false',
+      },
+    });
+    expect(app.collector.refreshes.map(({ groups: asked }) => asked)).toEqual([['applications']]);
+  });
+
+  test('gives [] when the lists were read and are empty', async () => {
+    const app = testApp();
+    app.collector.accounts = [accountStatus({ applications: [] })];
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/sd`)).text).toBe('[]');
+  });
+
+  test('answers 503, never an empty or shortened list, when the list of one account has not been read', async () => {
+    const app = testApp();
+    app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, entities: [] })];
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/sd`);
+    expect([got.status, got.text]).toEqual([503, 'The application list cannot be read now for: eu.\n']);
+  });
+
+  test('answers 503 when the list that is held is too old to be served', async () => {
+    const app = testApp();
+    const account = accountStatus();
+    app.collector.accounts = [
+      { ...account, entities: account.entities.map((entity) => ({ ...entity, state: 'missing' })) },
+    ];
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/sd`)).status).toBe(503);
+    app.collector.accounts = [
+      { ...account, up: false, entities: account.entities.map((entity) => ({ ...entity, state: 'stale' })) },
+    ];
+    expect((await get(`${origin}/sd`)).status).toBe(200);
+  });
+
+  test.each(['exporter.example', 'exporter.example:9126', '[2001:db8::1]:9126', 'EXPORTER_1:80'])(
+    'targets the address that the request came to: %s',
+    async (host) => {
+      const { origin } = await serve(testApp().app);
+      expect(JSON.parse((await get(`${origin}/sd`, { headers: { host } })).text)).toMatchObject([{ targets: [host] }]);
+    },
+  );
+
+  test.each(['a b', 'a/b', 'user@host', 'x:99999', '[::1', '-', 'a:b', 'ünïcode'])(
+    'refuses a Host that is no address: %s',
+    async (host) => {
+      const { port } = await serve(testApp().app);
+      const { text } = await sendRaw(
+        port,
+        Buffer.from(`GET /sd HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      );
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
+
+  test('targets the socket’s address for a client without a Host', async () => {
+    const { port } = await serve(testApp().app);
+    const { text } = await sendRaw(port, 'GET /sd HTTP/1.0\r\n\r\n');
+    expect(text).toContain(`"targets":["127.0.0.1:${port}"]`);
+  });
+
+  test('names the path behind a route prefix, and that of the external address when reached through it', async () => {
+    const externalUrl = new URL('https://ops.example/newrelic/');
+    const { origin } = await serve(testApp({ settings: { routePrefix: '/apm', externalUrl } }).app);
+    const labels = async (host: string) =>
+      (JSON.parse((await get(`${origin}/apm/sd`, { headers: { host } })).text) as { labels: object }[])[0]?.labels;
+    expect(await labels('10.0.0.1:9126')).toMatchObject({ __metrics_path__: '/apm/probe' });
+    expect(await labels('10.0.0.1:9126')).not.toHaveProperty('__scheme__');
+    expect(await labels('ops.example')).toMatchObject({ __metrics_path__: '/newrelic/probe', __scheme__: 'https' });
+    expect(await labels('ops.example:443')).toMatchObject({ __metrics_path__: '/newrelic/probe' });
+  });
+
+  test('refreshes nothing in background mode', async () => {
+    const app = testApp({ background: true });
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/sd`)).status).toBe(200);
+    expect(app.collector.refreshes).toEqual([]);
+  });
+});

@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test, vi } from 'vitest';
+import { GROUPS } from '../../../src/metrics/groups.ts';
+import { serve, testApp } from '../support/app.ts';
+import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
+import { deferred } from '../support/deferred.ts';
+import { get } from '../support/http.ts';
+
+const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
+
+describe('the telemetry path', () => {
+  test('answers text 0.0.4 with the collected data and the exporter’s own', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/metrics`);
+    expect(got.status).toBe(200);
+    expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(got.headers['content-length']).toBe(String(got.bytes.length));
+    expect(got.headers).not.toHaveProperty('etag');
+    expect(got.headers).not.toHaveProperty('x-powered-by');
+    expect(got.text).toContain(
+      'newrelic_application_response_time_seconds{account="production",app="checkout",app_id="7"} 0.25\n',
+    );
+    expect(got.text).toContain('newrelic_up 1\n');
+    expect(app.collector.refreshes.map(({ groups }) => groups)).toEqual([[...GROUPS]]);
+    expect(app.scraped).toEqual(['complete']);
+  });
+
+  test('answers OpenMetrics where Accept asks for it', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/metrics`, { headers: { accept: OPEN_METRICS } });
+    expect(got.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
+    expect(got.text).toMatch(/\n# EOF\n$/);
+    expect(got.headers.vary).toBe('Accept, Accept-Encoding');
+  });
+
+  test('compresses where the scraper accepts gzip', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/metrics`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(got.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(got.bytes).toString()).toBe((await get(`${origin}/metrics`)).text);
+  });
+
+  test('HEAD gives the header fields of GET without the body', async () => {
+    const { origin } = await serve(testApp().app);
+    const [head, whole] = [await get(`${origin}/metrics`, { method: 'HEAD' }), await get(`${origin}/metrics`)];
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.headers['content-length']).toBe(String(whole.bytes.length));
+  });
+
+  test('counts a scrape as partial when something due is not fresh', async () => {
+    const app = testApp();
+    app.collector.complete = false;
+    const { origin } = await serve(app.app);
+    await get(`${origin}/metrics`);
+    expect(app.scraped).toEqual(['partial']);
+  });
+
+  test('refreshes nothing in background mode', async () => {
+    const app = testApp({ background: true });
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/metrics`);
+    expect(got.text).toContain('newrelic_application_response_time_seconds');
+    expect(app.collector.refreshes).toEqual([]);
+  });
+
+  test('writes an answer of many megabytes whole, to a client that reads slowly', async () => {
+    const app = testApp();
+    app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
+    const { port, origin } = await serve(app.app);
+    const whole = await get(`${origin}/metrics`);
+    expect(whole.bytes.length).toBeGreaterThan(5_000_000);
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    let received = 0;
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      received += chunk.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(received).toBeGreaterThan(whole.bytes.length);
+  });
+
+  test('a client that goes away in the middle frees its slot and causes no fault', async () => {
+    const app = testApp({ settings: { maxRequests: 1 } });
+    app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
+    const { port, origin } = await serve(app.app);
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    socket.destroy();
+    await vi.waitFor(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
+    expect(app.failures).toEqual([]);
+  });
+
+  test('can be put on another path', async () => {
+    const { origin } = await serve(testApp({ settings: { telemetryPath: '/deep/telemetry' } }).app);
+    expect((await get(`${origin}/deep/telemetry`)).text).toContain('newrelic_up 1');
+    expect((await get(`${origin}/metrics`)).status).toBe(404);
+  });
+});
+
+describe('the scraper’s deadline', () => {
+  test.each([
+    ['no header', undefined, 9_500],
+    ['a header', '5', 4_500],
+    ['a header with decimals', '2.5', 2_000],
+    ['a header so short that half of it is kept', '0.6', 300],
+    ['no number', 'soon', 9_500],
+    ['a negative number', '-5', 9_500],
+    ['zero', '0', 9_500],
+    ['infinity', 'Infinity', 9_500],
+  ])('is the timeout less the offset: %s', async (_, header, milliseconds) => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const headers = header === undefined ? {} : { 'X-Prometheus-Scrape-Timeout-Seconds': header };
+    await get(`${origin}/metrics`, { headers });
+    expect(app.collector.refreshes[0]?.deadline).toBe(TEST_NOW * 1000 + milliseconds);
+  });
+
+  test('leaves the time free that the last answer of the same groups took to write', async () => {
+    const app = testApp({
+      dependencies: {
+        ownMetrics: () => () => {
+          app.clock += 1_500;
+          return [];
+        },
+      },
+    });
+    const { origin } = await serve(app.app);
+    await get(`${origin}/metrics`);
+    const second = app.clock;
+    await get(`${origin}/metrics?collect[]=hosts`);
+    await get(`${origin}/metrics`);
+    expect(app.collector.refreshes.map(({ deadline }) => deadline)).toEqual([
+      TEST_NOW * 1000 + 9_500,
+      second + 9_500,
+      second + 9_500 - 1_500,
+    ]);
+  });
+});
+
+describe('collect[]', () => {
+  test('answers and refreshes the named groups only', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/metrics?collect[]=application_metrics&collect%5B%5D=hosts`);
+    expect(app.collector.refreshes.map(({ groups }) => groups)).toEqual([['application_metrics', 'hosts']]);
+    expect(got.text).toContain('newrelic_application_response_time_seconds');
+    expect(got.text).not.toContain('newrelic_up');
+    expect((await get(`${origin}/metrics?collect[]=hosts`)).text).not.toContain('newrelic_application_');
+  });
+
+  test('exporter alone calls nothing upstream', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/metrics?collect[]=exporter`);
+    expect(got.text).toContain('newrelic_up 1');
+    expect(got.text).not.toContain('newrelic_application_');
+    expect(app.collector.refreshes).toEqual([]);
+  });
+
+  test('refuses an unknown name and says which are known', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/metrics?collect[]=applications&collect[]=nonsense`);
+    expect(got.status).toBe(400);
+    expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(got.text).toBe(
+      'Unknown group "nonsense" in collect[]; known are applications, key_transactions, metric_names, application_metrics, hosts, host_metrics, instances, custom_metrics, exporter.\n',
+    );
+    expect(app.collector.refreshes).toEqual([]);
+    expect((await get(`${origin}/metrics?collect[]=`)).status).toBe(400);
+  });
+});
+
+describe('--web.max-requests', () => {
+  test('answers 503 beyond the limit, over both scrape paths, and 200 again after', async () => {
+    const app = testApp({ settings: { maxRequests: 2 } });
+    const { origin } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const waiting = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
+    await vi.waitFor(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(2));
+    const [third, fourth] = await Promise.all([
+      get(`${origin}/metrics`),
+      get(`${origin}/probe?account=production&app_id=7`),
+    ]);
+    expect([third.status, fourth.status]).toEqual([503, 503]);
+    expect(third.text).toContain('--web.max-requests');
+    expect((await get(`${origin}/-/healthy`)).status).toBe(200);
+    resolve();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
+    await vi.waitFor(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
+  });
+
+  test('0 means no limit', async () => {
+    const app = testApp({ settings: { maxRequests: 0 } });
+    const { origin } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const waiting = Array.from({ length: 60 }, () => get(`${origin}/metrics`));
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(60));
+    resolve();
+    expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);
+  });
+});

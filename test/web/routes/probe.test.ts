@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { serve, testApp } from '../support/app.ts';
+import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
+import { get } from '../support/http.ts';
+
+const PROBE = '/probe?account=production&app_id=7';
+
+describe('/probe', () => {
+  test('answers one application’s families with probe_success and probe_duration_seconds', async () => {
+    const app = testApp();
+    app.collector.probeResult = {
+      kind: 'answer',
+      success: true,
+      blocks: [breakdownBlock('production', 7, 'checkout')],
+      notes: [],
+    };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}`);
+    expect(got.status).toBe(200);
+    expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(got.text).toMatch(/# HELP probe_success .+\n# TYPE probe_success gauge\nprobe_success 1\n/);
+    expect(got.text).toMatch(/# TYPE probe_duration_seconds gauge\nprobe_duration_seconds 0\n/);
+    expect(got.text).toContain('newrelic_application_response_time_seconds{account="production"');
+    expect(got.text).not.toContain('newrelic_up');
+    expect(app.collector.probes).toEqual([
+      { account: 'production', applicationId: 7, deadline: TEST_NOW * 1000 + 9_500 },
+    ]);
+  });
+
+  test('declares its own families in OpenMetrics too', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}${PROBE}`, { headers: { accept: 'application/openmetrics-text;version=1.0.0' } });
+    expect(got.text).toContain('# TYPE probe_success gauge\n');
+    expect(got.text).toContain('# UNIT probe_duration_seconds seconds\n');
+    expect(got.text).toMatch(/# EOF\n$/);
+  });
+
+  test('honours the scraper’s timeout', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    await get(`${origin}${PROBE}`, { headers: { 'X-Prometheus-Scrape-Timeout-Seconds': '3' } });
+    expect(app.collector.probes[0]?.deadline).toBe(TEST_NOW * 1000 + 2_500);
+  });
+
+  test('succeeds only when nothing failed', async () => {
+    const app = testApp();
+    app.collector.probeResult = { kind: 'answer', success: false, blocks: [], notes: [] };
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}${PROBE}`)).text).toContain('\nprobe_success 0\n');
+  });
+
+  test('answers 200 with probe_success 0 when no list can be read', async () => {
+    const app = testApp();
+    app.collector.probeResult = { kind: 'unreadable', notes: ['GET /applications.json: 503'] };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}`);
+    expect([got.status, got.text.includes('\nprobe_success 0\n')]).toEqual([200, true]);
+  });
+
+  test.each([
+    ['unknown_account', 'There is no such account in the configuration.\n'],
+    ['unknown_application', 'The account has no application 7 among those that are exported.\n'],
+  ] as const)('answers 404 for %s', async (kind, text) => {
+    const app = testApp();
+    app.collector.probeResult = { kind };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}`);
+    expect([got.status, got.text]).toEqual([404, text]);
+    expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
+
+  test.each([
+    ['', 'The parameter account is missing'],
+    ['?app_id=7', 'The parameter account is missing'],
+    ['?account=&app_id=7', 'The parameter account is missing'],
+    ['?account=production', 'The parameter app_id is missing'],
+    ['?account=production&app_id=', 'The parameter app_id is missing'],
+    ['?account=a&account=b&app_id=7', 'The parameter account must be given once'],
+    ['?account=production&app_id=7&app_id=8', 'The parameter app_id must be given once'],
+    ['?account=production&app_id=http://evil.example/', 'The parameter app_id must be the id'],
+    ['?account=production&app_id=0', 'The parameter app_id must be the id'],
+    ['?account=production&app_id=-7', 'The parameter app_id must be the id'],
+    ['?account=production&app_id=7.0', 'The parameter app_id must be the id'],
+    ['?account=production&app_id=9007199254740993', 'The parameter app_id must be the id'],
+    ['?account[x]=production&app_id[]=7', 'The parameter account is missing'],
+  ])('answers 400 with a reason to %s', async (query, reason) => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/probe${query}`);
+    expect(got.status).toBe(400);
+    expect(got.text).toContain(reason);
+    expect(app.collector.probes).toEqual([]);
+  });
+
+  test('debug=true answers in words, one line a note, with the metrics after', async () => {
+    const app = testApp();
+    app.collector.probeResult = {
+      kind: 'answer',
+      success: false,
+      blocks: [breakdownBlock('production', 7, 'checkout')],
+      notes: ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'],
+    };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}&debug=true`);
+    expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(got.text).toContain(
+      'Probe of application 7 of account "production"\nSomething failed. The probe took 0.000 s.\n',
+    );
+    expect(got.text).toContain('- GET /applications.json: 200, 12 applications\n');
+    expect(got.text).toContain('- newrelic_host_info is absent: hosts are off\n');
+    expect(got.text).toContain('probe_success 0\n');
+    expect(got.text).toContain('newrelic_application_response_time_seconds{');
+  });
+
+  test('HEAD answers the status without a body', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}${PROBE}`, { method: 'HEAD' });
+    expect([got.status, got.text]).toEqual([200, '']);
+    expect((await get(`${origin}/probe`, { method: 'HEAD' })).status).toBe(400);
+  });
+});

@@ -1,0 +1,117 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
+import { serve, testApp } from './support/app.ts';
+
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const OUTPUT = fileURLToPath(new URL('../../test-output/', import.meta.url));
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const missing = !existsSync(EXECUTABLE);
+if (missing && process.env.REQUIRE_REAL === '1') {
+  throw new Error(`REQUIRE_REAL=1, but there is no Chromium at ${EXECUTABLE} (set CHROMIUM)`);
+}
+if (missing) {
+  process.stderr.write(`SKIPPED: the status page in a browser: no Chromium at ${EXECUTABLE} (set CHROMIUM)\n`);
+}
+
+describe.skipIf(missing)('the status page in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    mkdirSync(OUTPUT, { recursive: true });
+    browser = await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
+  });
+
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  /** Opens the page of a large fleet; everything the browser complains about is collected. */
+  async function open(
+    options: Parameters<Browser['newPage']>[0],
+    applications = 120,
+  ): Promise<{ page: Page; complaints: string[] }> {
+    const app = testApp();
+    Object.assign(app.collector, fleet(applications));
+    const { origin } = await serve(app.app);
+    const page = await browser.newPage(options);
+    const complaints: string[] = [];
+    page.on('console', (message) => void complaints.push(message.text()));
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('dialog', (dialog) => {
+      complaints.push(dialog.message());
+      dialog.dismiss().catch(() => undefined);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) complaints.push(request.url());
+    });
+    await page.goto(`${origin}/`);
+    return { page, complaints };
+  }
+
+  test.each([
+    ['desktop-light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
+    ['desktop-dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
+    ['phone-light', { viewport: { width: 375, height: 800 }, colorScheme: 'light' }],
+    ['phone-dark', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
+  ] as const)('%s: styled, drawn, nothing complained about, nothing wider than the screen', async (name, options) => {
+    const { page, complaints } = await open(options, 16);
+    await page.screenshot({ path: `${OUTPUT}status-page-${name}.png`, fullPage: true });
+    expect(complaints).toEqual([]);
+    expect(await page.title()).toBe('newrelic-apm-exporter');
+    const widths = await page
+      .locator('html')
+      .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
+    expect(widths.scrollWidth).toBeLessThanOrEqual(widths.clientWidth);
+    const background = await page
+      .locator('body')
+      .evaluate((body) => body.ownerDocument.defaultView?.getComputedStyle(body).backgroundColor);
+    expect(background).toBe(options.colorScheme === 'dark' ? 'rgb(20, 24, 29)' : 'rgb(245, 246, 248)');
+    const bar = await page.locator('svg.bar').first().boundingBox();
+    expect(bar?.width).toBeGreaterThan(250);
+    expect(bar?.height).toBeGreaterThan(15);
+    await page.close();
+  });
+
+  test('hostile names are text and nothing else', async () => {
+    const { page, complaints } = await open({ viewport: { width: 1280, height: 900 } }, 30);
+    expect(await page.title()).toBe('newrelic-apm-exporter');
+    const shown = (await page.locator('h3').allTextContents()).map((text) => text.trim());
+    for (const name of HOSTILE_NAMES) expect(shown).toContain(name.trim());
+    expect(await page.locator('script, img').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('searching and turning pages work without JavaScript', async () => {
+    const { page } = await open({ javaScriptEnabled: false });
+    await page.getByRole('searchbox').fill('shop-9');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.waitForURL(/\?q=shop-9$/);
+    expect(await page.locator('h3').count()).toBe(10);
+    await page.getByRole('link', { name: 'Show all' }).click();
+    await page.getByRole('link', { name: 'Next' }).click();
+    await page.waitForURL(/page=2/);
+    expect(await page.locator('h3').count()).toBe(50);
+    await page.close();
+  });
+
+  test('each bar says its parts to a screen reader', async () => {
+    const { page } = await open({});
+    expect(
+      await page.getByRole('img', { name: /Datastore\/Postgres 700 ms, .*Total time 210 ms/ }).count(),
+    ).toBeGreaterThan(0);
+    await page.close();
+  });
+});

@@ -1,0 +1,133 @@
+import type { AccountStatus, EntityStatus } from '../../../src/collect/view.ts';
+import type { Block } from '../../../src/metrics/sample.ts';
+import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
+
+/** Names as an attacker, or just a careless colleague, would give. */
+export const HOSTILE_NAMES = [
+  '<script>document.title="pwned"</script>',
+  '"><img src=x onerror=alert(1)>',
+  "'); DROP TABLE applications; --",
+  '</style><style>body{display:none}</style>',
+  '\u202Egnp.exe',
+  '&lt;b&gt; & &amp;',
+  'javascript:alert(1)',
+  'ein sehr langer Name '.repeat(12),
+] as const;
+
+export function entity(over: Partial<EntityStatus> = {}): EntityStatus {
+  return {
+    group: 'application_metrics',
+    applicationId: 7,
+    application: 'checkout',
+    hostId: undefined,
+    host: undefined,
+    state: 'fresh',
+    failures: 0,
+    problem: undefined,
+    seconds: 0.3,
+    windowEnd: TEST_NOW - 120,
+    ...over,
+  };
+}
+
+const SHAPES: Times[] = [
+  { response: 0.252, queue: 0.012, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
+  {
+    response: 1.43,
+    queue: 0,
+    components: { 'Datastore/Postgres': 0.7, 'Datastore/Redis': 0.02, External: 0.5 },
+    total: 0.21,
+  },
+  { response: 0.031, queue: 0.004, components: { Database: 0.006, Memcache: 0.001 }, total: 0.02 },
+  { response: 0.4, components: { External: 0.55 }, total: -0.15 },
+  { response: 0.08, total: 0.08 },
+];
+
+/** A fleet with everything the page can show. */
+export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: Block[] } {
+  const names = Array.from({ length: applications }, (_, index) => HOSTILE_NAMES[index - 4] ?? `shop-${index}`);
+  const list = names.map((name, index) => ({
+    id: 1_000 + index,
+    name,
+    language: ['java', 'ruby', 'go', undefined][index % 4],
+    reporting: index % 15 !== 14,
+  }));
+  const blocks = list
+    .filter(({ reporting }) => reporting)
+    .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length]));
+  const entities = [
+    entity({ group: 'applications', applicationId: undefined, application: undefined, seconds: 1.2 }),
+    entity({
+      applicationId: 1_004,
+      application: HOSTILE_NAMES[0],
+      state: 'stale',
+      failures: 4,
+      problem: 'GET /applications/{id}/metrics/data.json: 503, after 3 attempts; the service is overloaded',
+      seconds: 9.8,
+    }),
+    entity({
+      group: 'host_metrics',
+      applicationId: 1_001,
+      application: 'shop-1',
+      hostId: 51,
+      host: 'web-01.<b>example</b>',
+      state: 'missing',
+      failures: 11,
+      problem: 'GET /applications/{id}/hosts/{host_id}/metrics/data.json: no answer within 10 s',
+      seconds: 10,
+    }),
+    ...list.slice(0, 30).map(({ id, name }) => entity({ applicationId: id, application: name })),
+  ];
+  const accounts = [
+    accountStatus({
+      labels: { team: 'payments', stage: '<prod>' },
+      applications: list,
+      entities,
+      warnings: [
+        'applications.include[2] (name "checkuot-*") matches nothing.',
+        'The plan needs 740 calls a minute; 600 are allowed.',
+      ],
+      groups: [
+        groupStatus(),
+        groupStatus({ group: 'key_transactions' }),
+        groupStatus({
+          group: 'application_metrics',
+          success: false,
+          effectiveIntervalSeconds: 130,
+          entities: { fresh: 117, stale: 2, missing: 1 },
+          durationSeconds: 42.4,
+          lastSuccess: TEST_NOW - 400,
+        }),
+        groupStatus({ group: 'hosts', intervalSeconds: 300, effectiveIntervalSeconds: 300 }),
+        groupStatus({
+          group: 'host_metrics',
+          success: undefined,
+          lastSuccess: undefined,
+          durationSeconds: undefined,
+          oldestWindowEnd: undefined,
+        }),
+        groupStatus({ group: 'metric_names', intervalSeconds: 21_600, effectiveIntervalSeconds: 21_600 }),
+      ],
+      budget: { configured: 600, inForce: 420, lastMinute: 411, inFlight: 8, pausedUntil: TEST_NOW + 42 },
+    }),
+    accountStatus({
+      name: 'europe',
+      labels: {},
+      up: false,
+      refused: 'The service refused the key (401); check api_key of this account.',
+      applications: undefined,
+      windowEnd: undefined,
+      entities: [],
+      groups: [
+        groupStatus({
+          success: false,
+          lastSuccess: undefined,
+          entities: { fresh: 0, stale: 0, missing: 1 },
+          oldestWindowEnd: undefined,
+        }),
+      ],
+      budget: { configured: 600, inForce: 600, lastMinute: 1, inFlight: 0, pausedUntil: undefined },
+    }),
+  ];
+  return { accounts, blocks };
+}

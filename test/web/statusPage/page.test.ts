@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import { serve, testApp, type TestApp } from '../support/app.ts';
+import { accountStatus, breakdownBlock } from '../support/collector.ts';
+import { get } from '../support/http.ts';
+import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
+
+/** The page for what a test puts into the collector. */
+async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
+  const app = testApp();
+  prepare(app);
+  const { origin } = await serve(app.app);
+  const got = await get(`${origin}/${query}`);
+  expect(got.status).toBe(200);
+  expect(app.collector.refreshes).toEqual([]);
+  return got.text;
+}
+
+/** The text a reader sees, white space made one. */
+function words(page: string): string {
+  const text = page
+    .replace(/<style>.*?<\/style>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+const names = (page: string) => [...page.matchAll(/<h3><bdi>([^<]*)<\/bdi><\/h3>/g)].map(([, name]) => name);
+const large = (app: TestApp) => Object.assign(app.collector, fleet());
+
+describe('the status page', () => {
+  test('has a strict policy and nothing in it that the policy forbids', async () => {
+    const { origin } = await serve(testApp().app);
+    const got = await get(`${origin}/`);
+    expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(got.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+    expect(got.text).not.toMatch(/<script| style=| on[a-z]+=|https?:\/\//);
+  });
+
+  test('shows accounts, their state, budget, pause, refusal and warnings in words', async () => {
+    const text = words(await pageOf(large));
+    expect(text).toContain('2 accounts, 120 applications.');
+    expect(text).toContain('Account production paused');
+    expect(text).toContain('Account europe refused');
+    expect(text).toContain('The service refused the key (401); check api_key of this account.');
+    expect(text).toContain('411 of 600 (420 in force now), 8 in flight');
+    expect(text).toContain('Paused until 2026-01-01 00:00:42 UTC, 42 s from now');
+    expect(text).toContain('Newest window served ends 2025-12-31 23:58:00 UTC, 2 min ago');
+    expect(text).toContain('applications.include[2] (name "checkuot-*") matches nothing.');
+    expect(text).toContain('stage = <prod>');
+  });
+
+  test('shows each group with interval, effective interval, last success and entities', async () => {
+    const text = words(await pageOf(large));
+    expect(text).toContain(
+      'application_metrics 1 min, in effect 2 min 10 s had failures in 42.4 s 6 min 40 s ago 117 2 1 2 min ago',
+    );
+    expect(text).toContain('host_metrics 1 min not yet never 1 0 0 –');
+    expect(text).toContain('metric_names 6 h ended well in 1.25 s 30 s ago 1 0 0');
+  });
+
+  test('shows what fails, the longest first, with the reason, and what is slowest', async () => {
+    const text = words(await pageOf(large));
+    const [host, application] = [
+      text.indexOf('no answer within 10 s 11 nothing'),
+      text.indexOf('the service is overloaded 4 last good values'),
+    ];
+    expect(host).toBeGreaterThan(0);
+    expect(application).toBeGreaterThan(host);
+    expect(text).toContain('host_metrics · host web-01.<b>example</b> · shop-1 1001');
+    expect(text).toMatch(
+      /Slowest to read What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
+    );
+  });
+
+  test('counts what it does not show', async () => {
+    const problem = 'no answer within 10 s';
+    const entities = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
+    const text = words(await pageOf((app) => (app.collector.accounts = [accountStatus({ entities })])));
+    expect(text).toContain('The last attempt failed for 33 entities.');
+    expect(text).toContain('and 13 more, all of them in the JSON of this page.');
+  });
+
+  test('escapes every name', async () => {
+    const page = await pageOf((app) => Object.assign(app.collector, fleet(30)));
+    for (const name of HOSTILE_NAMES) {
+      expect(words(page)).toContain(name.trim());
+    }
+    expect(page).not.toMatch(/<script|<img|<b>example|DROP TABLE applications; --'/);
+    expect(page.match(/<style>/g)).toHaveLength(1);
+  });
+
+  test('escapes what is searched for', async () => {
+    const page = await pageOf(large, '?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E');
+    expect(page).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+    expect(page).not.toContain('<script');
+  });
+
+  test('before anything was read it says so', async () => {
+    const fresh = accountStatus({ up: false, applications: undefined, entities: [], windowEnd: undefined });
+    const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
+    expect(text).toContain('Account production not read yet');
+    expect(text).toContain('Newest window served none yet');
+    expect(text).toContain('No application list has been read yet; a scrape of the metrics reads it.');
+  });
+});
+
+describe('the response-time breakdown', () => {
+  const one = (times: Parameters<typeof breakdownBlock>[3]) => (app: TestApp) =>
+    (app.collector.blocks = [breakdownBlock('production', 7, 'checkout', times)]);
+
+  test('is a stacked bar with its parts in words, queueing first, total time last', async () => {
+    const page = await pageOf(
+      one({ response: 0.2, queue: 0.02, components: { External: 0.04, 'Datastore/MySQL': 0.06 }, total: 0.08 }),
+    );
+    const bars = [...page.matchAll(/<rect class="(\w+)" x="([\d.]+)" y="0" width="([\d.]+)"/g)].map((match) =>
+      match.slice(1),
+    );
+    expect(bars).toEqual([
+      ['queue', '0.00', '100.00'],
+      ['c0', '100.00', '300.00'],
+      ['c1', '400.00', '200.00'],
+      ['total', '600.00', '400.00'],
+    ]);
+    expect(words(page)).toContain(
+      'Request queueing 20 ms 10 % Datastore/MySQL 60 ms 30 % External 40 ms 20 % Total time 80 ms 40 %',
+    );
+    expect(words(page)).toContain('checkout production /7 · java 200 ms');
+    expect(page).toContain(
+      'aria-label="Request queueing 20 ms, Datastore/MySQL 60 ms, External 40 ms, Total time 80 ms"',
+    );
+  });
+
+  test('a total time below zero is told and not drawn', async () => {
+    const page = await pageOf(one({ response: 0.4, components: { External: 0.55 }, total: -0.15 }));
+    expect(words(page)).toContain('External 550 ms 100 % Total time -150 ms');
+    expect(words(page)).toContain('Total time is below zero');
+    expect(page).not.toContain('<rect class="total" x=');
+    expect(page).toMatch(/<line[^>]* x1="727\.27"/);
+  });
+
+  test('a component keeps its colour over the page', async () => {
+    const page = await pageOf((app) => {
+      app.collector.accounts = [
+        accountStatus({
+          applications: [7, 8].map((id) => ({ id, name: `app ${id}`, language: undefined, reporting: true })),
+        }),
+      ];
+      app.collector.blocks = [
+        breakdownBlock('production', 7, 'app 7', {
+          response: 1,
+          components: { 'Datastore/MySQL': 0.5, External: 0.5 },
+        }),
+        breakdownBlock('production', 8, 'app 8', { response: 1, components: { External: 1 } }),
+      ];
+    });
+    expect(page.match(/<rect class="c1" x=[^>]*>\s*<title>External/g)).toHaveLength(2);
+  });
+
+  test.each([
+    [{ reporting: false }, {}, 'No breakdown: it does not report, so no metric data are read.'],
+    [{}, { state: 'missing', problem: 'no answer within 10 s' } as const, 'No breakdown: no answer within 10 s'],
+    [{}, { state: 'missing' } as const, 'No breakdown: its metric data have not been read yet.'],
+    [{}, {}, 'No breakdown: it had no web transactions in the window.'],
+  ])('where there is none the reason stands there: %j %j', async (application, work, reason) => {
+    const text = words(
+      await pageOf((app) => {
+        app.collector.blocks = [];
+        app.collector.accounts = [
+          accountStatus({
+            applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true, ...application }],
+            entities: [entity(work)],
+          }),
+        ];
+      }),
+    );
+    expect(text).toContain(reason);
+  });
+
+  test('the slowest application is first, those without a breakdown last', async () => {
+    const shown = names(await pageOf((app) => Object.assign(app.collector, fleet(16))));
+    expect(shown.slice(0, 3)).toEqual([HOSTILE_NAMES[2]?.replaceAll("'", '&#39;'), HOSTILE_NAMES[7], 'shop-1']);
+    expect(shown.at(-1)).toBe('shop-14');
+  });
+
+  test('is searched by name, account and id, in pages of 50', async () => {
+    const first = await pageOf(large);
+    expect(names(first)).toHaveLength(50);
+    expect(first).toContain('href="/?page=2#applications"');
+    expect(names(await pageOf(large, '?page=3'))).toHaveLength(20);
+    for (const page of ['99', '0', '-1', 'x', '1e9'])
+      expect(names(await pageOf(large, `?page=${page}`)).length).toBeGreaterThan(0);
+    const found = await pageOf(large, '?q=SHOP-9');
+    expect(names(found).toSorted()).toEqual(Array.from({ length: 10 }, (_, index) => `shop-9${index}`));
+    expect(words(found)).toContain('10 of 120 applications');
+    expect(names(await pageOf(large, '?q=1077'))).toEqual(['shop-77']);
+    expect(await pageOf(large, '?q=shop&page=2')).toContain('href="/?q=shop&amp;page=1#applications"');
+    expect(words(await pageOf(large, '?q=nowhere'))).toContain('No application matches "nowhere".');
+  });
+});
+
+describe('/api/status', () => {
+  test('says the same as JSON and calls nothing upstream', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/api/status`);
+    expect(got.headers['content-type']).toMatch(/^application\/json/);
+    expect(app.collector.refreshes).toEqual([]);
+    const document = JSON.parse(got.text) as { accounts: { groups: unknown[] }[] };
+    expect(document).toMatchObject({
+      version: '1.2.3',
+      now: 1_767_225_600,
+      accounts: [
+        {
+          name: 'production',
+          labels: { team: 'payments' },
+          up: true,
+          refused: null,
+          window_end: 1_767_225_480,
+          warnings: [],
+          budget: {
+            requests_per_minute: 600,
+            requests_per_minute_in_force: 600,
+            requests_in_last_minute: 123,
+            requests_in_flight: 2,
+            paused_until: null,
+          },
+          applications: [
+            {
+              id: 7,
+              name: 'checkout',
+              language: 'java',
+              reporting: true,
+              response_time_seconds: 0.25,
+              breakdown: [
+                { kind: 'queue', name: 'Request queueing', seconds: 0.01 },
+                { kind: 'component', name: 'Datastore/MySQL', seconds: 0.09 },
+                { kind: 'component', name: 'External', seconds: 0.05 },
+                { kind: 'total', name: 'Total time', seconds: 0.1 },
+              ],
+            },
+          ],
+          entities: [{ group: 'applications', state: 'fresh', failures: 0, problem: null, seconds: 0.21 }],
+        },
+      ],
+    });
+    expect(document.accounts[0]?.groups[0]).toEqual({
+      group: 'applications',
+      interval_seconds: 60,
+      effective_interval_seconds: 60,
+      success: true,
+      last_success: 1_767_225_570,
+      duration_seconds: 1.25,
+      entities: { fresh: 1, stale: 0, missing: 0 },
+      oldest_window_end: 1_767_225_480,
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import type { RequestListener } from 'node:http';
+import { afterEach } from 'vitest';
+import { Exposition } from '../../../src/exposition/exposition.ts';
+import { createApp } from '../../../src/web/app.ts';
+import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
+import { startServers, type Servers, type ServersOptions } from '../../../src/web/servers.ts';
+import { MemoryCollector, TEST_NOW } from './collector.ts';
+
+export interface TestApp {
+  readonly app: RequestListener;
+  readonly collector: MemoryCollector;
+  /** Everything that was counted, and every fault. */
+  readonly scraped: ('complete' | 'partial')[];
+  readonly failures: unknown[];
+  clock: number;
+}
+
+export interface TestAppOptions {
+  readonly settings?: Partial<WebSettings>;
+  readonly background?: boolean;
+  readonly reload?: () => Promise<ReloadResult>;
+  readonly stopping?: () => boolean;
+  readonly configText?: string;
+  readonly dependencies?: Partial<WebDependencies>;
+}
+
+/** The application over a collector in memory, with a clock that stands still. */
+export function testApp(options: TestAppOptions = {}): TestApp {
+  const collector = new MemoryCollector();
+  const scraped: TestApp['scraped'] = [];
+  const failures: unknown[] = [];
+  const state = { clock: TEST_NOW * 1000 };
+  const deps: WebDependencies = {
+    settings: {
+      telemetryPath: '/metrics',
+      routePrefix: '/',
+      externalUrl: undefined,
+      maxRequests: 40,
+      version: '1.2.3',
+      ...options.settings,
+    },
+    collector: () => collector,
+    collection: () => ({
+      background: options.background ?? false,
+      default_scrape_timeout: 10_000,
+      scrape_timeout_offset: 500,
+      max_series: 500_000,
+    }),
+    exposition: new Exposition(),
+    ownMetrics: () => () => [
+      { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },
+    ],
+    scraped: (result) => void scraped.push(result),
+    configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
+    reload: options.reload,
+    stopping: options.stopping ?? (() => false),
+    now: () => state.clock,
+    failed: (error) => void failures.push(error),
+    ...options.dependencies,
+  };
+  return {
+    app: createApp(deps),
+    collector,
+    scraped,
+    failures,
+    get clock() {
+      return state.clock;
+    },
+    set clock(value) {
+      state.clock = value;
+    },
+  };
+}
+
+const running = new Set<Servers>();
+
+afterEach(async () => {
+  await Promise.all([...running].map((servers) => servers.close(0)));
+  running.clear();
+});
+
+export interface RunningServers extends Servers {
+  /** Scheme, host and port of the first address. */
+  readonly origin: string;
+  readonly port: number;
+  readonly warnings: readonly string[];
+}
+
+/** Servers on a port of 127.0.0.1 that the system chooses; closed after the test. */
+export async function serve(app: RequestListener, over: Partial<ServersOptions> = {}): Promise<RunningServers> {
+  const warnings: string[] = [];
+  const servers = await startServers({
+    app,
+    listen: [{ host: '127.0.0.1', port: 0 }],
+    warn: (message) => void warnings.push(message),
+    monotonic: () => performance.now(),
+    ...over,
+  });
+  running.add(servers);
+  const address = servers.addresses[0] ?? '';
+  return {
+    ...servers,
+    warnings,
+    origin: `${servers.scheme}://${address}`,
+    port: Number(address.split(':').at(-1)),
+  };
+}

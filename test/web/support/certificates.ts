@@ -1,0 +1,42 @@
+import { generate } from 'selfsigned';
+
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
+
+/** A certificate authority of its own. */
+export async function authority(name: string): Promise<KeyPair> {
+  const made = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'rsa',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
+    ],
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+/** A certificate for servers and clients, signed by an authority, or by itself. */
+export async function certificate(name: string, altNames: AltName[], ca?: KeyPair): Promise<KeyPair> {
+  const made = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'rsa',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      { name: 'keyUsage', digitalSignature: true, keyEncipherment: true },
+      { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
+      { name: 'subjectAltName', altNames },
+    ],
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return { cert: made.cert, key: made.private };
+}
+
+export const LOCALHOST: AltName[] = [
+  { type: 2, value: 'localhost' },
+  { type: 7, ip: '127.0.0.1' },
+];

@@ -1,0 +1,131 @@
+import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
+import type { ProbeResult, WebCollector } from '../../../src/web/dependencies.ts';
+import { GROUPS } from '../../../src/metrics/groups.ts';
+import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
+
+const NOW = 1_767_225_600;
+
+/** A collector in memory that remembers what it was asked. */
+export class MemoryCollector implements WebCollector {
+  readonly refreshes: { groups: string[]; deadline: number }[] = [];
+  readonly probes: { account: string; applicationId: number; deadline: number }[] = [];
+  accounts: AccountStatus[] = [accountStatus()];
+  blocks: Block[] = [breakdownBlock('production', 7, 'checkout')];
+  complete = true;
+  healthy = true;
+  refreshedOnce = false;
+  /** What a refresh waits for. */
+  gate: Promise<void> = Promise.resolve();
+  probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], notes: [] };
+
+  async refresh(scope: Scope, deadline: number): Promise<void> {
+    this.refreshes.push({ groups: [...scope.groups], deadline });
+    await this.gate;
+  }
+
+  answer(scope: Scope): Answer {
+    return { blocks: this.blocks.filter(({ group }) => scope.groups.has(group)), complete: this.complete };
+  }
+
+  status(): readonly AccountStatus[] {
+    return this.accounts;
+  }
+
+  progressing(): boolean {
+    return this.healthy;
+  }
+
+  async probe(account: string, applicationId: number, deadline: number): Promise<ProbeResult> {
+    this.probes.push({ account, applicationId, deadline });
+    await this.gate;
+    return this.probeResult;
+  }
+}
+
+export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus {
+  return {
+    name: 'production',
+    labels: { team: 'payments' },
+    up: true,
+    refused: undefined,
+    windowEnd: NOW - 120,
+    groups: GROUPS.map((group) => groupStatus({ group })),
+    budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
+    applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true }],
+    entities: [
+      {
+        group: 'applications',
+        applicationId: undefined,
+        application: undefined,
+        hostId: undefined,
+        host: undefined,
+        state: 'fresh',
+        failures: 0,
+        problem: undefined,
+        seconds: 0.21,
+        windowEnd: undefined,
+      },
+    ],
+    warnings: [],
+    ...over,
+  };
+}
+
+export function groupStatus(over: Partial<GroupStatus> = {}): GroupStatus {
+  return {
+    group: 'applications',
+    intervalSeconds: 60,
+    effectiveIntervalSeconds: 60,
+    success: true,
+    lastSuccess: NOW - 30,
+    durationSeconds: 1.25,
+    entities: { fresh: 1, stale: 0, missing: 0 },
+    oldestWindowEnd: NOW - 120,
+    ...over,
+  };
+}
+
+const family = (name: string, labelNames: readonly string[] = []): Family => ({
+  name,
+  help: `${name} in a test.`,
+  type: 'gauge',
+  unit: 'seconds',
+  group: 'application_metrics',
+  labelNames,
+});
+const RESPONSE = family('newrelic_application_response_time_seconds');
+const QUEUE = family('newrelic_application_queue_time_seconds');
+const COMPONENT = family('newrelic_application_component_time_seconds', ['component']);
+const TOTAL = family('newrelic_application_total_time_seconds');
+
+export interface Times {
+  readonly response?: number;
+  readonly queue?: number;
+  readonly components?: Readonly<Record<string, number>>;
+  readonly total?: number;
+}
+
+/** The metric data of one application. */
+export function breakdownBlock(
+  account: string,
+  id: number,
+  app: string,
+  times: Times = { response: 0.25, queue: 0.01, components: { 'Datastore/MySQL': 0.09, External: 0.05 }, total: 0.1 },
+): Block {
+  const one = (of: Family, value: number | undefined): Sample[] =>
+    value === undefined ? [] : [{ family: of, labels: undefined, value }];
+  const samples: Sample[] = [
+    ...one(RESPONSE, times.response),
+    ...one(QUEUE, times.queue),
+    ...Object.entries(times.components ?? {}).map(([component, value]) => ({
+      family: COMPONENT,
+      labels: { component },
+      value,
+    })),
+    ...one(TOTAL, times.total),
+  ];
+  return { group: 'application_metrics', labels: { account, app, app_id: String(id) }, samples };
+}
+
+/** The time that the collector's data are of, Unix seconds. */
+export const TEST_NOW = NOW;

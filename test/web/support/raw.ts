@@ -1,0 +1,22 @@
+import { connect } from 'node:net';
+
+/** Sends bytes as they are and gives what comes back until the connection closes (at most `limitMs`). */
+export async function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  limitMs = 5_000,
+): Promise<{ readonly text: string; readonly timedOut: boolean }> {
+  return await new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const end = (timedOut: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ text: Buffer.concat(chunks).toString('latin1'), timedOut });
+    };
+    const timer = setTimeout(() => end(true), limitMs);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('close', () => end(false));
+    socket.on('error', () => end(false));
+  });
+}

@@ -1,0 +1,13 @@
+import { startServers } from '../../../src/web/servers.ts';
+import { systemdSockets } from '../../../src/web/systemdSockets.ts';
+
+/** Serves on the sockets that its parent hands over, as systemd does, and prints their addresses. */
+const environment = { LISTEN_FDS: process.env.LISTEN_FDS, LISTEN_PID: String(process.pid) };
+const { addresses } = await startServers({
+  app: (_request, response) => response.end('from the handed-over socket'),
+  listen: [],
+  sockets: systemdSockets(environment, process.pid),
+  warn: (message) => process.stderr.write(`${message}\n`),
+  monotonic: () => performance.now(),
+});
+process.stdout.write(`${addresses.join(' ')}\n`);
