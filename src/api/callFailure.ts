@@ -6,10 +6,12 @@ interface Circumstances {
   /** Whether the same call may well succeed when it is made again. */
   readonly retriable?: boolean;
   readonly overload?: Overload | undefined;
-  readonly cause?: unknown;
 }
 
-/** One attempt at a call that failed. The message says why, in words that begin after the endpoint. */
+/**
+ * One attempt at a call that failed. The message says why, in words that follow the endpoint. It keeps no cause: those of
+ * the HTTP library hold parts of answers.
+ */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;
@@ -18,7 +20,7 @@ export class CallFailure extends Error {
   readonly overload: Overload | undefined;
 
   constructor(reason: FailureReason, words: string, circumstances: Circumstances = {}) {
-    super(words, { cause: circumstances.cause });
+    super(words);
     this.reason = reason;
     this.status = circumstances.status;
     this.retriable = circumstances.retriable ?? false;

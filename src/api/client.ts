@@ -79,9 +79,9 @@ export class Client {
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
     const message = this.#report(endpoint, failure);
-    const { reason, status, overload, cause } = failure;
+    const { reason, status, overload } = failure;
     const details = overload === undefined ? {} : { overload: true, retryAt: overload.retryAt };
-    return new UpstreamError(message, { reason, endpoint, status, ...details }, { cause });
+    return new UpstreamError(message, { reason, endpoint, status, ...details });
   }
 
   /** Reports that a part of an answer was left out. */
@@ -167,8 +167,8 @@ function readKey(read: () => string): string {
   let key: string;
   try {
     key = read();
-  } catch (error) {
-    throw new CallFailure('auth', 'the API key cannot be read', { cause: error });
+  } catch {
+    throw new CallFailure('auth', 'the API key cannot be read');
   }
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw new CallFailure('auth', 'the API key is empty or holds characters that no key has');

@@ -19,9 +19,8 @@ export async function decodeText({ status, headers, body }: RawAnswer, maxBytes:
   try {
     return (await unzip(body, { maxOutputLength: maxBytes })).toString('utf8');
   } catch (error) {
-    const bomb = error instanceof RangeError;
-    throw bomb
+    throw error instanceof RangeError
       ? new CallFailure('too_large', `the answer is larger than ${maxBytes} bytes`, { status })
-      : new CallFailure('invalid_response', 'the answer cannot be unpacked', { status, cause: error });
+      : new CallFailure('invalid_response', 'the answer cannot be unpacked', { status });
   }
 }

@@ -1,5 +1,7 @@
 import { formatFault } from '../config/fault.ts';
 import type { Fault } from '../config/fault.ts';
+import { DEFAULT_CONFIG_FILE, findConfig, readFrom } from '../config/find.ts';
+import type { FindOptions } from '../config/find.ts';
 
 /** One file, or the environment, that is checked: what is wrong with it, and how to speak of it. */
 export interface FaultSource {
@@ -10,6 +12,18 @@ export interface FaultSource {
 export interface CheckOutput {
   readonly stdout: Pick<NodeJS.WritableStream, 'write'>;
   readonly stderr: Pick<NodeJS.WritableStream, 'write'>;
+}
+
+/** The configuration as something to check, wherever it is found. */
+export function configurationSource(options: FindOptions): FaultSource {
+  const found = findConfig(options);
+  if ('faults' in found) return { name: DEFAULT_CONFIG_FILE, faults: () => Promise.resolve(found.faults) };
+  const { origin } = found;
+  const faults = async (): Promise<readonly Fault[]> => {
+    const result = await readFrom(origin, options.env);
+    return 'faults' in result ? result.faults : [];
+  };
+  return { name: origin.kind === 'file' ? origin.path : 'environment', faults };
 }
 
 /**

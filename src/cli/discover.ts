@@ -1,7 +1,9 @@
+import process from 'node:process';
 import { Document } from 'yaml';
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
-import type { LiveAccount } from './live.ts';
-import type { Progress } from './progress.ts';
+import { withAccounts, type LiveAccount } from './live.ts';
+import { showProgress, type Progress } from './progress.ts';
+import type { CommonOptions } from './serveFlags.ts';
 import { table } from './table.ts';
 
 export const DISCOVER_FORMATS = ['table', 'yaml', 'json'] as const;
@@ -20,6 +22,22 @@ export interface Discovered {
   readonly account: string;
   readonly applications: readonly DiscoveredApplication[];
   readonly keyTransactions: readonly KeyTransaction[];
+}
+
+/** The command `discover`. */
+export async function runDiscover(options: CommonOptions & { readonly format: DiscoverFormat }): Promise<void> {
+  await withAccounts(options, async ({ accounts }) => {
+    const found: Discovered[] = [];
+    for (const account of accounts) {
+      const progress = showProgress(`reading hosts and instances of ${account.config.name}`);
+      try {
+        found.push(await discover(account, progress));
+      } finally {
+        progress.stop();
+      }
+    }
+    process.stdout.write(formatDiscovered(found, options.format));
+  });
 }
 
 /** Reads all lists of an account: whatever its key can see, filters of the configuration aside. */

@@ -5,8 +5,15 @@ import { Budget } from '../collect/budget.ts';
 import { systemClock } from '../collect/clock.ts';
 import { CallGate } from '../collect/gate.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
-import type { Secrets } from '../log/secrets.ts';
+import { describeOrigin } from '../config/find.ts';
+import { errorText } from '../log/errorText.ts';
+import { createLogger } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
+import { ExitStatus } from './exitStatus.ts';
+import { observeCalls } from './observer.ts';
 import { openReader } from './readers.ts';
+import { loadOrExit } from './serve.ts';
+import type { CommonOptions } from './serveFlags.ts';
 
 /** An account that a command reads from, under the same budget, client and masking as the daemon. */
 export interface LiveAccount {
@@ -46,3 +53,41 @@ export function openAccounts(
     },
   };
 }
+
+/** What a command reads with: the accounts, a signal that ends it, and the log for debugging. */
+export interface LiveSession {
+  readonly config: Config;
+  readonly accounts: readonly LiveAccount[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a command that reads from upstream: loads the configuration, opens its accounts, and closes them in the end. What
+ * fails is said in one sentence on standard error and ends the program with status 1.
+ */
+export async function withAccounts(options: CommonOptions, run: (session: LiveSession) => Promise<void>): Promise<void> {
+  const { config, origin } = await loadOrExit(options['config.file']);
+  const secrets = new Secrets();
+  const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
+  if (origin.kind === 'environment') logger.info(describeOrigin(origin));
+  const signal = stopOnSignals();
+  const observer = observeCalls(SILENT, logger);
+  const { accounts, close } = openAccounts(config, { secrets, signal, observer });
+  try {
+    await run({ config, accounts, signal });
+  } catch (error) {
+    if (error instanceof ExitStatus) throw error;
+    const text = signal.aborted ? 'stopped' : errorText(error, options['log.level'] === 'debug');
+    process.stderr.write(`${secrets.mask(text)}\n`);
+    throw new ExitStatus(1);
+  } finally {
+    await close();
+  }
+}
+
+const SILENT: CallObserver = {
+  started: () => undefined,
+  ended: () => undefined,
+  failed: () => undefined,
+  retried: () => undefined,
+};

@@ -1,9 +1,14 @@
+import process from 'node:process';
 import type { Application, MetricName } from '../api/types.ts';
-import type { LiveAccount } from './live.ts';
+import { ExitStatus } from './exitStatus.ts';
+import { withAccounts, type LiveAccount } from './live.ts';
+import type { CommonOptions } from './serveFlags.ts';
 import { table } from './table.ts';
 
 /** More pages than this are only read when asked for: a list can have a thousand, seconds each. */
 export const PAGES_WITHOUT_ASKING = 20;
+
+const NOTE_EVERY_MS = 5_000;
 
 export interface MetricNamesQuery {
   /** Id or exact name. */
@@ -20,6 +25,34 @@ export interface MetricNames {
   readonly names: readonly MetricName[];
   /** False when the list goes on after the pages that were read. */
   readonly complete: boolean;
+}
+
+export interface MetricNamesOptions extends CommonOptions {
+  readonly app: string;
+  readonly name?: string;
+  readonly allPages: boolean;
+  readonly format: 'table' | 'json';
+}
+
+/** The command `metric-names`. A list that goes on after the pages that are read without asking ends it with status 1. */
+export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
+  await withAccounts(options, async ({ accounts }) => {
+    let noted = Date.now();
+    const onPage = (pages: number, names: number): void => {
+      if (Date.now() - noted < NOTE_EVERY_MS) return;
+      noted = Date.now();
+      process.stderr.write(`${pages} pages read, ${names} names\n`);
+    };
+    const { app, name, allPages } = options;
+    const found = await readMetricNames(accounts, { app, name, allPages, onPage });
+    process.stdout.write(formatMetricNames(found, options.format));
+    if (found.complete) return;
+    process.stderr.write(
+      `the list goes on after ${PAGES_WITHOUT_ASKING} pages (${found.names.length} names): narrow it with --name, ` +
+        'or read all of it with --all-pages, which costs a call per page\n',
+    );
+    throw new ExitStatus(1);
+  });
 }
 
 /**

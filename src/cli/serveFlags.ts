@@ -19,6 +19,13 @@ export interface ServeFlags {
   readonly logFormat: LogFormat;
 }
 
+/** The flags that every command takes, as commander gives them. */
+export interface CommonOptions {
+  readonly 'config.file'?: string;
+  readonly 'log.level': LogLevel;
+  readonly 'log.format': LogFormat;
+}
+
 const DEFAULT_ADDRESS = ':9126';
 
 /** Adds the flags that every command takes: which configuration, and how to log. */

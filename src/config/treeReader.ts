@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, Scalar } from 'yaml';
-import type { Document, Node, Pair } from 'yaml';
+import type { Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Fault, Path } from './fault.ts';
 import { expandPlaceholders } from './placeholders.ts';
 import type { Environment } from './placeholders.ts';
@@ -71,8 +71,8 @@ export class TreeReader {
     this.#open.add(node);
     const value = this.#content(node, spot);
     this.#open.delete(node);
-    if (node.tag === undefined || this.#places.isFaulty(spot.path) || CORE_TAGS[node.tag]?.(value) === true)
-      return value;
+    const fits = node.tag === undefined || CORE_TAGS[node.tag]?.(value) === true;
+    if (fits || this.#places.isFaulty(spot.path)) return value;
     const start = node.range?.[0] ?? spot.offset;
     const tag = this.#document.warnings.findLast(({ pos }) => pos[0] < start)?.pos[0];
     return this.#fail(spot, 'the tag of this value is unknown or does not fit it: remove it', tag);
@@ -88,7 +88,7 @@ export class TreeReader {
     return value;
   }
 
-  #content(node: Exclude<Node, { source: string; resolve: unknown }>, spot: Spot): unknown {
+  #content(node: Scalar | YAMLMap | YAMLSeq, spot: Spot): unknown {
     if (isMap(node)) return this.#mapping(node.items, spot);
     if (isSeq(node)) {
       return node.items.map((item, index) => {
@@ -100,7 +100,7 @@ export class TreeReader {
         });
       });
     }
-    return isScalar(node) ? this.#scalar(node, spot) : null;
+    return this.#scalar(node, spot);
   }
 
   #mapping(pairs: readonly Pair[], spot: Spot): unknown {

@@ -50,6 +50,13 @@ export interface Simulator {
   close: () => Promise<void>;
 }
 
+/** The host as part of an address; a listener on all interfaces is reached on the loopback one. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 function reportFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -88,7 +95,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     handle(request, response).catch((error: unknown) => reportFailure(response, error));
   });
   return {
-    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+    url: `${scheme}://${reachable(host)}:${listener.port}`,
     port: listener.port,
     get world() {
       return state.world;

@@ -1,49 +1,50 @@
 import type { CallObserver } from '../api/observer.ts';
 import type { AccountStatus } from '../collect/view.ts';
-import type { AnswerCounts } from '../exposition/counts.ts';
-import type { OwnFamily, OwnSeries } from '../exposition/own.ts';
+import type { OwnFamily, OwnMetrics, OwnSeries } from '../exposition/own.ts';
 import { Counter, Gauge, Registry } from '../exposition/promClient.ts';
 import { registryFamilies } from '../exposition/registryFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES } from '../metrics/catalogueExporter.ts';
-import type { Labels } from '../metrics/sample.ts';
 import { AccountCalls } from './accountCalls.ts';
-import { accountSeries } from './accountSeries.ts';
+import { accountFamilies } from './accountFamilies.ts';
 import { ProcessMetrics } from './processMetrics.ts';
 
-interface Account {
-  readonly calls: AccountCalls;
-  /** True when it has been in an answer since its observer was last asked for. */
-  answered: boolean;
+export interface Build {
+  readonly version: string;
+  readonly revision: string;
 }
 
 /** The exporter's own metrics (contract 5.5). */
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #process = new ProcessMetrics();
-  readonly #accounts = new Map<string, Account>();
-  readonly #buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
+  readonly #accounts = new Map<string, AccountCalls>();
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
-  readonly #series = new Gauge({ ...EXPORTER.series, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
-  constructor() {
+  constructor({ version, revision }: Build) {
+    const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
+    buildInfo.set({ version, revision, node_version: process.version }, 1);
     this.#scrapes.inc({ result: 'complete' }, 0);
     this.#scrapes.inc({ result: 'partial' }, 0);
+    // The library would show them as 0 before they are set.
     this.#reload.remove();
     this.#reloadTime.remove();
   }
 
   /** Who is told about the calls of an account; the same one for the same name, so that a reload does not reset counters. */
   observer(account: string): CallObserver {
-    const known = this.#accountOf(account);
-    known.answered = false;
-    return known.calls;
+    return this.#callsOf(account);
   }
 
-  build(version: string, revision: string, nodeVersion: string): void {
-    this.#buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
+  /** The accounts of a new configuration: the series of all others end. */
+  keepAccounts(names: readonly string[]): void {
+    for (const name of this.#accounts.keys()) {
+      if (!names.includes(name)) {
+        this.#accounts.delete(name);
+      }
+    }
   }
 
   /** A scrape is about to be answered; `partial` when any due entity of it is not fresh. */
@@ -59,67 +60,50 @@ export class Telemetry {
     }
   }
 
-  /**
-   * An answer of collected data holds this much. Not for `/probe`, and not for `collect[]=exporter` alone: those say
-   * nothing about the answer that is asked for all the time.
-   */
-  rendered({ series, dropped }: Pick<AnswerCounts, 'series' | 'dropped'>): void {
-    this.#series.reset();
+  /** An answer had to do without this many series, by family: cut by the guard, or by the cap of a custom metric. */
+  dropped(series: ReadonlyMap<string, number>): void {
     for (const [family, count] of series) {
-      this.#series.set({ family }, count);
-      this.#dropped.inc({ family }, 0);
-    }
-    for (const [family, count] of dropped) {
       this.#dropped.inc({ family }, count);
     }
   }
 
-  /** All families as they are now. Series of accounts that are not among `statuses` any more end here. */
-  async own(statuses: readonly AccountStatus[]): Promise<readonly OwnFamily[]> {
-    this.#forgetAllBut(new Set(statuses.map(({ name }) => name)));
-    const now = statuses.map((status) => ({
-      staticLabels: status.labels,
-      calls: this.#accountOf(status.name, true).calls,
-      gauges: accountSeries(status),
-    }));
-    const series = new Map<string, OwnSeries[]>(EXPORTER_FAMILIES.map(({ name }) => [name, []]));
-    for (const { name, series: own } of await registryFamilies(this.#registry)) {
-      series.get(name)?.push(...own);
-    }
-    for (const { staticLabels, calls, gauges } of now) {
-      for (const { family, series: one } of gauges) {
-        series.get(family.name)?.push(withLabels(one, staticLabels));
+  /** All families, for one answer, as they are when its collected part is known. */
+  own(statuses: readonly AccountStatus[]): OwnMetrics {
+    return async ({ series }) => {
+      for (const family of series.keys()) {
+        this.#dropped.inc({ family }, 0);
       }
-      for (const { name, series: counted } of await registryFamilies(calls.registry)) {
-        series.get(name)?.push(...counted.map((one) => withLabels(one, staticLabels)));
-      }
-    }
-    const exporter = EXPORTER_FAMILIES.map(({ name, help, type }) => ({
-      name,
-      help,
-      type,
-      series: series.get(name) ?? [],
-    }));
-    return [...exporter, ...(await this.#process.families())];
+      const parts = [
+        await registryFamilies(this.#registry),
+        [{ ...EXPORTER.series, series: [...series].map(([family, count]) => seriesGauge(family, count)) }],
+        ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
+      ];
+      const families = EXPORTER_FAMILIES.map((family) => {
+        const ofFamily = parts.flat().filter(({ name }) => name === family.name);
+        return { ...family, series: ofFamily.flatMap((part) => part.series) };
+      });
+      return [...families, ...(await this.#process.families())];
+    };
   }
 
-  #accountOf(name: string, answered = false): Account {
-    const known = this.#accounts.get(name) ?? { calls: new AccountCalls(name), answered };
-    known.answered ||= answered;
-    this.#accounts.set(name, known);
-    return known;
+  async #ofAccount(status: AccountStatus): Promise<readonly OwnFamily[]> {
+    const families = [...accountFamilies(status), ...(await registryFamilies(this.#callsOf(status.name).registry))];
+    return families.map((family) => ({
+      ...family,
+      series: family.series.map((one) => ({ ...one, labels: { ...one.labels, ...status.labels } })),
+    }));
   }
 
-  /** An account that no answer has had yet is about to come with a reload: it stays. */
-  #forgetAllBut(names: ReadonlySet<string>): void {
-    for (const [name, { answered }] of this.#accounts) {
-      if (answered && !names.has(name)) {
-        this.#accounts.delete(name);
-      }
+  #callsOf(account: string): AccountCalls {
+    let calls = this.#accounts.get(account);
+    if (calls === undefined) {
+      calls = new AccountCalls(account);
+      this.#accounts.set(account, calls);
     }
+    return calls;
   }
 }
 
-function withLabels(series: OwnSeries, labels: Labels): OwnSeries {
-  return { ...series, labels: { ...series.labels, ...labels } };
+function seriesGauge(family: string, value: number): OwnSeries {
+  return { suffix: '', labels: { family }, value };
 }

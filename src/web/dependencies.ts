@@ -49,10 +49,12 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'render'>;
-  /** The exporter's own metrics as of now (contract 5.5). */
-  ownMetrics(): OwnMetrics;
+  /** The exporter's own metrics (contract 5.5), for a scrape that began at `asOf`, Unix milliseconds. */
+  ownMetrics(asOf: number): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
+  /** An answer has to do without this many series, by family: cut by the guard, or by the cap of a custom metric. */
+  dropped(series: ReadonlyMap<string, number>): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
   /** Undefined where `--web.enable-lifecycle` is off. */

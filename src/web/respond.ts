@@ -6,9 +6,14 @@ const TAKE_LIMIT_MS = 60_000;
 
 /** An answer of one sentence in plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
-  const body = Buffer.from(`${text}\n`);
+  sendBody(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+}
+
+/** A whole answer at once; no conditional requests, no ranges: every answer is of this moment. */
+export function sendBody(response: ServerResponse, status: number, contentType: string, text: string): void {
+  const body = Buffer.from(text);
   response.statusCode = status;
-  response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+  response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', body.length);
   response.end(body);
 }

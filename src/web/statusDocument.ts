@@ -23,6 +23,7 @@ function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string,
     window_end: account.windowEnd ?? null,
     warnings: account.warnings,
     budget: budgetDocument(account.budget),
+    plan: { requests_per_minute: account.plan.callsPerMinute, stretch: account.plan.stretch },
     groups: account.groups.map(groupDocument),
     applications:
       account.applications?.map((application) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { check } from '../../src/cli/check.ts';
+import { check, configurationSource } from '../../src/cli/check.ts';
 import type { FaultSource } from '../../src/cli/check.ts';
 import type { Fault } from '../../src/config/fault.ts';
 
@@ -35,5 +35,22 @@ describe('check', () => {
       stdout: 'web.yaml: valid\n',
       stderr: 'c.yaml:3:7: accounts[0].region: must be us\nc.yaml: must be us\nx:3:7: must be us\n',
     });
+  });
+
+  it('checks the configuration where it is found', async () => {
+    const options = { flag: undefined, exists: () => false };
+    expect(await run(configurationSource({ ...options, env: { NEW_RELIC_API_KEY: 'abcd' } }))).toMatchObject({
+      status: 0,
+      stdout: 'environment: valid\n',
+    });
+    const mars = { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_REGION: 'mars' };
+    expect(await run(configurationSource({ ...options, env: mars }))).toMatchObject({
+      status: 2,
+      stderr: 'environment: NEW_RELIC_REGION: must be us, eu, gov or jp\n',
+    });
+    const missing = await run(configurationSource({ ...options, flag: '/nowhere/c.yaml', env: {} }));
+    expect(missing).toMatchObject({ status: 2, stderr: '/nowhere/c.yaml: the configuration file does not exist\n' });
+    const nothing = await run(configurationSource({ ...options, env: {} }));
+    expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringContaining('set NEW_RELIC_API_KEY\n')]);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { configurationFiles } from '../../scripts/generate/configurationFiles.ts';
+import { GENERATED_FILES } from '../../scripts/generate.ts';
 import { editorSchema } from '../../scripts/generate/editorSchema.ts';
 import { stalePaths } from '../../scripts/generate/generatedFile.ts';
 import { keysOf } from '../../scripts/generate/schemaKeys.ts';
@@ -28,7 +28,7 @@ function allKeys(schema: JsonSchema): string[] {
 
 describe('what is made of the schema', () => {
   it('is up to date: run "npm run generate" when it is not', async () => {
-    expect(await stalePaths(configurationFiles, (path) => readFile(new URL(path, ROOT), 'utf8'))).toEqual([]);
+    expect(await stalePaths(GENERATED_FILES, (path) => readFile(new URL(path, ROOT), 'utf8'))).toEqual([]);
   });
 
   it('is told to be stale when a file is missing or differs', async () => {

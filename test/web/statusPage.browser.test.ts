@@ -70,14 +70,12 @@ describe.skipIf(missing)('the status page in Chromium', () => {
     await page.screenshot({ path: `${OUTPUT}status-page-${name}.png`, fullPage: true });
     expect(complaints).toEqual([]);
     expect(await page.title()).toBe('newrelic-apm-exporter');
-    const widths = await page
-      .locator('html')
-      .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
-    expect(widths.scrollWidth).toBeLessThanOrEqual(widths.clientWidth);
-    const background = await page
-      .locator('body')
-      .evaluate((body) => body.ownerDocument.defaultView?.getComputedStyle(body).backgroundColor);
-    expect(background).toBe(options.colorScheme === 'dark' ? 'rgb(20, 24, 29)' : 'rgb(245, 246, 248)');
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+      options.viewport.width,
+    );
+    expect(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')).toBe(
+      options.colorScheme === 'dark' ? 'rgb(20, 24, 29)' : 'rgb(245, 246, 248)',
+    );
     const bar = await page.locator('svg.bar').first().boundingBox();
     expect(bar?.width).toBeGreaterThan(250);
     expect(bar?.height).toBeGreaterThan(15);

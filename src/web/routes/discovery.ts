@@ -6,7 +6,7 @@ import type { WebDependencies } from '../dependencies.ts';
 import { formatAddress } from '../listenAddress.ts';
 import { isHostHeader, wayBack } from '../links.ts';
 import { BadQueryError } from '../query.ts';
-import { sendText } from '../respond.ts';
+import { sendBody, sendText } from '../respond.ts';
 import type { Handler } from '../routes.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
@@ -40,7 +40,7 @@ export function discoveryHandler(deps: WebDependencies): Handler {
         labels: { ...address, ...labelsOf(name, application) },
       })),
     );
-    response.json(groups);
+    sendBody(response, 200, 'application/json; charset=utf-8', JSON.stringify(groups));
   };
 }
 

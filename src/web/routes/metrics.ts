@@ -1,9 +1,14 @@
+import type { Answer } from '../../collect/view.ts';
+import type { OwnMetrics } from '../../exposition/own.ts';
 import type { Group } from '../../metrics/groups.ts';
 import { timeToAnswer } from '../deadline.ts';
 import type { WebDependencies } from '../dependencies.ts';
 import { queryOf, readSelection, type Selection } from '../query.ts';
 import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';
 import type { Handler } from '../routes.ts';
+
+/** What is collected for an answer of the exporter's own metrics alone. */
+const NOTHING: Answer = { blocks: [], complete: true, cut: new Map() };
 
 /**
  * The telemetry path (contract 3 and 4): refreshes what is due until the scraper's deadline, then answers from what is
@@ -22,18 +27,20 @@ export function metricsHandler(deps: WebDependencies): Handler {
       offset: collection.scrape_timeout_offset,
       lastWrite: writeTimes.of(kind),
     });
-    const { groups, own } = selection;
+    const { groups } = selection;
+    const asOf = deps.now();
     const collector = deps.collector();
-    if (!collection.background && groups.size > 0) await collector.refresh({ groups }, deps.now() + budget);
-    const { blocks, complete } = groups.size > 0 ? collector.answer({ groups }) : { blocks: [], complete: true };
+    if (!collection.background && groups.size > 0) await collector.refresh({ groups }, asOf + budget);
+    const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
     deps.scraped(complete ? 'complete' : 'partial');
-    const startedAt = deps.now();
-    const answer = await deps.exposition.render(
-      blocks,
-      own ? deps.ownMetrics() : undefined,
-      wantedBy(request, collection),
-    );
-    if (await writeAnswer(response, answer)) writeTimes.set(kind, deps.now() - startedAt);
+    const own: OwnMetrics = (counts) => {
+      deps.dropped(cut);
+      deps.dropped(counts.dropped);
+      return selection.own ? deps.ownMetrics(asOf)(counts) : [];
+    };
+    const writingFrom = deps.now();
+    const answer = await deps.exposition.render(blocks, own, wantedBy(request, collection));
+    if (await writeAnswer(response, answer)) writeTimes.set(kind, deps.now() - writingFrom);
   };
 }
 

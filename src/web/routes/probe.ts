@@ -1,4 +1,4 @@
-import type { OwnFamily } from '../../exposition/own.ts';
+import type { OwnFamily, OwnMetrics } from '../../exposition/own.ts';
 import { timeToAnswer } from '../deadline.ts';
 import type { ProbeResult, WebDependencies } from '../dependencies.ts';
 import { queryOf, readProbeQuery, type ProbeQuery } from '../query.ts';
@@ -30,7 +30,10 @@ export function probeHandler(deps: WebDependencies): Handler {
     }
     const seconds = (deps.now() - startedAt) / 1000;
     const blocks = result.kind === 'answer' ? result.blocks : [];
-    const own = () => outcome(result.kind === 'answer' && result.success, seconds);
+    const own: OwnMetrics = ({ dropped }) => {
+      deps.dropped(dropped);
+      return outcome(result.kind === 'answer' && result.success, seconds);
+    };
     const writingFrom = deps.now();
     if (query.debug) {
       const plain = await deps.exposition.render(blocks, own, {

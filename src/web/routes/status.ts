@@ -2,6 +2,7 @@ import type { Group } from '../../metrics/groups.ts';
 import type { WebDependencies } from '../dependencies.ts';
 import { linkPrefix } from '../links.ts';
 import { queryOf } from '../query.ts';
+import { sendBody } from '../respond.ts';
 import type { Handler } from '../routes.ts';
 import { statusDocument } from '../statusDocument.ts';
 import { breakdownsOf } from '../statusPage/breakdown.ts';
@@ -29,7 +30,7 @@ export function statusPageHandler(deps: WebDependencies): Handler {
     // Added to a policy of the web configuration, not in its place: a browser obeys both.
     response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
     response.setHeader('Referrer-Policy', 'no-referrer');
-    response.type('text/html; charset=utf-8').send(page);
+    sendBody(response, 200, 'text/html; charset=utf-8', page);
   };
 }
 
@@ -38,13 +39,14 @@ export function statusJsonHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     const collector = deps.collector();
     const breakdowns = breakdownsOf(collector.answer({ groups: BREAKDOWN_GROUPS }).blocks);
-    response.json(statusDocument(collector.status(), breakdowns, deps.settings.version, deps.now() / 1000));
+    const document = statusDocument(collector.status(), breakdowns, deps.settings.version, deps.now() / 1000);
+    sendBody(response, 200, 'application/json; charset=utf-8', JSON.stringify(document));
   };
 }
 
 /** The running configuration, as plain text so that a browser shows it. */
 export function configHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
-    response.type('text/plain; charset=utf-8').send(deps.configText());
+    sendBody(response, 200, 'text/plain; charset=utf-8', deps.configText());
   };
 }

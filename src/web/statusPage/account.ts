@@ -1,7 +1,8 @@
+import type { Plan } from '../../collect/plan.ts';
 import type { AccountStatus, BudgetStatus, GroupStatus } from '../../collect/view.ts';
 import { failingEntities, slowestEntities } from './entities.ts';
 import { html, type Html } from './html.ts';
-import { ago, counted, inWords, timeInWords } from './words.ts';
+import { ago, counted, inWords, timeInWords, trim } from './words.ts';
 
 /** One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds. */
 export function accountSection(account: AccountStatus, now: number): Html {
@@ -39,6 +40,10 @@ export function accountSection(account: AccountStatus, now: number): Html {
         <dt>Calls in the last minute</dt>
         <dd>${budgetInWords(account.budget)}</dd>
       </div>
+      <div>
+        <dt>A steady state takes</dt>
+        <dd>${planInWords(account.plan)}</dd>
+      </div>
     </dl>
     ${groupTable(account.groups, now)} ${failingEntities(account.entities)} ${slowestEntities(account.entities)}
   </section>`;
@@ -74,6 +79,11 @@ function budgetInWords(budget: BudgetStatus): Html {
       <rect class="track" width="100" height="6" />
       <rect class="used" width="${used.toFixed(1)}" height="6" />
     </svg>`;
+}
+
+function planInWords({ callsPerMinute, budget, stretch }: Plan): string {
+  const calls = `${trim(callsPerMinute)} calls a minute`;
+  return stretch > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
 }
 
 function groupTable(groups: readonly GroupStatus[], now: number): Html {

@@ -31,7 +31,7 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Three digits at most. */
-function trim(value: number): string {
+/** A number with three digits that count, at most. */
+export function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

@@ -1,4 +1,11 @@
-import type { Application, Host, Instance, KeyTransaction, MetricData, RollingSummary } from '../../../src/api/types.ts';
+import type {
+  Application,
+  Host,
+  Instance,
+  KeyTransaction,
+  MetricData,
+  RollingSummary,
+} from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
   responseTime: 120,

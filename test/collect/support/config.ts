@@ -39,10 +39,12 @@ const COLLECTION: CollectionConfig = {
   max_series: 500_000,
 };
 
-export function accountConfig(over: Partial<Omit<AccountConfig, 'limits' | 'applications'>> & {
-  limits?: Partial<AccountConfig['limits']>;
-  applications?: Partial<AccountConfig['applications']>;
-} = {}): AccountConfig {
+export function accountConfig(
+  over: Partial<Omit<AccountConfig, 'limits' | 'applications'>> & {
+    limits?: Partial<AccountConfig['limits']>;
+    applications?: Partial<AccountConfig['applications']>;
+  } = {},
+): AccountConfig {
   return {
     ...ACCOUNT,
     ...over,

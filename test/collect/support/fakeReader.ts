@@ -1,5 +1,11 @@
 import { UpstreamError, type FailureReason } from '../../../src/api/errors.ts';
-import type { CallOptions, MetricDataQuery, MetricNameQuery, Overload, UpstreamReader } from '../../../src/api/reader.ts';
+import type {
+  CallOptions,
+  MetricDataQuery,
+  MetricNameQuery,
+  Overload,
+  UpstreamReader,
+} from '../../../src/api/reader.ts';
 import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from '../../../src/api/types.ts';
 import { metricData, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
@@ -92,7 +98,10 @@ export class FakeReader implements UpstreamReader {
     return [...(this.instances.get(applicationId) ?? [])];
   }
 
-  async listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<{ names: MetricName[]; complete: boolean }> {
+  async listMetricNames(
+    query: MetricNameQuery,
+    call: CallOptions,
+  ): Promise<{ names: MetricName[]; complete: boolean }> {
     const { applicationId, name = '' } = query;
     await this.#call({ kind: 'metric_names', applicationId, hostId: undefined }, query, call);
     const names = this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];

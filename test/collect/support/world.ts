@@ -26,7 +26,10 @@ export class World {
   keyGeneration = 0;
   readonly collector: Collector;
 
-  constructor(accounts: readonly AccountConfig[] = [accountConfig()], collection: CollectionConfig = collectionConfig()) {
+  constructor(
+    accounts: readonly AccountConfig[] = [accountConfig()],
+    collection: CollectionConfig = collectionConfig(),
+  ) {
     const write = (line: string): void => void this.lines.push(JSON.parse(line) as LogLine);
     for (const { name } of accounts) this.readers.set(name, new FakeReader(this.clock));
     this.collector = new Collector({ accounts, collection } satisfies Config, {

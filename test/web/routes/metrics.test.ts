@@ -59,6 +59,48 @@ describe('the telemetry path', () => {
     expect(app.scraped).toEqual(['partial']);
   });
 
+  test('judges freshness by the time the scrape began', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const scrape = get(`${origin}/metrics`);
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(1));
+    app.clock += 5_000;
+    resolve();
+    await scrape;
+    expect(app.collector.asOf).toEqual([TEST_NOW * 1000]);
+  });
+
+  test('tells what an answer had to do without', async () => {
+    const app = testApp({
+      dependencies: {
+        collection: () => ({
+          background: false,
+          default_scrape_timeout: 10_000,
+          scrape_timeout_offset: 500,
+          max_series: 2,
+        }),
+      },
+    });
+    app.collector.cut = new Map([['newrelic_custom_depth', 3]]);
+    const { origin } = await serve(app.app);
+    await get(`${origin}/metrics`);
+    expect(app.dropped).toContainEqual(['newrelic_custom_depth', 3]);
+    expect(app.dropped).toContainEqual(['newrelic_application_component_time_seconds', 2]);
+    app.dropped.length = 0;
+    await get(`${origin}/metrics?collect[]=application_metrics`);
+    expect(app.dropped).toContainEqual(['newrelic_custom_depth', 3]);
+  });
+
+  test('is never answered with 304 or a part, whatever the request says', async () => {
+    const { origin } = await serve(testApp().app);
+    for (const path of ['/metrics', '/sd', '/config', '/api/status', '/']) {
+      const headers = { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString(), range: 'bytes=0-0' };
+      expect((await get(`${origin}${path}`, { headers })).status).toBe(200);
+    }
+  });
+
   test('refreshes nothing in background mode', async () => {
     const app = testApp({ background: true });
     const { origin } = await serve(app.app);

@@ -49,6 +49,10 @@ describe('the status page', () => {
     expect(text).toContain('Account production paused');
     expect(text).toContain('Account europe refused');
     expect(text).toContain('The service refused the key (401); check api_key of this account.');
+    expect(text).toContain(
+      'A steady state takes 740 calls a minute, more than the 600 of the budget: every group gets slower',
+    );
+    expect(text).toContain('A steady state takes 123 calls a minute Groups');
     expect(text).toContain('411 of 600 (420 in force now), 8 in flight');
     expect(text).toContain('Paused until 2026-01-01 00:00:42 UTC, 42 s from now');
     expect(text).toContain('Newest window served ends 2025-12-31 23:58:00 UTC, 2 min ago');
@@ -185,7 +189,7 @@ describe('the response-time breakdown', () => {
 
   test('the slowest application is first, those without a breakdown last', async () => {
     const shown = names(await pageOf((app) => Object.assign(app.collector, fleet(16))));
-    expect(shown.slice(0, 3)).toEqual([HOSTILE_NAMES[2]?.replaceAll("'", '&#39;'), HOSTILE_NAMES[7], 'shop-1']);
+    expect(shown.slice(0, 3)).toEqual([HOSTILE_NAMES[2].replaceAll("'", '&#39;'), HOSTILE_NAMES[7], 'shop-1']);
     expect(shown.at(-1)).toBe('shop-14');
   });
 
@@ -231,6 +235,7 @@ describe('/api/status', () => {
             requests_in_flight: 2,
             paused_until: null,
           },
+          plan: { requests_per_minute: 123.4, stretch: 1 },
           applications: [
             {
               id: 7,

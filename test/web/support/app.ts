@@ -11,6 +11,7 @@ export interface TestApp {
   readonly collector: MemoryCollector;
   /** Everything that was counted, and every fault. */
   readonly scraped: ('complete' | 'partial')[];
+  readonly dropped: [string, number][];
   readonly failures: unknown[];
   clock: number;
 }
@@ -28,6 +29,7 @@ export interface TestAppOptions {
 export function testApp(options: TestAppOptions = {}): TestApp {
   const collector = new MemoryCollector();
   const scraped: TestApp['scraped'] = [];
+  const dropped: [string, number][] = [];
   const failures: unknown[] = [];
   const state = { clock: TEST_NOW * 1000 };
   const deps: WebDependencies = {
@@ -51,6 +53,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },
     ],
     scraped: (result) => void scraped.push(result),
+    dropped: (series) => void dropped.push(...series),
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
     reload: options.reload,
     stopping: options.stopping ?? (() => false),
@@ -62,6 +65,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     app: createApp(deps),
     collector,
     scraped,
+    dropped,
     failures,
     get clock() {
       return state.clock;

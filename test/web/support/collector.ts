@@ -9,6 +9,9 @@ const NOW = 1_767_225_600;
 export class MemoryCollector implements WebCollector {
   readonly refreshes: { groups: string[]; deadline: number }[] = [];
   readonly probes: { account: string; applicationId: number; deadline: number }[] = [];
+  /** The times for which answers were judged. */
+  readonly asOf: (number | undefined)[] = [];
+  cut: ReadonlyMap<string, number> = new Map();
   accounts: AccountStatus[] = [accountStatus()];
   blocks: Block[] = [breakdownBlock('production', 7, 'checkout')];
   complete = true;
@@ -23,8 +26,13 @@ export class MemoryCollector implements WebCollector {
     await this.gate;
   }
 
-  answer(scope: Scope): Answer {
-    return { blocks: this.blocks.filter(({ group }) => scope.groups.has(group)), complete: this.complete };
+  answer(scope: Scope, asOf?: number): Answer {
+    this.asOf.push(asOf);
+    return {
+      blocks: this.blocks.filter(({ group }) => scope.groups.has(group)),
+      complete: this.complete,
+      cut: this.cut,
+    };
   }
 
   status(): readonly AccountStatus[] {
@@ -66,6 +74,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
         windowEnd: undefined,
       },
     ],
+    plan: { groups: [], callsPerMinute: 123.4, budget: 600, stretch: 1 },
     warnings: [],
     ...over,
   };

@@ -1,32 +1,27 @@
 import type { AccountStatus, EntityState, GroupStatus } from '../collect/view.ts';
-import type { OwnSeries } from '../exposition/own.ts';
+import type { OwnFamily } from '../exposition/own.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import { EXPORTER } from '../metrics/catalogueExporter.ts';
 import type { Labels } from '../metrics/sample.ts';
-
-export interface FamilySeries {
-  readonly family: ExporterFamily;
-  readonly series: OwnSeries;
-}
 
 const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
 
 /**
  * The gauges that say how an account is (contract 5.5), made anew for each answer, so that nothing of a group or an account
- * that is gone is left. What is not known yet is absent.
+ * that is gone is left. What is not known yet is absent. One entry for each series.
  */
-export function accountSeries(status: AccountStatus): FamilySeries[] {
+export function accountFamilies(status: AccountStatus): OwnFamily[] {
   const { name: account, budget } = status;
   return [
     ...gauge(EXPORTER.up, { account }, Number(status.up)),
     ...gauge(EXPORTER.windowEnd, { account }, status.windowEnd),
     ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),
-    ...status.groups.flatMap((group) => groupSeries(account, group)),
+    ...status.groups.flatMap((group) => groupFamilies(account, group)),
   ];
 }
 
-function groupSeries(account: string, status: GroupStatus): FamilySeries[] {
+function groupFamilies(account: string, status: GroupStatus): OwnFamily[] {
   const labels = { account, group: status.group };
   const success = status.success === undefined ? undefined : Number(status.success);
   return [
@@ -39,6 +34,6 @@ function groupSeries(account: string, status: GroupStatus): FamilySeries[] {
   ];
 }
 
-function gauge(family: ExporterFamily, labels: Labels, value: number | undefined): FamilySeries[] {
-  return value === undefined ? [] : [{ family, series: { suffix: '', labels, value } }];
+function gauge(family: ExporterFamily, labels: Labels, value: number | undefined): OwnFamily[] {
+  return value === undefined ? [] : [{ ...family, series: [{ suffix: '', labels, value }] }];
 }

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { UpstreamError } from '../../../src/api/errors.ts';
+import type { FailureReason } from '../../../src/api/errors.ts';
+import type { CallOptions, Overload, UpstreamReader } from '../../../src/api/reader.ts';
+import { createRestReader } from '../../../src/api/restReader.ts';
+import type { RestReaderOptions } from '../../../src/api/restReader.ts';
+import { startServer } from './testServer.ts';
+import type { Responder, TestServer } from './testServer.ts';
+import type { Certificate } from './certificates.ts';
+
+export const KEY = 'NRAK-TEST/KEY+0123456789';
+
+/** Everything a reader told its observer, in words, and what it did at the gate. */
+export class Notes {
+  readonly failures: { reason: FailureReason; message: string }[] = [];
+  readonly retries: { reason: FailureReason; delay: number }[] = [];
+  readonly ended: { endpoint: string; code: number | 'error'; seconds: number }[] = [];
+  readonly started: string[] = [];
+  readonly overloads: Overload[] = [];
+  /** Delays waited for before trying again, with the places held meanwhile. */
+  readonly waits: { ms: number; places: number }[] = [];
+  entered = 0;
+  places = 0;
+  most = 0;
+}
+
+export interface Reading {
+  readonly reader: UpstreamReader;
+  readonly notes: Notes;
+  readonly call: CallOptions;
+}
+
+/** A reader whose calls, failures and waits are noted; it waits for no real time. */
+export function startReading(baseUrl: string, options: Partial<RestReaderOptions> = {}): Reading {
+  const notes = new Notes();
+  const reader = createRestReader({
+    baseUrl,
+    keyHeader: 'X-Api-Key',
+    key: () => KEY,
+    userAgent: 'newrelic-apm-exporter/0.0.0 (+https://exporter.example)',
+    requestTimeoutMs: 5_000,
+    maxRetries: 0,
+    maxConcurrent: 4,
+    raw: false,
+    tls: {},
+    environment: {},
+    now: () => Date.now(),
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      notes.waits.push({ ms, places: notes.places });
+      await sleep(0, undefined, { signal });
+    },
+    observer: {
+      started: (endpoint) => notes.started.push(endpoint),
+      ended: (endpoint, code, seconds) => notes.ended.push({ endpoint, code, seconds }),
+      failed: (_, reason, message) => notes.failures.push({ reason, message }),
+      retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
+    },
+    ...options,
+  });
+  onTestFinished(() => reader.close());
+  const gate: CallOptions['gate'] = {
+    enter: (signal) => {
+      signal.throwIfAborted();
+      notes.entered += 1;
+      notes.places += 1;
+      notes.most = Math.max(notes.most, notes.places);
+      return Promise.resolve((overload) => {
+        notes.places -= 1;
+        if (overload !== undefined) notes.overloads.push(overload);
+      });
+    },
+  };
+  return { reader, notes, call: { signal: new AbortController().signal, gate } };
+}
+
+/** A server and a reader that reads from it. */
+export async function serve(
+  answer: Responder,
+  options: Partial<RestReaderOptions> = {},
+  tls?: Certificate,
+): Promise<Reading & { server: TestServer }> {
+  const server = await startServer(answer, tls);
+  onTestFinished(() => server.close());
+  return { server, ...startReading(`${server.origin}/v2`, options) };
+}
+
+/** The failure a call ends with. */
+export async function failureOf(call: Promise<unknown>): Promise<UpstreamError> {
+  const outcome = await call.then(
+    () => 'a good answer',
+    (error: unknown) => error,
+  );
+  if (outcome instanceof UpstreamError) return outcome;
+  throw new Error(`expected an UpstreamError, got ${String(outcome)}`);
+}
+
+/** An application as upstream writes it. */
+export function application(id: number, name = `app ${id}`): Record<string, unknown> {
+  return { id, name, language: 'java', health_status: 'green', reporting: true };
+}

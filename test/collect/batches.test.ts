@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { batches, MOST_CHARACTERS } from '../../src/collect/batches.ts';
+
+const names = (count: number, length = 4): string[] =>
+  Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);
+
+describe('the batches of metric names', () => {
+  it('are one call up to 30 names, and two above', () => {
+    expect(batches(names(30), 30)).toHaveLength(1);
+    expect(batches(names(31), 30).map(({ length }) => length)).toEqual([30, 1]);
+  });
+
+  it('are split where the query would grow beyond 4,000 characters as it travels', () => {
+    const long = names(20, 300);
+    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+    expect(batches(long, 30)).toHaveLength(2);
+    // Each of these characters travels as nine.
+    expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
+  });
+
+  it('send a name too long for any call alone', () => {
+    expect(batches(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
+  });
+
+  it('hold every name once and in order, and no batch is too large', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ maxLength: 500, unit: 'grapheme' })),
+        fc.integer({ min: 1, max: 30 }),
+        (all, most) => {
+          const result = batches(all, most);
+          expect(result.flat()).toEqual(all);
+          for (const batch of result) {
+            expect(batch.length).toBeLessThanOrEqual(most);
+            if (batch.length > 1) expect(queryOf(batch).length).toBeLessThanOrEqual(MOST_CHARACTERS);
+          }
+        },
+      ),
+    );
+  });
+});
+
+function queryOf(batch: readonly string[]): string {
+  const query = new URLSearchParams(batch.map((name): [string, string] => ['names[]', name]));
+  query.set('from', '2026-01-01T00:00:00Z');
+  query.set('to', '2026-01-01T00:30:00Z');
+  query.set('summarize', 'true');
+  query.set('raw', 'true');
+  // Encoded as the client does it: a space takes three characters.
+  return `?${query.toString().replaceAll('+', '%20')}`;
+}

@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Budget } from '../../src/collect/budget.ts';
+
+const T = 1_000_000_000;
+
+/** Makes `count` calls at `at` that take no time. */
+function spend(budget: Budget, count: number, at: number): void {
+  for (let call = 0; call < count; call += 1) {
+    expect(budget.nextStart(at)).toBe(at);
+    budget.start(at);
+    budget.end(at);
+  }
+}
+
+describe('the budget', () => {
+  it('allows no more calls than its limit in a minute, and the next when the oldest is over a minute old', () => {
+    const budget = new Budget(3);
+    spend(budget, 2, T);
+    spend(budget, 1, T + 10_000);
+    expect(budget.nextStart(T + 20_000)).toBe(T + 60_001);
+    spend(budget, 2, T + 60_001);
+    expect(budget.nextStart(T + 60_001)).toBe(T + 70_001);
+  });
+
+  it('counts a call until a minute after its end, because upstream may have seen it as late as that', () => {
+    const budget = new Budget(1);
+    budget.start(T);
+    expect(budget.nextStart(T + 70_000)).toBeUndefined();
+    budget.end(T + 75_000);
+    expect(budget.nextStart(T + 80_000)).toBe(T + 135_001);
+  });
+
+  it('gives a call back that was not made', () => {
+    const budget = new Budget(1);
+    budget.start(T);
+    budget.refund();
+    expect(budget.nextStart(T)).toBe(T);
+    expect(budget.lastMinute(T)).toBe(0);
+  });
+
+  it('keeps what was spent when its limit changes', () => {
+    const budget = new Budget(5);
+    spend(budget, 5, T);
+    budget.resize(6);
+    spend(budget, 1, T + 1);
+    expect(budget.nextStart(T + 2)).toBe(T + 60_001);
+    budget.resize(2);
+    expect(budget.freeBy(T + 2, T + 59_000)).toBe(0);
+    expect(budget.nextStart(T + 2)).toBe(T + 60_001);
+  });
+
+  it('says how many calls can start by a deadline', () => {
+    const budget = new Budget(10);
+    spend(budget, 4, T);
+    spend(budget, 6, T + 20_000);
+    expect(budget.freeBy(T + 30_000, T + 40_000)).toBe(0);
+    expect(budget.freeBy(T + 30_000, T + 60_001)).toBe(4);
+    expect(budget.freeBy(T + 30_000, T + 80_001)).toBe(10);
+  });
+});
+
+describe('an overload answer', () => {
+  it('pauses until the time upstream gave', () => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 100, T + 30_000);
+    expect(budget.nextStart(T)).toBe(T + 30_000);
+    expect(budget.pausedUntil(T + 29_999)).toBe(T + 30_000);
+    expect(budget.pausedUntil(T + 30_000)).toBeUndefined();
+  });
+
+  it('without a time pauses for 5 seconds, doubling up to 60 while it repeats', () => {
+    const budget = new Budget(600);
+    let now = T;
+    const pauses = Array.from({ length: 6 }, () => {
+      budget.overloaded(now + 100, now, undefined);
+      const pause = (budget.pausedUntil(now + 100) ?? 0) - (now + 100);
+      now += 100 + pause;
+      return pause / 1000;
+    });
+    expect(pauses).toEqual([5, 10, 20, 40, 60, 60]);
+    budget.accepted(now);
+    budget.overloaded(now + 500, now + 400, undefined);
+    expect(budget.pausedUntil(now + 500)).toBe(now + 5_500);
+  });
+
+  it('is not forgotten because a call that was in flight with it ended well', () => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 100, undefined);
+    budget.accepted(T - 50);
+    budget.overloaded(T + 6_000, T + 5_000, undefined);
+    expect(budget.pausedUntil(T + 6_000)).toBe(T + 16_000);
+  });
+
+  it.each([
+    ['an hour from now', T + 3_600_000, 300_000],
+    ['in the past', T - 60_000, 1_000],
+  ])('with a time %s pauses for a sensible time', (_, retryAt, pause) => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 1, retryAt);
+    expect(budget.pausedUntil(T)).toBe(T + pause);
+  });
+
+  it('never pauses for more than 5 minutes, however late further answers come', () => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 100, T + 3_600_000);
+    budget.overloaded(T + 9_000, T - 100, T + 3_600_000);
+    expect(budget.pausedUntil(T + 9_000)).toBe(T + 300_000);
+  });
+
+  it('halves the rate once for calls that were in flight together, even when one ends after the pause', () => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 100, T + 2_000);
+    budget.overloaded(T + 1, T - 90, T + 2_000);
+    budget.overloaded(T + 5_000, T - 80, undefined);
+    expect(budget.inForce(T + 5_000)).toBe(300);
+    expect(budget.pausedUntil(T + 5_000)).toBeUndefined();
+  });
+
+  it('gives the rate back in steps of a tenth every ten seconds after the pause', () => {
+    const budget = new Budget(600);
+    budget.overloaded(T, T - 100, T + 10_000);
+    const rates = [0, 19, 20, 30, 40, 50, 60, 600].map((seconds) => budget.inForce(T + seconds * 1000));
+    expect(rates).toEqual([300, 300, 360, 420, 480, 540, 600, 600]);
+  });
+
+  it('leaves at least one call a minute', () => {
+    const budget = new Budget(1);
+    for (let time = T; time < T + 100_000; time += 10_000) budget.overloaded(time, time - 1, time + 1_000);
+    expect(budget.inForce(T + 95_000)).toBe(1);
+  });
+
+  it('wakes for the next step of recovery', () => {
+    const budget = new Budget(10);
+    spend(budget, 5, T);
+    budget.overloaded(T, T - 1, T + 1_000);
+    expect(budget.nextStart(T + 1_000)).toBe(T + 11_000);
+    expect(budget.nextStart(T + 11_000)).toBe(T + 11_000);
+  });
+});
+
+describe('a clock that is set back', () => {
+  it('holds no call up for longer than a minute, or the longest pause', () => {
+    const budget = new Budget(1);
+    spend(budget, 1, T);
+    budget.clockSetBack(T - 3_600_000);
+    expect(budget.nextStart(T - 3_600_000)).toBe(T - 3_600_000 + 60_001);
+    budget.overloaded(T, T - 1, T + 60_000);
+    budget.clockSetBack(T - 3_600_000);
+    expect(budget.pausedUntil(T - 3_600_000)).toBe(T - 3_600_000 + 300_000);
+  });
+});
+
+/** A step of a caller that starts a call whenever it may: a time passes, the oldest call ends, well or not. */
+const step = fc.record({
+  pass: fc.integer({ min: 0, max: 30_000 }),
+  end: fc.constantFrom('well', 'overload', 'overload without time', 'not yet'),
+  resize: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 20, nil: undefined }),
+});
+
+describe('for any sequence of times and answers', () => {
+  it('upstream never sees more calls than the budget in any 60 seconds, wherever between start and end it sees them', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(step, { maxLength: 200 }),
+        fc.nat(),
+        (limit, steps, salt) => {
+          const budget = new Budget(limit);
+          let highest = limit;
+          let now = T;
+          const inFlight: number[] = [];
+          const seen: number[] = [];
+          for (const [index, { pass, end, resize }] of steps.entries()) {
+            now += pass;
+            if (resize !== undefined) budget.resize(resize);
+            highest = Math.max(highest, resize ?? 0);
+            while (budget.nextStart(now) === now) {
+              budget.start(now);
+              inFlight.push(now);
+            }
+            const startedAt = end === 'not yet' ? undefined : inFlight.shift();
+            if (startedAt === undefined) continue;
+            budget.end(now);
+            const share = ((index * 7919 + salt) % 101) / 100;
+            seen.push(startedAt + (now - startedAt) * share);
+            if (end === 'overload') budget.overloaded(now, startedAt, now + 7_000);
+            if (end === 'overload without time') budget.overloaded(now, startedAt, undefined);
+          }
+          seen.sort((a, b) => a - b);
+          for (const [index, time] of seen.entries()) {
+            const before = seen[index - highest];
+            if (before !== undefined) expect(time - before).toBeGreaterThan(60_000);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,433 @@
+import { describe, expect, it } from 'vitest';
+import { application, host, keyTransaction } from './support/bodies.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import type { Call } from './support/fakeReader.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const BIG_BUDGET = accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } });
+
+function pairs(calls: readonly Call[]): Set<string> {
+  return new Set(
+    calls.map(({ query }) => JSON.stringify([(query as { from: number }).from, (query as { to: number }).to])),
+  );
+}
+
+describe('a refresh (contract 4, points 1 and 2)', () => {
+  it('sends the same pair of times with every metric data call', async () => {
+    const world = new World();
+    world.populate(5, 2);
+    await world.clock.advance(34_567);
+    await world.scrape();
+    const to = (Date.UTC(2026, 0, 1) - 120_000) / 1000;
+    expect(world.reader.of('metric_data')).toHaveLength(15);
+    expect(pairs(world.reader.of('metric_data'))).toEqual(new Set([JSON.stringify([to - 1800, to])]));
+  });
+
+  it('makes one call per list, per application, per host, per host list and per name list, and no other', async () => {
+    const world = new World();
+    world.populate(4, 3);
+    await world.scrape();
+    expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 1 + 1 + 3));
+    await world.nextMinute(1);
+    world.reader.calls.length = 0;
+    await world.scrape();
+    // Host lists are due every five minutes, name lists every six hours.
+    expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 3));
+  });
+
+  it('finds everything held when a second scrape comes in the same window', async () => {
+    const world = new World();
+    world.populate(4, 3);
+    await world.scrape();
+    const before = world.reader.calls.length;
+    await world.clock.advance(50_000);
+    const second = await world.scrape();
+    expect(world.reader.calls).toHaveLength(before);
+    expect(second).toMatchObject({ complete: true, took: 0 });
+  });
+
+  it('shares the calls in flight with scrapes that meet it', async () => {
+    const world = new World();
+    world.populate(4, 3);
+    const deadline = world.clock.now() + 9_500;
+    const scrapes = [1, 2, 3].map(() => world.collector.refresh(EVERYTHING, deadline));
+    await world.clock.advance(150);
+    scrapes.push(world.collector.refresh(EVERYTHING, deadline));
+    await world.clock.run(Promise.all(scrapes));
+    expect(world.reader.calls).toHaveLength(2 + 4 * 6);
+    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+  });
+
+  it('costs two servers at 15 seconds what it costs one at 60', async () => {
+    const calls = async (every: number, servers: number): Promise<number> => {
+      const world = new World();
+      world.populate(6, 2);
+      for (let second = 0; second < 600; second += every) {
+        await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
+        await Promise.all(Array.from({ length: servers }, () => world.scrape()));
+      }
+      return world.reader.calls.length;
+    };
+    expect(await calls(15, 2)).toBe(await calls(60, 1));
+  });
+
+  it('reads a group whose interval is no whole minute by the clock', async () => {
+    const world = new World([accountConfig()], collectionConfig({ intervals: { applications: 90_000 } }));
+    for (let second = 0; second <= 360; second += 10) {
+      await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
+      await world.scrape();
+    }
+    const times = world.reader.of('applications').map(({ at }) => (at - Date.UTC(2026, 0, 1)) / 1000);
+    expect(times).toEqual([0, 100, 200, 300]);
+  });
+
+  it('does what has not started when the window moves on for the newer window', async () => {
+    const world = new World([accountConfig({ limits: { max_concurrent_requests: 1 }, hosts: false })]);
+    world.populate(3);
+    await world.scrape();
+    await world.nextMinute(50);
+    world.reader.latency = () => 8_000;
+    world.reader.calls.length = 0;
+    await world.scrape();
+    await world.nextMinute(0);
+    await world.scrape();
+    await world.clock.advance(120_000);
+    const windows = world.reader.of('metric_data').map(({ query, at }) => ({ to: (query as { to: number }).to, at }));
+    const moved = Date.UTC(2026, 0, 1, 0, 2);
+    for (const { to, at } of windows) expect(to * 1000 + 120_000).toBe(at < moved ? moved - 60_000 : moved);
+    expect(new Set(windows.map(({ to }) => to)).size).toBeGreaterThan(1);
+  });
+
+  it('reads again for the newer window what was in flight for the older one', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    await world.scrape();
+    await world.nextMinute(55);
+    world.reader.latency = () => 8_000;
+    world.reader.calls.length = 0;
+    void world.collector.refresh(EVERYTHING, world.clock.now() + 1_000);
+    await world.clock.advance(5_000);
+    await world.clock.run(world.collector.refresh(EVERYTHING, world.clock.now() + 30_000));
+    expect(pairs(world.reader.of('metric_data')).size).toBe(2);
+    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+  });
+});
+
+describe('the answer (contract 4, point 4)', () => {
+  it('comes when all due work has ended', async () => {
+    const world = new World([BIG_BUDGET]);
+    world.populate(10, 1);
+    // List, then names with hosts, then metric data, then that of hosts: four calls one after the other.
+    expect((await world.scrape()).took).toBe(400);
+  });
+
+  it('comes at the deadline with what there is when one application hangs, and the work goes on', async () => {
+    const world = new World();
+    world.populate(5, 0);
+    world.reader.latency = ({ applicationId, kind }) => (applicationId === 3 && kind === 'metric_data' ? 20_000 : 100);
+    const answer = await world.scrape();
+    expect(answer).toMatchObject({ took: 9_500, complete: false });
+    const apps = answer.blocks
+      .filter(({ group }) => group === 'application_metrics')
+      .map(({ labels }) => labels.app_id);
+    expect(apps).toEqual(['1', '2', '4', '5']);
+    await world.clock.advance(15_000);
+    const next = world.collector.answer(EVERYTHING);
+    expect(next.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(5);
+  });
+
+  it('comes at the deadline when everything hangs', async () => {
+    const world = new World();
+    world.populate(5, 2);
+    world.reader.latency = () => 60_000;
+    expect(await world.scrape()).toMatchObject({ took: 9_500, complete: false, blocks: [] });
+  });
+
+  it('comes at once when the due work cannot end before the deadline, and a fleet too large gets there behind', async () => {
+    const world = new World([accountConfig({ limits: { requests_per_minute: 60 } })]);
+    world.populate(100, 0);
+    const first = await world.scrape();
+    expect(first.took).toBe(100);
+    expect(first.blocks.filter(({ group }) => group === 'applications')).toHaveLength(100);
+    const second = await world.scrape();
+    expect(second.took).toBe(0);
+    await world.clock.advance(600_000);
+    expect(
+      world.collector.answer(EVERYTHING).blocks.filter(({ group }) => group === 'application_metrics'),
+    ).toHaveLength(100);
+  });
+
+  it('comes at once while a pause outlasts the deadline', async () => {
+    const world = new World();
+    world.populate(3, 0);
+    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 60 });
+    expect((await world.scrape()).took).toBe(100);
+    await world.clock.advance(10_000);
+    expect((await world.scrape()).took).toBe(0);
+  });
+
+  it('judges freshness by the start of the scrape', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    await world.scrape();
+    await world.nextMinute(59.9);
+    world.reader.latency = () => 300;
+    expect(await world.scrape()).toMatchObject({ complete: true, took: 600 - 300 });
+  });
+});
+
+describe('what a metric data call asks for (contract 4, points 5 and 6)', () => {
+  it('is everything of one application or host at once, without value names, summarized', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    for (const { query } of world.reader.of('metric_data')) {
+      expect(query).toMatchObject({ summarize: true });
+      expect(query).not.toHaveProperty('values');
+      expect((query as { names: string[] }).names).toHaveLength(15);
+      expect((query as { names: string[] }).names).toContain('Datastore/MySQL/allWeb');
+    }
+  });
+
+  it('is asked for in tens once upstream has refused a longer list', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    world.reader.fault = ({ query }) =>
+      ((query as { names?: string[] }).names?.length ?? 0) > 10 ? { reason: 'other', status: 414 } : undefined;
+    expect((await world.scrape()).complete).toBe(true);
+    expect(world.reader.of('metric_data')).toHaveLength(3);
+    await world.nextMinute(1);
+    world.reader.calls.length = 0;
+    await world.scrape();
+    expect(world.reader.of('metric_data').map(({ query }) => (query as { names: string[] }).names.length)).toEqual([
+      10, 5,
+    ]);
+    expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(2);
+  });
+
+  it('is not asked for in tens for good because of an application that is refused anyhow', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(2);
+    world.reader.fault = ({ kind, applicationId }) =>
+      kind === 'metric_data' && applicationId === 1 ? { reason: 'other', status: 422 } : undefined;
+    await world.scrape();
+    await world.nextMinute(1);
+    world.reader.calls.length = 0;
+    await world.scrape();
+    expect(world.reader.of('metric_data', 2)).toHaveLength(1);
+  });
+
+  it('waits for the database types, and is asked for without them when they cannot be read', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
+    const answer = await world.scrape();
+    expect(world.reader.calls.map(({ kind }) => kind).slice(-2)).toEqual(['metric_names', 'metric_data']);
+    expect(world.value(answer, 'newrelic_application_response_time_seconds')).toBe(0.1);
+    for (const family of ['component_time_seconds', 'component_calls_per_second', 'total_time_seconds']) {
+      expect(world.value(answer, `newrelic_application_${family}`)).toBeUndefined();
+    }
+  });
+
+  it('narrows the name list to /allWeb and keeps it for its interval', async () => {
+    const world = new World();
+    world.populate(1);
+    for (let minute = 0; minute < 370; minute += 1) {
+      await world.scrape();
+      await world.nextMinute(1);
+    }
+    expect(world.reader.of('metric_names')).toHaveLength(2);
+    expect(world.reader.of('metric_names')[0]?.query).toMatchObject({ name: '/allWeb' });
+  });
+
+  it('publishes no total time while the names became known only during the call: the parts are not taken off', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    let failing = true;
+    world.reader.fault = ({ kind }) =>
+      kind === 'metric_names' && failing ? { reason: 'server', status: 500 } : undefined;
+    world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 9_000 : 100);
+    await world.scrape(EVERYTHING, 1_000);
+    failing = false;
+    await world.clock.advance(6_000);
+    await world.scrape(EVERYTHING, 4_000);
+    const between = world.collector.answer(EVERYTHING);
+    expect(world.value(between, 'newrelic_application_response_time_seconds')).toBe(0.1);
+    expect(world.value(between, 'newrelic_application_total_time_seconds')).toBeUndefined();
+    await world.nextMinute(1);
+    const next = await world.scrape(EVERYTHING, 30_000);
+    expect(world.value(next, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
+  });
+
+  it('gives hosts the database kind of their application', async () => {
+    const world = new World();
+    world.populate(1, 2);
+    const answer = await world.scrape();
+    const labels = { host_id: '1000', component: 'Datastore/MySQL' };
+    expect(world.value(answer, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
+  });
+});
+
+describe('failures and changes of the inventory (contract 4, point 7)', () => {
+  it('hide no other entity', async () => {
+    const world = new World();
+    world.populate(3, 1);
+    world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
+    const answer = await world.scrape();
+    const apps = (group: string) =>
+      answer.blocks.filter((block) => block.group === group).map(({ labels }) => labels.app_id);
+    expect(apps('applications')).toEqual(['1', '2', '3']);
+    expect(apps('application_metrics')).toEqual(['1', '3']);
+    expect(apps('host_metrics')).toEqual(['1', '3']);
+  });
+
+  it('an application gone upstream is gone from the next answer', async () => {
+    const world = new World();
+    world.populate(3, 1);
+    await world.scrape();
+    world.reader.applications = world.reader.applications.slice(1);
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['2', '3']));
+    expect(answer.complete).toBe(true);
+  });
+
+  it('a host that upstream knows no longer is gone from the next answer, before its list is due', async () => {
+    const world = new World();
+    world.populate(1, 2);
+    await world.scrape();
+    world.reader.hosts.set(1, [host(1001)]);
+    world.reader.fault = ({ hostId }) => (hostId === 1000 ? { reason: 'not_found', status: 404 } : undefined);
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
+    expect(answer.complete).toBe(true);
+    expect(world.group('host_metrics').success).toBe(true);
+    expect(world.reader.of('hosts')).toHaveLength(2);
+  });
+
+  it('a host list is not read in a storm because upstream answers 404 for hosts that it lists', async () => {
+    const world = new World();
+    world.populate(1, 5);
+    world.reader.fault = ({ hostId }) => (hostId === undefined ? undefined : { reason: 'not_found', status: 404 });
+    for (let second = 0; second < 300; second += 15) {
+      await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
+      await world.scrape();
+    }
+    expect(world.reader.of('hosts').length).toBeLessThanOrEqual(5);
+  });
+
+  it('a renamed application appears only under its new name, with its hosts and key transactions', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    world.reader.keyTransactions = [keyTransaction(9, 1)];
+    await world.scrape();
+    world.reader.applications = [application(1, { name: 'renamed' })];
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(new Set(answer.blocks.map(({ labels }) => labels.app))).toEqual(new Set(['renamed']));
+    expect(answer.blocks).toHaveLength(5);
+  });
+
+  it('an application that stops reporting keeps its state and loses its metric data', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    world.reader.applications = [application(1, { reporting: false, summary: undefined })];
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(answer.blocks.map(({ group }) => group)).toEqual(['applications']);
+    expect(world.value(answer, 'newrelic_application_reporting')).toBe(0);
+    world.reader.calls.length = 0;
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
+  });
+
+  it('key transactions are those of the served applications where applications are filtered', async () => {
+    const filtered = accountConfig({ applications: { exclude: [{ name: 'app-2' }] } });
+    const world = new World([filtered]);
+    world.populate(2);
+    world.reader.keyTransactions = [keyTransaction(8, 1), keyTransaction(9, 2)];
+    const answer = await world.scrape();
+    const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
+    expect(keys.map(({ labels }) => labels.key_transaction_id)).toEqual(['8']);
+  });
+
+  it('a key transaction whose application the key cannot see has an empty app', async () => {
+    const world = new World();
+    world.reader.keyTransactions = [keyTransaction(8, 77)];
+    const answer = await world.scrape();
+    expect(answer.blocks[0]?.labels).toMatchObject({ app: '', app_id: '77' });
+  });
+});
+
+describe('a scope', () => {
+  it('of some groups refreshes those and the lists they come from', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    await world.scrape({ groups: new Set(['key_transactions']) });
+    expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
+    const hosts = await world.scrape({ groups: new Set(['host_metrics']) });
+    expect(new Set(hosts.blocks.map(({ group }) => group))).toEqual(new Set(['host_metrics']));
+    expect(hosts.complete).toBe(true);
+  });
+
+  it('of no group calls nothing upstream', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    expect(await world.scrape({ groups: new Set() })).toMatchObject({ took: 0, complete: true, blocks: [] });
+    expect(world.reader.calls).toHaveLength(0);
+  });
+
+  it('is not complete when the list its entities come from could not be read', async () => {
+    const world = new World();
+    world.reader.fault = () => ({ reason: 'network' });
+    expect((await world.scrape({ groups: new Set(['application_metrics']) })).complete).toBe(false);
+  });
+
+  it('of one application does the lists and its work only', async () => {
+    const world = new World();
+    world.populate(3, 1);
+    const probed = await world.clock.run(world.collector.probe('main', 2, world.clock.now() + 9_500));
+    expect(probed).toMatchObject({ kind: 'answer', success: true });
+    expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
+      ['applications', undefined],
+      ['key_transactions', undefined],
+      ['metric_names', 2],
+      ['hosts', 2],
+      ['metric_data', 2],
+      ['metric_data', 2],
+    ]);
+  });
+});
+
+describe('a probe', () => {
+  it.each([
+    ['other', 1, 'unknown_account'],
+    ['main', 99, 'unknown_application'],
+  ] as const)('of %s/%i is of an %s', async (account, id, kind) => {
+    const world = new World();
+    world.populate(1);
+    const result = await world.clock.run(world.collector.probe(account, id, world.clock.now() + 9_500));
+    expect(result.kind).toBe(kind);
+  });
+
+  it('says why no list can be read', async () => {
+    const world = new World();
+    world.reader.fault = () => ({ reason: 'server', status: 500 });
+    const result = await world.clock.run(world.collector.probe('main', 1, world.clock.now() + 9_500));
+    expect(result).toMatchObject({ kind: 'unreadable' });
+    expect(JSON.stringify(result)).toContain('applications: server');
+  });
+
+  it('does not succeed when anything of the application failed, and answers the rest', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    world.reader.fault = ({ hostId }) => (hostId === 1000 ? { reason: 'timeout' } : undefined);
+    const failing = await world.clock.run(world.collector.probe('main', 1, world.clock.now() + 9_500));
+    expect(failing).toMatchObject({ kind: 'answer', success: false });
+    const other = await world.clock.run(world.collector.probe('main', 2, world.clock.now() + 9_500));
+    expect(other).toMatchObject({ kind: 'answer', success: true });
+  });
+});

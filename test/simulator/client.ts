@@ -1,0 +1,92 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulator.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Certificate to trust. */
+  readonly ca?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The headers of a well-behaved client. */
+export const GOOD = { 'X-Api-Key': DEMO_API_KEY, Accept: 'application/json' };
+
+/** One call over a socket of its own, exactly as given: no header is added. Rejects when the answer is cut. */
+export function call(url: string, options: CallOptions = {}): Promise<Reply> {
+  const { method = 'GET', headers = GOOD, body, ca, signal } = options;
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const settings = { method, headers, agent: false, ...(ca === undefined ? {} : { ca }) };
+    const request = send(url, { ...settings, ...(signal === undefined ? {} : { signal }) }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString('utf8'),
+        }),
+      );
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
+/** A sound call of a path, and its parsed body. */
+export async function read(simulator: Simulator, path: string): Promise<Record<string, unknown>> {
+  const reply = await call(`${simulator.url}${path}`);
+  return JSON.parse(reply.text) as Record<string, unknown>;
+}
+
+/** A list out of a body, as records. */
+export function records(body: Record<string, unknown>, envelope: string): Record<string, unknown>[] {
+  return body[envelope] as Record<string, unknown>[];
+}
+
+/** The address of `rel` in a Link header. */
+export function linked(reply: Reply, rel: string): string | undefined {
+  const links = reply.headers['link'];
+  const text = Array.isArray(links) ? links.join(', ') : (links ?? '');
+  return new RegExp(`<([^>]*)>;rel="${rel}"`).exec(text)?.[1];
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly timeslices: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly values: Record<string, number>;
+  }[];
+}
+
+export interface MetricData {
+  readonly from: string;
+  readonly to: string;
+  readonly metrics_found: readonly string[];
+  readonly metrics_not_found: readonly string[];
+  readonly metrics: readonly Metric[];
+}
+
+/** The metric data of a scope path such as `/applications/1000001`, for these parameters. */
+export async function metricData(
+  simulator: Simulator,
+  scope: string,
+  parameters: readonly (readonly [string, string])[],
+): Promise<MetricData> {
+  const query = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
+  const body = await read(simulator, `/v2${scope}/metrics/data.json?${query.toString()}`);
+  return body['metric_data'] as MetricData;
+}

@@ -1,0 +1,246 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseTimestamp } from '../../src/simulator/query/timestamp.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import type { Metric } from './client.ts';
+import { call, metricData } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const MINUTE = 60_000;
+const APP = '/applications/1000001';
+const WINDOW = [
+  ['from', '2026-05-20T13:30:00Z'],
+  ['to', '2026-05-20T14:00:00Z'],
+] as const;
+
+let rounded: Simulator;
+let exact: Simulator;
+beforeAll(async () => {
+  rounded = await startSimulator({ now: () => NOW });
+  exact = await startSimulator({ now: () => NOW, rounding: false });
+});
+afterAll(async () => {
+  await rounded.close();
+  await exact.close();
+});
+
+const named = (metrics: readonly Metric[], name: string): Metric => metrics.find((metric) => metric.name === name)!;
+
+describe('metric data', () => {
+  it('agree with themselves: a summary is the sum of its minutes, an average is weighted by calls', async () => {
+    const names = [
+      'HttpDispatcher',
+      'WebFrontend/QueueTime',
+      'Datastore/MySQL/allWeb',
+      'Apdex',
+      'EndUser',
+      'Errors/all',
+      'CPU/User Time',
+    ];
+    const ranges = fc.record({
+      app: fc.constantFrom(1, 5, 8),
+      ago: fc.nat(7 * 1440),
+      minutes: fc.integer({ min: 1, max: 180 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(ranges, async ({ app, ago, minutes }) => {
+        const to = Math.floor(NOW / MINUTE) * MINUTE - ago * MINUTE;
+        const parameters = [
+          ...names.map((name) => ['names[]', name] as const),
+          ['from', new Date(to - minutes * MINUTE).toISOString()],
+          ['to', new Date(to).toISOString()],
+        ] as const;
+        const path = `/applications/100000${app}`;
+        const series = await metricData(exact, path, parameters);
+        const summary = await metricData(exact, path, [...parameters, ['summarize', 'true']]);
+        expect(series.metrics_found).toEqual(summary.metrics_found);
+        for (const metric of summary.metrics) {
+          const points = named(series.metrics, metric.name).timeslices;
+          expect(points).toHaveLength(minutes);
+          expect(metric.timeslices).toHaveLength(1);
+          const { from, to: end, values } = metric.timeslices[0]!;
+          expect([points[0]!.from, points.at(-1)!.to]).toEqual([from, end]);
+          const total = (value: string) => points.reduce((sum, point) => sum + (point.values[value] ?? 0), 0);
+          for (const name of ['call_count', 'error_count', 's', 't', 'f', 'count', 'total_time']) {
+            if (values[name] !== undefined) expect(values[name]).toBeCloseTo(total(name), 6);
+          }
+          if (values['average_response_time'] !== undefined) {
+            const weighted = points.reduce(
+              (sum, { values: point }) => sum + point['average_response_time']! * point['call_count']!,
+              0,
+            );
+            const calls = values['call_count']!;
+            expect(values['average_response_time']).toBeCloseTo(calls === 0 ? 0 : weighted / calls, 6);
+          }
+          if (values['requests_per_minute'] !== undefined) {
+            expect(values['requests_per_minute']).toBeCloseTo(values['call_count']! / minutes, 9);
+          }
+          if (values['percent'] !== undefined) expect(values['percent']).toBeCloseTo(total('percent') / minutes, 9);
+          if (values['max_response_time'] !== undefined) {
+            expect(values['max_response_time']).toBe(
+              Math.max(...points.map(({ values: point }) => point['max_response_time']!)),
+            );
+          }
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('are found or not found, never an error', async () => {
+    const data = await metricData(rounded, APP, [
+      ['names[]', 'Foo'],
+      ['names[]', 'HttpDispatcher'],
+      ['names[]', 'ActiveRecord/all'],
+      ['names[]', 'HttpDispatcher'],
+      ['summarize', 'true'],
+    ]);
+    expect(data.metrics_found).toEqual(['HttpDispatcher']);
+    expect(data.metrics_not_found).toEqual(['Foo', 'ActiveRecord/all']);
+    expect(data.metrics).toHaveLength(1);
+  });
+
+  it('echo the requested range in UTC and answer it minute by minute', async () => {
+    const data = await metricData(rounded, APP, [
+      ['names[]', 'Apdex'],
+      ['from', '2026-05-20T15:30:00+02:00'],
+      ['to', '2026-05-20T16:00:00+02:00'],
+    ]);
+    expect([data.from, data.to]).toEqual(['2026-05-20T13:30:00+00:00', '2026-05-20T14:00:00+00:00']);
+    expect(data.metrics[0]!.timeslices).toHaveLength(30);
+    expect(Object.keys(data.metrics[0]!.timeslices[0]!.values)).toEqual([
+      's',
+      't',
+      'f',
+      'count',
+      'score',
+      'value',
+      'threshold',
+      'threshold_min',
+    ]);
+  });
+
+  it('default to a half hour that the service moves into the past', async () => {
+    const data = await metricData(rounded, APP, [
+      ['names[]', 'HttpDispatcher'],
+      ['summarize', 'true'],
+    ]);
+    expect([data.from, data.to]).toEqual(['2026-05-20T13:37:31+00:00', '2026-05-20T14:07:31+00:00']);
+    const slice = data.metrics[0]!.timeslices[0]!;
+    expect(parseTimestamp(slice.to)! - parseTimestamp(slice.from)!).toBe(30 * MINUTE);
+    expect(NOW - parseTimestamp(slice.to)!).toBeGreaterThanOrEqual(1.5 * MINUTE);
+  });
+
+  it('have an empty object for values that the metric does not have', async () => {
+    const data = await metricData(rounded, APP, [
+      ['names[]', 'HttpDispatcher'],
+      ['names[]', 'Apdex'],
+      ['values[]', 'call_count'],
+      ['summarize', 'true'],
+    ]);
+    expect(Object.keys(named(data.metrics, 'HttpDispatcher').timeslices[0]!.values)).toEqual(['call_count']);
+    expect(named(data.metrics, 'Apdex').timeslices[0]!.values).toEqual({});
+  });
+
+  it('are rounded to three significant digits but for counts, unless raw', async () => {
+    const parameters = [['names[]', 'HttpDispatcher'], ['summarize', 'true'], ...WINDOW] as const;
+    const values = (await metricData(rounded, APP, parameters)).metrics[0]!.timeslices[0]!.values;
+    const raw = (await metricData(rounded, APP, [...parameters, ['raw', 'true']])).metrics[0]!.timeslices[0]!.values;
+    const unrounded = (await metricData(exact, APP, parameters)).metrics[0]!.timeslices[0]!.values;
+    expect(raw).toEqual(unrounded);
+    expect(values['call_count']).toBe(raw['call_count']);
+    expect(values['call_count']).toBeGreaterThan(1000);
+    expect(values['average_response_time']).toBe(Number(raw['average_response_time']!.toPrecision(3)));
+    expect(values['average_response_time']).not.toBe(raw['average_response_time']);
+  });
+
+  it('exist for complete minutes only', async () => {
+    const data = await metricData(rounded, APP, [
+      ['names[]', 'HttpDispatcher'],
+      ['from', '2026-05-20T14:00:00Z'],
+      ['to', '2026-05-20T14:20:00Z'],
+    ]);
+    expect(data.metrics[0]!.timeslices.map(({ from }) => from).at(-1)).toBe('2026-05-20T14:06:00+00:00');
+    const future = await metricData(rounded, APP, [
+      ['names[]', 'HttpDispatcher'],
+      ['from', '2026-05-20T14:07:00Z'],
+      ['to', '2026-05-20T14:20:00Z'],
+    ]);
+    expect(future.metrics_not_found).toEqual(['HttpDispatcher']);
+  });
+
+  it('of a host and an instance have the names that the specification gives them', async () => {
+    const asked = [
+      'HttpDispatcher',
+      'Apdex',
+      'CPU/User Time',
+      'Memory/Physical',
+      'EndUser',
+      'EndUser/Apdex',
+      'WebTransactionTotalTime',
+      'Datastore/MySQL/allWeb',
+    ];
+    const parameters = [...asked.map((name) => ['names[]', name] as const), ['summarize', 'true']] as const;
+    for (const scope of ['/hosts/100000001', '/instances/10000000100']) {
+      const data = await metricData(rounded, APP + scope, parameters);
+      expect(data.metrics_found).toEqual(asked.slice(0, 4));
+    }
+    const generous = await startSimulator({ now: () => NOW, hostMetrics: 'all' });
+    const data = await metricData(generous, `${APP}/hosts/100000001`, parameters);
+    await generous.close();
+    expect(data.metrics_not_found).toEqual(['EndUser', 'EndUser/Apdex']);
+  });
+
+  it('zeros stand for a metric that is no longer collected', async () => {
+    const data = await metricData(rounded, '/applications/1000009', [
+      ['names[]', 'Memcache/allWeb'],
+      ['summarize', 'true'],
+    ]);
+    expect(data.metrics_found).toEqual(['Memcache/allWeb']);
+    expect(new Set(Object.values(data.metrics[0]!.timeslices[0]!.values))).toEqual(new Set([0]));
+  });
+
+  it.each([
+    ['', 400],
+    ['values[]=call_count', 400],
+    ['names[]=Apdex&from=yesterday', 400],
+    ['names[]=Apdex&from=2026-05-20T13:00:00+00:00', 400],
+    ['names[]=Apdex&from=2026-05-20T13:00:00Z&to=2026-05-20T13:00:59Z', 422],
+    ['names[]=Apdex&from=2026-05-20T14:00:00Z&to=2026-05-20T13:00:00Z', 422],
+    ['names[]=Apdex&period=0', 422],
+    ['names[]=Apdex&period=abc', 422],
+  ])('refuse %s with %i', async (query, status) => {
+    const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json?${query}`);
+    expect(reply.status).toBe(status);
+    const { error } = JSON.parse(reply.text) as { error: { title: string; messages: string[] } };
+    expect(error.title).not.toBe('');
+    expect(error.messages).toHaveLength(1);
+  });
+
+  it('take their parameters from a form body too, where curl -d puts them', async () => {
+    const headers = {
+      'X-Api-Key': 'NRAK-SIMULATOR0000000000000000',
+      Accept: '*/*',
+      'Content-Type': 'application/x-www-form-urlencoded',
+    };
+    const body = 'names[]=Apdex&summarize=true';
+    const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json`, {
+      headers: { ...headers, 'Content-Length': String(body.length) },
+      body,
+    });
+    expect(reply.text).toContain('"metrics_found":["Apdex"]');
+  });
+
+  it('are the same bytes for the same seed and time', async () => {
+    const other = await startSimulator({ now: () => NOW, port: 0 });
+    for (const path of [
+      '/v2/applications.json',
+      '/v2/key_transactions.xml',
+      `/v2${APP}/metrics/data.json?names[]=HttpDispatcher`,
+    ]) {
+      expect((await call(other.url + path)).text).toBe((await call(rounded.url + path)).text);
+    }
+    await other.close();
+  });
+});

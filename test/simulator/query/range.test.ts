@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { defaultEnd, granuleOf, resolveRange } from '../../../src/simulator/query/range.ts';
+import { threeDigits } from '../../../src/simulator/query/rounding.ts';
+import { formatTimestamp, parseTimestamp } from '../../../src/simulator/query/timestamp.ts';
+import { MINUTE } from '../../../src/simulator/world/time.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+function range(ago: number, length: number, more: { period?: number; summarize?: boolean } = {}) {
+  const to = Math.floor(NOW / MINUTE) * MINUTE - ago;
+  return resolveRange({ from: to - length, to, period: more.period, summarize: more.summarize ?? false }, NOW);
+}
+
+describe('the minutes that answer a range', () => {
+  it.each([
+    [3 * HOUR, 180, 1],
+    [6 * HOUR, 180, 2],
+    [14 * HOUR, 168, 5],
+    [DAY, 144, 10],
+    [4 * DAY, 192, 30],
+    [7 * DAY, 168, 60],
+    [21 * DAY, 168, 180],
+    [42 * DAY, 168, 360],
+    [63 * DAY, 126, 720],
+    [90 * DAY, 30, 4320],
+  ])('are cut into the granules of its length: %i ms', (length, points, granule) => {
+    expect(granuleOf(length / MINUTE)).toBe(granule);
+    const { spans } = range(0, length);
+    expect(spans).toHaveLength(points);
+    for (const span of spans) expect(span.to - span.from).toBe(granule);
+  });
+
+  it('keep an aligned minute range as it is', () => {
+    const { from, to, spans } = range(2 * MINUTE, 30 * MINUTE, { summarize: true });
+    expect(spans).toEqual([{ from: from / MINUTE, to: to / MINUTE }]);
+  });
+
+  it('clip a longer range to its granule, keeping the end', () => {
+    const { to, spans } = range(0, 23 * HOUR + 35 * MINUTE, { summarize: true });
+    expect(spans).toEqual([{ from: to / MINUTE - 23 * 60 - 30, to: to / MINUTE }]);
+  });
+
+  it('clip to hours what starts more than eight days ago, as the published examples show', () => {
+    const { to, spans } = range(9 * DAY, 24 * HOUR + 31 * MINUTE, { summarize: true });
+    expect(spans).toEqual([{ from: to / MINUTE - 24 * 60, to: to / MINUTE }]);
+  });
+
+  it('come as ten even points when they start more than eight days ago', () => {
+    const { spans } = range(9 * DAY, 5 * HOUR);
+    expect(spans.map(({ from, to }) => to - from)).toEqual(Array<number>(10).fill(30));
+  });
+
+  it.each([
+    [30, 30],
+    [60, 30],
+    [120, 15],
+    [420, 4],
+    [3600, 1],
+  ])('follow a period of %i s when it is coarser than a minute', (period, points) => {
+    expect(range(0, 30 * MINUTE, { period }).spans).toHaveLength(points);
+  });
+
+  it('lie one and a half to four minutes back without from and to, thirty of them', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), (now) => {
+        const { from, to, spans } = resolveRange(
+          { from: undefined, to: undefined, period: undefined, summarize: true },
+          now,
+        );
+        expect([from, to]).toEqual([now - 30 * MINUTE, now]);
+        const [span] = spans;
+        expect(span!.to - span!.from).toBe(30);
+        const lag = now - defaultEnd(now) * MINUTE;
+        expect(lag).toBeGreaterThanOrEqual(1.5 * MINUTE);
+        expect(lag).toBeLessThan(4 * MINUTE);
+      }),
+    );
+  });
+
+  it('follow on each other without a gap, whatever the range', () => {
+    const ranges = fc.record({
+      ago: fc.nat(100 * 1440),
+      length: fc.integer({ min: 1, max: 100 * 1440 }),
+      period: fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(ranges, ({ ago, length, period }) => {
+        const { spans } = range(ago * MINUTE, length * MINUTE, period === undefined ? {} : { period });
+        const whole = range(ago * MINUTE, length * MINUTE, {
+          summarize: true,
+          ...(period === undefined ? {} : { period }),
+        }).spans[0];
+        expect(spans[0]!.from).toBe(whole!.from);
+        expect(spans.at(-1)!.to).toBe(whole!.to);
+        spans.slice(1).forEach((span, index) => expect(span.from).toBe(spans[index]!.to));
+      }),
+    );
+  });
+});
+
+describe('a timestamp', () => {
+  it.each([
+    ['2026-05-20T14:00:00Z', Date.UTC(2026, 4, 20, 14)],
+    ['2026-05-20T14:00:00+00:00', Date.UTC(2026, 4, 20, 14)],
+    ['2026-05-20T14:00:00-02:00', Date.UTC(2026, 4, 20, 16)],
+    ['2026-05-20T14:00:00+0530', Date.UTC(2026, 4, 20, 8, 30)],
+    ['2026-05-20T14:00', Date.UTC(2026, 4, 20, 14)],
+    ['2026-05-20T14:00:00 00:00', undefined],
+    ['2026-13-20T14:00:00Z', undefined],
+    ['yesterday', undefined],
+  ])('is read with any offset, or refused: %s', (text, time) => {
+    expect(parseTimestamp(text)).toBe(time);
+  });
+
+  it('is written in UTC to the second', () => {
+    expect(formatTimestamp(NOW + 999)).toBe('2026-05-20T14:07:31+00:00');
+  });
+});
+
+describe('rounding', () => {
+  it.each([
+    [0.123456, 0.123],
+    [1234.5, 1230],
+    [99_999, 100_000],
+    [0, 0],
+    [0.00049999, 0.0005],
+  ])('leaves three significant digits of %d', (value, rounded) => {
+    expect(threeDigits(value)).toBe(rounded);
+  });
+});

@@ -1,0 +1,299 @@
+import { XMLParser } from 'fast-xml-parser';
+import { generate } from 'selfsigned';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { call, GOOD, linked, read, records } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const APP = '/v2/applications/1000001';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW, applications: 450, keyTransactions: 230 });
+});
+afterAll(() => simulator.close());
+
+/** Each endpoint: its path without suffix, and the envelope of its answer. */
+const ENDPOINTS = [
+  ['/v2/applications', 'applications'],
+  [APP, 'application'],
+  [`${APP}/hosts`, 'application_hosts'],
+  [`${APP}/hosts/100000001`, 'application_host'],
+  [`${APP}/instances`, 'application_instances'],
+  [`${APP}/instances/10000000100`, 'application_instance'],
+  ['/v2/key_transactions', 'key_transactions'],
+  ['/v2/key_transactions/5000001', 'key_transaction'],
+  [`${APP}/metrics`, 'metrics'],
+  [`${APP}/hosts/100000001/metrics`, 'metrics'],
+  [`${APP}/instances/10000000100/metrics`, 'metrics'],
+  [`${APP}/metrics/data`, 'metric_data'],
+  [`${APP}/hosts/100000001/metrics/data`, 'metric_data'],
+  [`${APP}/instances/10000000100/metrics/data`, 'metric_data'],
+] as const;
+
+describe('the service', () => {
+  it.each(ENDPOINTS)('answers %s as JSON in its envelope', async (path, envelope) => {
+    const reply = await call(`${simulator.url}${path}.json?names[]=HttpDispatcher`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers['content-type']).toContain('application/json');
+    expect(Object.keys(JSON.parse(reply.text) as object)[0]).toBe(envelope);
+  });
+
+  it.each(ENDPOINTS)('answers %s as XML, lists nested as plural and singular', async (path, envelope) => {
+    const reply = await call(`${simulator.url}${path}.xml?names[]=HttpDispatcher`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers['content-type']).toContain('application/xml');
+    const document = new XMLParser().parse(reply.text) as Record<string, Record<string, Record<string, unknown>>>;
+    const content = document[`${envelope}_response`]![envelope]!;
+    if (envelope.endsWith('s')) expect(content[envelope.slice(0, -1)]).toBeDefined();
+    else expect(Object.keys(content).length).toBeGreaterThan(2);
+  });
+
+  it('writes odd characters so that XML readers get them back', async () => {
+    const reply = await call(`${simulator.url}/v2/applications/1000015.xml`);
+    const document = new XMLParser().parse(reply.text) as { application_response: { application: { name: string } } };
+    expect(document.application_response.application.name).toBe(simulator.world.application(1_000_015)!.name);
+  });
+
+  it.each([
+    '/v2/nothing.json',
+    '/v2/applications',
+    '/v2/applications/1.json',
+    '/v2/key_transactions/1.json',
+    `${APP}/hosts/1.json`,
+    `${APP}/instances/1.json`,
+    `${APP}/hosts/1/metrics/data.json?names[]=Apdex`,
+    '/v2/applications/x.json',
+  ])('answers 404 in the error shape to %s', async (path) => {
+    const reply = await call(simulator.url + path);
+    expect(reply.status).toBe(404);
+    expect(JSON.parse(reply.text)).toEqual({ error: { title: 'The requested resource was not found' } });
+  });
+
+  it.each(['POST', 'PUT', 'DELETE'])('answers 405 to %s', async (method) => {
+    const reply = await call(`${simulator.url}/v2/applications.json`, { method });
+    expect([reply.status, reply.headers['allow']]).toEqual([405, 'GET']);
+  });
+
+  it('lets a key in under both header names, and no other', async () => {
+    const url = `${simulator.url}/v2/applications/1000001.json`;
+    const key = GOOD['X-Api-Key'];
+    expect((await call(url, { headers: { 'Api-Key': key, Accept: '*/*' } })).status).toBe(200);
+    const none = await call(url, { headers: { Accept: '*/*' } });
+    expect([none.status, JSON.parse(none.text)]).toEqual([401, { error: { title: 'No API key specified' } }]);
+    const wrong = await call(url, { headers: { 'X-Api-Key': 'wrong', Accept: '*/*' } });
+    expect([wrong.status, JSON.parse(wrong.text)]).toEqual([
+      401,
+      { error: { title: 'Invalid API Key', api_key: 'wrong' } },
+    ]);
+  });
+
+  it('answers 200 with nothing when no Accept is sent, unless told otherwise', async () => {
+    const headers = { 'X-Api-Key': GOOD['X-Api-Key'] };
+    const reply = await call(`${simulator.url}/v2/applications.json`, { headers });
+    expect([reply.status, reply.text]).toEqual([200, '']);
+    const kinder = await startSimulator({ emptyWithoutAccept: false });
+    expect((await call(`${kinder.url}/v2/applications.json`, { headers })).text).toContain('"applications"');
+    await kinder.close();
+  });
+
+  it('answers 429 with the time of its end beyond the calls of a minute', async () => {
+    const strict = await startSimulator({ now: () => NOW, callsPerMinute: 2 });
+    const statuses: number[] = [];
+    for (let index = 0; index < 3; index += 1) statuses.push((await call(`${strict.url}${APP}.json`)).status);
+    const limited = await call(`${strict.url}${APP}.json`);
+    await strict.close();
+    expect(statuses).toEqual([200, 200, 429]);
+    expect(limited.headers).toMatchObject({
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Date.UTC(2026, 4, 20, 14, 8) / 1000),
+    });
+  });
+});
+
+describe('lists', () => {
+  it('have 200 objects a page and lead from page to page', async () => {
+    const first = await call(`${simulator.url}/v2/applications.json`);
+    const second = await call(linked(first, 'next')!);
+    const third = await call(linked(second, 'next')!);
+    const ids = [first, second, third].map((reply) =>
+      records(JSON.parse(reply.text) as Record<string, unknown>, 'applications').map(({ id }) => id),
+    );
+    expect(ids.map((page) => page.length)).toEqual([200, 200, 50]);
+    expect(new Set(ids.flat()).size).toBe(450);
+    expect(linked(first, 'last')).toBe(`${simulator.url}/v2/applications.json?page=3`);
+    expect([linked(second, 'first'), linked(second, 'prev')]).toEqual(
+      [1, 1].map((page) => `${simulator.url}/v2/applications.json?page=${page}`),
+    );
+    expect(linked(third, 'next')).toBeUndefined();
+    expect(linked(third, 'prev')).toBeDefined();
+  });
+
+  it('are empty past the end, and have no Link header on one page', async () => {
+    expect(records(await read(simulator, '/v2/applications.json?page=4'), 'applications')).toEqual([]);
+    expect((await call(`${simulator.url}${APP}/hosts.json`)).headers['link']).toBeUndefined();
+  });
+
+  it('keep the filters in their addresses, or lose them where so switched', async () => {
+    const path = '/v2/applications.json?filter[name]=e';
+    expect(linked(await call(simulator.url + path), 'next')).toContain('filter%5Bname%5D=e');
+    const forgetful = await startSimulator({ applications: 450, linksKeepFilters: false });
+    expect(linked(await call(forgetful.url + path), 'next')).toBe(`${forgetful.url}/v2/applications.json?page=2`);
+    await forgetful.close();
+  });
+
+  it.each([
+    ['/v2/applications.json?filter[name]=retired+INTRANET+2', 'applications', [1_000_029]],
+    ['/v2/applications.json?filter[ids]=1000002,1000001,7', 'applications', [1_000_001, 1_000_002]],
+    ['/v2/applications.json?filter[language]=php&filter[name]=Blog+3', 'applications', [1_000_041]],
+    ['/v2/applications.json?filter[host]=gateway-7-', 'applications', [1_000_007]],
+    [`${APP}/hosts.json?filter[hostname]=-02`, 'application_hosts', [100_000_002]],
+    [`${APP}/hosts.json?filter[ids]=100000001`, 'application_hosts', [100_000_001]],
+    [`${APP}/instances.json?filter[ids]=10000000100`, 'application_instances', [10_000_000_100]],
+    ['/v2/key_transactions.json?filter[ids]=5000002', 'key_transactions', [5_000_002]],
+    ['/v2/key_transactions.json?filter[name]=quote+%22', 'key_transactions', undefined],
+  ])('are narrowed by %s', async (path, envelope, ids) => {
+    const found = records(await read(simulator, path), envelope);
+    if (ids === undefined) expect(found.every(({ name }) => String(name).toLowerCase().includes('quote "'))).toBe(true);
+    else expect(found.map(({ id }) => id)).toEqual(ids);
+    expect(found.length).toBeGreaterThan(0);
+  });
+
+  it('have no links with exclude_links', async () => {
+    const [record] = records(
+      await read(simulator, '/v2/applications.json?filter[ids]=1000001&exclude_links=true'),
+      'applications',
+    );
+    expect(record).not.toHaveProperty('links');
+    expect(record).toHaveProperty('settings');
+  });
+});
+
+describe('records', () => {
+  it('have what the service has for an application that reports', async () => {
+    const { application } = (await read(simulator, `${APP}.json`)) as { application: Record<string, object> };
+    expect(application).toMatchObject({
+      id: 1_000_001,
+      language: 'ruby',
+      reporting: true,
+      last_reported_at: '2026-05-20T14:07:00+00:00',
+    });
+    expect(Object.keys(application['application_summary']!)).toEqual([
+      'response_time',
+      'throughput',
+      'error_rate',
+      'apdex_target',
+      'apdex_score',
+      'host_count',
+      'instance_count',
+      'concurrent_instance_count',
+    ]);
+    expect(Object.keys(application['end_user_summary']!)).toEqual([
+      'response_time',
+      'throughput',
+      'apdex_target',
+      'apdex_score',
+    ]);
+  });
+
+  it('lack summaries and times when nothing reports', async () => {
+    const body = await read(simulator, '/v2/applications/1000013.json');
+    const application = body['application'] as Record<string, unknown>;
+    expect(application).toMatchObject({ health_status: 'gray', reporting: false });
+    for (const absent of ['last_reported_at', 'application_summary', 'end_user_summary'])
+      expect(application).not.toHaveProperty(absent);
+    expect(records(await read(simulator, '/v2/applications/1000013/hosts.json'), 'application_hosts')).toEqual([]);
+  });
+
+  it('of an application sum up the last complete minutes of its own metric data', async () => {
+    const exact = await startSimulator({ now: () => NOW, rounding: false });
+    const { application } = (await read(exact, `${APP}.json`)) as {
+      application: { application_summary: Record<string, number> };
+    };
+    const query =
+      'names[]=HttpDispatcher&names[]=Errors/allWeb&names[]=Apdex&summarize=true&from=2026-05-20T14:04:00Z&to=2026-05-20T14:07:00Z';
+    const { metric_data } = (await read(exact, `${APP}/metrics/data.json?${query}`)) as {
+      metric_data: { metrics: { name: string; timeslices: { values: Record<string, number> }[] }[] };
+    };
+    await exact.close();
+    const value = (name: string, of: string) =>
+      metric_data.metrics.find((metric) => metric.name === name)!.timeslices[0]!.values[of]!;
+    const summary = application.application_summary;
+    expect(summary['response_time']).toBeCloseTo(value('HttpDispatcher', 'average_response_time'), 9);
+    expect(summary['throughput']).toBeCloseTo(value('HttpDispatcher', 'requests_per_minute'), 9);
+    expect(summary['error_rate']).toBeCloseTo(
+      value('Errors/allWeb', 'error_count') / value('HttpDispatcher', 'call_count'),
+      9,
+    );
+    expect(summary['apdex_score']).toBeCloseTo(value('Apdex', 'score'), 9);
+  });
+
+  it('of key transactions show each state', async () => {
+    const found = records(await read(simulator, '/v2/key_transactions.json'), 'key_transactions');
+    expect(found).toHaveLength(200);
+    expect(found[0]).toMatchObject({ reporting: true, end_user_summary: { apdex_target: 7 } });
+    expect(found[1]).toMatchObject({ application_summary: { response_time: 0, throughput: 0, apdex_score: 0 } });
+    expect(found[2]).toMatchObject({ links: { application: 9_999_999 } });
+    expect(found[3]).not.toHaveProperty('reporting');
+    expect(found[4]).not.toHaveProperty('application_summary');
+  });
+});
+
+describe('metric names', () => {
+  const LONG = '/v2/applications/1000002/metrics.json';
+
+  it('come a thousand to a page, by cursor, and end with an empty one', async () => {
+    const first = await call(simulator.url + LONG);
+    const second = await call(linked(first, 'next')!);
+    const third = await call(linked(second, 'next')!);
+    expect(linked(first, 'next')).toMatch(/\?page=2&cursor=.+/);
+    const pages = [first, second, third].map((reply) =>
+      records(JSON.parse(reply.text) as Record<string, unknown>, 'metrics'),
+    );
+    expect(pages.slice(0, 2).map((page) => page.length)).toEqual([1000, 1000]);
+    expect(new Set(pages.flat().map(({ name }) => name)).size).toBe(pages.flat().length);
+    expect(linked(third, 'next')).toMatch(/&cursor=$/);
+    expect((await call(linked(third, 'next')!)).text).toBe(first.text);
+  });
+
+  it('may be paged by number, and end without a next address where so switched', async () => {
+    const plain = await startSimulator({ endOfNames: 'none' });
+    const last = await call(`${plain.url}${LONG}?page=3`);
+    await plain.close();
+    expect(linked(last, 'next')).toBeUndefined();
+    expect(linked(last, 'prev')).toBeDefined();
+  });
+
+  it('are narrowed by name and say their values', async () => {
+    const found = records(await read(simulator, `${APP}/metrics.json?name=/allweb`), 'metrics');
+    expect(found.map(({ name }) => name)).toEqual([
+      'Datastore/MySQL/allWeb',
+      'Errors/allWeb',
+      'External/allWeb',
+      'Memcache/allWeb',
+    ]);
+    expect(found[0]!['values']).toHaveLength(10);
+    expect(records(await read(simulator, `${APP}/hosts/100000001/metrics.json?name=EndUser`), 'metrics')).toEqual([]);
+  });
+});
+
+describe('with a certificate', () => {
+  it('serves https, and sends plain HTTP on the same port there', async () => {
+    const pems = await generate([{ name: 'commonName', value: 'localhost' }], {
+      keySize: 2048,
+      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
+    });
+    const secure = await startSimulator({ tls: { cert: pems.cert, key: pems.private } });
+    const path = '/v2/applications/1000001.json?a=b';
+    const reply = await call(secure.url + path, { ca: pems.cert });
+    const plain = await call(`http://127.0.0.1:${secure.port}${path}`);
+    await secure.close();
+    expect(secure.url).toMatch(/^https:/);
+    expect(reply.status).toBe(200);
+    expect(plain.status).toBe(301);
+    expect(plain.headers['location']).toBe(secure.url + path);
+    expect(plain.text).toBe(`You are being redirected ${secure.url}${path}\n`);
+  });
+});

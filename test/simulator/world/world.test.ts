@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { incidentNear } from '../../../src/simulator/world/incident.ts';
+import type { Scope } from '../../../src/simulator/world/scope.ts';
+import { isReporting, MINUTE } from '../../../src/simulator/world/time.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
+import { createWorld } from '../../../src/simulator/world/world.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const MINUTE_NOW = Math.floor(NOW / MINUTE);
+const FIRST = 1_000_001;
+const MINUTES_PER_DAY = 1440;
+
+function scope(world: World, ids: Parameters<World['scope']>[0]): Scope {
+  const found = world.scope(ids);
+  if (found === undefined) throw new Error('no such scope');
+  return found;
+}
+
+function count(world: World, where: Scope, name: string, from: number, to: number): number {
+  const metric = world.metric(where, name);
+  return metric === undefined ? NaN : (world.sum(where, [metric], from, to)[0]?.count ?? NaN);
+}
+
+describe('a world', () => {
+  it('is a function of its options and the time alone', () => {
+    fc.assert(
+      fc.property(fc.nat(4_000_000_000), fc.nat(15), fc.nat(40_000_000), (seed, index, minute) => {
+        const sums = [1, 2].map(() => {
+          const world = createWorld({ seed });
+          const where = scope(world, { application: FIRST + index });
+          return JSON.stringify(world.sum(where, world.metrics(where).slice(0, 20), minute, minute + 3));
+        });
+        expect(sums[0]).toBe(sums[1]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('differs with the seed', () => {
+    const [one, other] = [1, 2].map((seed) => {
+      const world = createWorld({ seed });
+      return count(world, scope(world, { application: FIRST }), 'HttpDispatcher', MINUTE_NOW - 30, MINUTE_NOW);
+    });
+    expect(one).not.toBe(other);
+  });
+
+  it('adds an application up from its hosts, and a host from its instances', () => {
+    const world = createWorld({ hostsPerApplication: 3 });
+    for (const { id } of world.applications().filter(({ archetype }) => archetype.reporting)) {
+      const application = scope(world, { application: id });
+      const found = application.application;
+      for (const name of ['HttpDispatcher', 'OtherTransaction/all', 'Errors/all', 'Memory/Physical']) {
+        if (world.metric(application, name) === undefined) continue;
+        const whole = count(world, application, name, MINUTE_NOW - 5, MINUTE_NOW);
+        const hosts = world
+          .hosts(found, NOW)
+          .map((host) =>
+            count(world, scope(world, { application: id, host: host.id }), name, MINUTE_NOW - 5, MINUTE_NOW),
+          );
+        const instances = world
+          .instances(found, NOW)
+          .map(({ id: instance }) =>
+            count(world, scope(world, { application: id, instance }), name, MINUTE_NOW - 5, MINUTE_NOW),
+          );
+        expect(hosts.reduce((sum, part) => sum + part, 0)).toBe(whole);
+        expect(instances.reduce((sum, part) => sum + part, 0)).toBe(whole);
+      }
+    }
+  });
+
+  it('splits web transactions and their errors without losing one', () => {
+    const world = createWorld();
+    const where = scope(world, { application: FIRST });
+    const names = where.application.archetype.transactions.map(({ name }) => name);
+    const total = (prefix: string) =>
+      names.reduce((sum, name) => sum + count(world, where, prefix + name, MINUTE_NOW - 60, MINUTE_NOW), 0);
+    expect(total('WebTransaction/')).toBe(count(world, where, 'HttpDispatcher', MINUTE_NOW - 60, MINUTE_NOW));
+    expect(total('Errors/WebTransaction/')).toBe(count(world, where, 'Errors/allWeb', MINUTE_NOW - 60, MINUTE_NOW));
+  });
+
+  it('is busier by day than by night, and on Wednesday than on Sunday', () => {
+    const world = createWorld();
+    const where = scope(world, { application: FIRST });
+    const hour = (day: number, at: number) => {
+      const from = Date.UTC(2026, 4, day, at) / MINUTE;
+      return count(world, where, 'HttpDispatcher', from, from + 60);
+    };
+    expect(hour(20, 14)).toBeGreaterThan(2 * hour(20, 2));
+    expect(hour(20, 14)).toBeGreaterThan(1.3 * hour(24, 14));
+  });
+
+  it('has an incident now and then, with slower answers and more errors', () => {
+    const day = Array.from({ length: 10 * MINUTES_PER_DAY }, (_, index) => MINUTE_NOW - index);
+    const incident = day.map((minute) => incidentNear(1, 0, minute)).find((found) => found !== undefined);
+    if (incident === undefined) throw new Error('no incident in ten days');
+    const world = createWorld({ seed: 1 });
+    const where = scope(world, { application: FIRST });
+    const metrics = ['HttpDispatcher', 'Errors/all'].map((name) => world.metric(where, name)!);
+    const [during, errors] = world.sum(where, metrics, incident.fromMinute, incident.toMinute);
+    const [before, earlier] = world.sum(where, metrics, incident.fromMinute - 20, incident.fromMinute);
+    expect(during!.total / during!.count).toBeGreaterThan((1.5 * before!.total) / before!.count);
+    expect(errors!.count / during!.count).toBeGreaterThan(0.05);
+    expect(earlier!.count / before!.count).toBeLessThan(0.03);
+  });
+});
+
+describe('an amended world', () => {
+  it('is another world: the first stays as it was', () => {
+    const world = createWorld();
+    const other = world.amend(FIRST, { name: 'Renamed' });
+    expect(other.application(FIRST)?.name).toBe('Renamed');
+    expect(world.application(FIRST)?.name).toBe('Storefront');
+    expect(other.amend(FIRST, undefined).application(FIRST)?.name).toBe('Storefront');
+  });
+
+  it('hides a removed application, its hosts and its key transactions', () => {
+    const world = createWorld().amend(FIRST, { removed: true });
+    expect(world.application(FIRST)).toBeUndefined();
+    expect(world.scope({ application: FIRST })).toBeUndefined();
+    expect(world.applications()).toHaveLength(15);
+    expect(world.keyTransactions().filter(({ source }) => source.applicationId === FIRST)).toEqual([]);
+  });
+
+  it('stops reporting ten minutes after the last data, and loses its hosts after an hour', () => {
+    const world = createWorld().amend(FIRST, { silentFromMinute: MINUTE_NOW });
+    const application = world.application(FIRST)!;
+    expect(isReporting(application, NOW + 9 * MINUTE)).toBe(true);
+    expect(isReporting(application, NOW + 10 * MINUTE)).toBe(false);
+    expect(world.hosts(application, NOW + 59 * MINUTE)).toHaveLength(2);
+    expect(world.hosts(application, NOW + 60 * MINUTE)).toEqual([]);
+    expect(count(world, scope(world, { application: FIRST }), 'HttpDispatcher', MINUTE_NOW, MINUTE_NOW + 5)).toBe(0);
+  });
+
+  it('has exactly the traffic it was given, every minute', () => {
+    const traffic = { requestsPerMinute: 101, responseSeconds: 0.25, errorsPerMinute: 7, backgroundPerMinute: 3 };
+    const world = createWorld().amend(FIRST, { traffic });
+    const where = scope(world, { application: FIRST });
+    const metrics = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'].map((name) => world.metric(where, name)!);
+    const [requests, errors, background] = world.sum(where, metrics, MINUTE_NOW - 4, MINUTE_NOW);
+    expect(requests).toMatchObject({ count: 404, total: 101 });
+    expect(errors).toMatchObject({ count: 28 });
+    expect(background).toMatchObject({ count: 12 });
+  });
+
+  it('gives an application without errors those of an incident ordered by hand', () => {
+    const billing = FIRST + 9;
+    const incident = { fromMinute: MINUTE_NOW - 10, toMinute: MINUTE_NOW, responseFactor: 3, errorRatio: 0.5 };
+    const world = createWorld().amend(billing, { incidents: [incident] });
+    const where = scope(world, { application: billing });
+    expect(count(world, where, 'Errors/all', MINUTE_NOW - 10, MINUTE_NOW)).toBeGreaterThan(0);
+    expect(count(world, where, 'Errors/all', MINUTE_NOW - 3000, MINUTE_NOW - 10)).toBe(0);
+  });
+});
