@@ -10,7 +10,7 @@ import type { ConfigResult } from '../config/read.ts';
 import { redactConfig } from '../config/redact.ts';
 import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
-import { Telemetry } from './telemetryStub.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
 import type { ReloadResult } from '../web/dependencies.ts';
 import { startServers, type Servers } from '../web/servers.ts';

@@ -66,7 +66,12 @@ export async function listen(
 }
 
 /** Answers with a JSON body. */
-export function json(response: ServerResponse, body: unknown, headers: Record<string, string> = {}, status = 200): void {
+export function json(
+  response: ServerResponse,
+  body: unknown,
+  headers: Record<string, string> = {},
+  status = 200,
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { acceptsGzip, negotiate } from '../../src/exposition/negotiate.ts';
+
+const OPENMETRICS = 'application/openmetrics-text';
+
+describe('the format', () => {
+  it.each([
+    [
+      'Prometheus 2.42',
+      `${OPENMETRICS};version=1.0.0,${OPENMETRICS};version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1`,
+    ],
+    [
+      'Prometheus 2.53',
+      `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
+    ],
+    [
+      'Prometheus 3.5',
+      `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
+    ],
+    ['no version', OPENMETRICS],
+    [
+      'capitals, spaces and a quoted version',
+      'Application/OpenMetrics-Text ; Version="1.0.0" ; Q=0.9, text/plain;q=0.8',
+    ],
+    ['as welcome as anything', `*/*, ${OPENMETRICS}`],
+    ['named before text', `${OPENMETRICS}, text/plain`],
+    ['text is forbidden', `text/plain;q=0, ${OPENMETRICS};q=0.1`],
+  ])('is OpenMetrics for %s', (_, accept) => {
+    expect(negotiate(accept)).toBe('openmetrics');
+  });
+
+  it.each([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['anything', '*/*'],
+    ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
+    ['text', 'text/plain;version=0.0.4'],
+    ['text before OpenMetrics', `text/plain, ${OPENMETRICS}`],
+    ['text liked more', `${OPENMETRICS};q=0.3, text/plain;q=0.5`],
+    ['anything else liked more', `${OPENMETRICS};q=0.3, */*;q=0.5`],
+    ['OpenMetrics forbidden', `${OPENMETRICS};q=0, */*;q=0.1`],
+    ['a version of OpenMetrics that is not written', `${OPENMETRICS};version=0.0.1, text/plain;version=0.0.4;q=0.5`],
+    ['a quality that is none', `${OPENMETRICS};q=high, */*;q=0.1`],
+    ['protobuf only', 'application/vnd.google.protobuf'],
+  ])('is text for %s', (_, accept) => {
+    expect(negotiate(accept)).toBe('text');
+  });
+});
+
+describe('gzip', () => {
+  it.each(['gzip', 'GZIP', 'x-gzip', 'deflate, gzip;q=0.5', '*', 'identity, *;q=0.1', 'br;q=1, gzip; q=0.001'])(
+    'is accepted by %s',
+    (header) => {
+      expect(acceptsGzip(header)).toBe(true);
+    },
+  );
+
+  it.each([undefined, '', 'identity', 'br, zstd', 'gzip;q=0', 'gzip;q=0.000, *', '*;q=0', 'gzipped'])(
+    'is not accepted by %s',
+    (header) => {
+      expect(acceptsGzip(header)).toBe(false);
+    },
+  );
+});

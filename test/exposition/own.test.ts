@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { ownText } from '../../src/exposition/own.ts';
+import { Counter, Gauge, Histogram, Registry } from '../../src/exposition/promClient.ts';
+import { registryFamilies } from '../../src/exposition/registryFamilies.ts';
+import { parseOpenMetrics, parseText, value } from '../support/exposition.ts';
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+function registry(): Registry {
+  const registers = [new Registry()];
+  new Counter({ name: 'newrelic_calls_total', help: 'Calls "made".', labelNames: ['code'], registers }).inc({
+    code: '200',
+  });
+  const durations = new Histogram({
+    name: 'newrelic_seconds',
+    help: 'x',
+    labelNames: ['a'],
+    registers,
+    buckets: [0.5, 1],
+  });
+  durations.observe({ a: 'q"\\\n' }, 0.7);
+  new Gauge({ name: 'newrelic_none', help: 'x', labelNames: ['a'], registers });
+  return registers[0]!;
+}
+
+const written = async (from: Registry, format: 'text' | 'openmetrics') => {
+  return ownText(await registryFamilies(from), NONE, format).join('');
+};
+
+describe("the client library's metrics", () => {
+  it('are written in text', async () => {
+    expect(await written(registry(), 'text')).toBe(
+      [
+        '# HELP newrelic_calls_total Calls "made".',
+        '# TYPE newrelic_calls_total counter',
+        'newrelic_calls_total{code="200"} 1',
+        '# HELP newrelic_seconds x',
+        '# TYPE newrelic_seconds histogram',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="0.5"} 0',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="1"} 1',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="+Inf"} 1',
+        'newrelic_seconds_sum{a="q\\"\\\\\\n"} 0.7',
+        'newrelic_seconds_count{a="q\\"\\\\\\n"} 1',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('are written in OpenMetrics, with unit, escaped HELP, family names of counters and canonical bounds', async () => {
+    expect(await written(registry(), 'openmetrics')).toBe(
+      [
+        '# TYPE newrelic_calls counter',
+        '# HELP newrelic_calls Calls \\"made\\".',
+        'newrelic_calls_total{code="200"} 1',
+        '# TYPE newrelic_seconds histogram',
+        '# UNIT newrelic_seconds seconds',
+        '# HELP newrelic_seconds x',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="0.5"} 0',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="1.0"} 1',
+        'newrelic_seconds_bucket{a="q\\"\\\\\\n",le="+Inf"} 1',
+        'newrelic_seconds_sum{a="q\\"\\\\\\n"} 0.7',
+        'newrelic_seconds_count{a="q\\"\\\\\\n"} 1',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('stay the same however often the formats take turns', async () => {
+    const one = registry();
+    const first = [await written(one, 'text'), await written(one, 'openmetrics')];
+    const second = [await written(one, 'text'), await written(one, 'openmetrics')];
+    expect(second).toEqual(first);
+    expect(value(parseText(second[0]!), 'newrelic_calls_total')).toBe(1);
+    expect(value(parseOpenMetrics(`${second[1]!}# EOF\n`), 'newrelic_calls_total')).toBe(1);
+  });
+});
+
+describe('own families', () => {
+  it('do without values that are not finite, and without the family when nothing is left', () => {
+    const series = [NaN, Infinity].map((one) => ({ suffix: '', labels: {}, value: one }));
+    expect(ownText([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text')).toEqual([]);
+  });
+
+  it('give way to a collected family of the same name', () => {
+    const family = {
+      name: 'newrelic_x',
+      help: 'x',
+      type: 'gauge',
+      series: [{ suffix: '', labels: {}, value: 1 }],
+    } as const;
+    expect(ownText([family], new Map([['newrelic_x', 1]]), 'text')).toEqual([]);
+    expect(ownText([family], new Map([['newrelic_y', 1]]), 'text')).toHaveLength(1);
+  });
+});
