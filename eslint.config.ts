@@ -63,7 +63,10 @@ export default tseslint.config(
       files: [file],
       rules: {
         'no-restricted-imports': ['error', importPatterns(FORBIDDEN_FOLDERS[folder] ?? [], IMPURE)] as ['error', object],
-        'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'performance', 'fetch'],
+        'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'performance', 'fetch'] as [
+          'error',
+          ...string[],
+        ],
         'no-restricted-properties': [
           'error',
           { object: 'Date', property: 'now', message: 'Time is an argument here.' },
@@ -75,6 +78,20 @@ export default tseslint.config(
   {
     files: ['scripts/**/*.ts', 'bench/**/*.ts', 'monitoring/**/*.ts', 'src/cli/**/*.ts'],
     rules: { 'no-console': 'off' },
+  },
+  {
+    // The classic dashboard schema is deprecated in favour of one that older Grafanas cannot import.
+    files: ['monitoring/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-deprecated': [
+        'error',
+        {
+          allow: [
+            { from: 'package', package: '@grafana/grafana-foundation-sdk', name: ['Dashboard', 'DashboardBuilder'] },
+          ],
+        },
+      ],
+    },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
 );

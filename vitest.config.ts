@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { SkipReporter } from './test/real/support/skipReporter.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/soak/**'],
+    reporters: ['default', new SkipReporter()],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -87,15 +87,33 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
     return { ok: true };
   };
 
+  // Two reloads at once could leave the older file's configuration running.
+  let lastReload: Promise<unknown> = Promise.resolve();
+  const swapInTurn = (trigger: string): Promise<ReloadResult> => {
+    const turn = lastReload.then(() => swap(trigger));
+    lastReload = turn.catch(() => undefined);
+    return turn;
+  };
+
+  let droppedFamilies = '';
+  const noteDropped = (series: ReadonlyMap<string, number>): void => {
+    telemetry.dropped(series);
+    const families = [...series.keys()].join();
+    if (families === droppedFamilies) return;
+    droppedFamilies = families;
+    if (families !== '') logger.warn({ series: Object.fromEntries(series) }, 'Series are left out: a limit is reached');
+  };
+
   const app = createApp({
     settings: { ...flags, version: VERSION },
     collector: () => collector,
     collection: () => current.collection,
     exposition,
-    ownMetrics: () => telemetry.own(collector.status()),
+    ownMetrics: (asOf) => telemetry.own(collector.status(asOf)),
+    dropped: noteDropped,
     scraped: (result) => telemetry.scraped(result),
     configText: () => redactConfig(current),
-    reload: flags.enableLifecycle ? () => swap('/-/reload') : undefined,
+    reload: flags.enableLifecycle ? () => swapInTurn('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
     failed: (error) => logger.error({ err: error }, 'A request could not be answered'),
@@ -114,7 +132,7 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
 
   return {
     servers,
-    reload: swap,
+    reload: swapInTurn,
     stop: async () => {
       stopping = true;
       stopBackground?.();

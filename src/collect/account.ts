@@ -1,26 +1,22 @@
+import { UpstreamError } from '../api/errors.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { GROUPS, type Group } from '../metrics/groups.ts';
 import type { Clock } from './clock.ts';
-import { UpstreamError } from '../api/errors.ts';
 import type { AccountContext } from './context.ts';
-import { Costs } from './costs.ts';
 import type { Pace } from './due.ts';
-import { Inventory } from './inventory.ts';
+import type { Inventory } from './inventory.ts';
 import { Pacing } from './pacing.ts';
 import type { Plan } from './plan.ts';
 import { GroupProgress } from './progress.ts';
-import { unitsOf, type ApplicationRecord } from './records.ts';
+import type { ApplicationRecord } from './records.ts';
 import { Refresh } from './refresh.ts';
 import { Refreshes } from './refreshes.ts';
 import { Refusal } from './refusal.ts';
+import { Roster } from './roster.ts';
 import { Scheduler, type Ending } from './scheduler.ts';
 import { isEnabled } from './scope.ts';
-import { Unit } from './unit.ts';
+import type { Unit } from './unit.ts';
 import type { Scope } from './view.ts';
-import { applicationsWork, keyTransactionsWork } from './works.ts';
-
-/** Upstream's page size for lists (api-facts 5), to know how many calls a list takes. */
-const PAGE_SIZE = 200;
 
 /** A clock that goes back by more than this was set; less is a correction that does no harm. */
 const CLOCK_TOLERANCE = 2_000;
@@ -39,14 +35,11 @@ export interface AccountListener {
  * (contract 4). A scrape asks with `refresh`; the work it starts goes on after the scrape was answered.
  */
 export class AccountCollector {
-  readonly inventory: Inventory;
-  readonly applications: Unit;
-  readonly keyTransactions: Unit;
   readonly scheduler: Scheduler;
   readonly progress: ReadonlyMap<Group, GroupProgress>;
   readonly #clock: Clock;
   readonly #listener: AccountListener;
-  readonly #costs = new Costs();
+  readonly #roster: Roster;
   readonly #pacing: Pacing;
   readonly #refreshes: Refreshes;
   readonly #refusal: Refusal;
@@ -58,16 +51,12 @@ export class AccountCollector {
     this.#context = context;
     this.#clock = clock;
     this.#listener = listener;
+    const now = (): number => clock.now();
     const current = (): AccountContext => this.#context;
-    this.#pacing = new Pacing(current, this.#costs, clock.now());
+    this.#roster = new Roster(current, now, (unit) => this.#forget(unit));
+    this.#pacing = new Pacing(current, this.#roster.costs, now());
     this.#refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
     this.#refusal = new Refusal((reason) => listener.refused(reason));
-    this.inventory = new Inventory(
-      current,
-      () => clock.now(),
-      this.#costs,
-      (unit) => this.#forget(unit),
-    );
     this.progress = new Map(GROUPS.map((group) => [group, new GroupProgress(group)]));
     this.scheduler = new Scheduler(context.account.limits, clock, {
       dueAt: (unit) => this.#pacing.dueAt(unit),
@@ -79,16 +68,6 @@ export class AccountCollector {
       queued: (unit) => this.#progressOf(unit).queued(unit, this.#pacing.window.to, clock.now()),
       ended: (unit, ending) => this.#ended(unit, ending),
     });
-    this.applications = new Unit('applications', {}, clock.now(), applicationsWork(current), ({ value }) => {
-      this.#costs.learn(this.applications, pages(value.length));
-      this.inventory.setApplications(value);
-    });
-    this.keyTransactions = new Unit('key_transactions', {}, clock.now(), keyTransactionsWork(current), ({ value }) => {
-      if (this.#hasKeyTransactions) this.#costs.learn(this.keyTransactions, pages(value.length));
-      this.inventory.setKeyTransactions(value);
-    });
-    this.#costs.add(this.applications);
-    if (this.#hasKeyTransactions) this.#costs.add(this.keyTransactions);
   }
 
   get config(): AccountConfig {
@@ -97,6 +76,19 @@ export class AccountCollector {
 
   get context(): AccountContext {
     return this.#context;
+  }
+
+  get inventory(): Inventory {
+    return this.#roster.inventory;
+  }
+
+  /** The account's two lists. */
+  get applications(): Unit {
+    return this.#roster.applications;
+  }
+
+  get keyTransactions(): Unit {
+    return this.#roster.keyTransactions;
   }
 
   /** Why upstream refuses the account, in words; undefined when it does not. */
@@ -126,21 +118,15 @@ export class AccountCollector {
 
   /** Takes over a changed configuration; what is held and what was spent stay (contract 2, Reload). */
   reconfigure(context: AccountContext): void {
-    const before = this.#context;
-    if (this.#hasKeyTransactions) this.#costs.remove(this.keyTransactions);
-    this.#context = context;
-    if (this.#hasKeyTransactions) this.#costs.add(this.keyTransactions);
+    this.#roster.reconfigure(() => (this.#context = context));
     this.#pacing.reset(this.#clock.now());
-    this.inventory.reconfigure(context.customMetrics !== before.customMetrics);
-    this.applications.overdue ||= differ(before.account.applications.include, context.account.applications.include);
-    this.keyTransactions.overdue ||= differ(before.account.key_transactions, context.account.key_transactions);
     this.keyChanged();
     this.scheduler.resize(context.account.limits);
   }
 
   /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
-    for (const unit of this.#units({})) unit.retryAt = 0;
+    for (const unit of this.#roster.units({})) unit.retryAt = 0;
     this.#refusal.lift(this.#clock.now());
   }
 
@@ -155,7 +141,7 @@ export class AccountCollector {
     this.#pacing.moveOn(now);
     const refresh = new Refresh(scope, now);
     this.#refreshes.open(refresh);
-    this.#join(refresh, this.#units(scope));
+    this.#join(refresh, this.#roster.units(scope));
     this.scheduler.pump();
     return this.#refreshes.wait(
       refresh,
@@ -189,7 +175,7 @@ export class AccountCollector {
 
   #mayRead(refresh: Refresh, unit: Unit): boolean {
     if (unit.gone || !refresh.covers(unit) || !this.#accepts(unit)) return false;
-    return unit.state !== 'idle' || (unit.retryAt <= refresh.askedAt && this.#ready(unit));
+    return unit.state !== 'idle' || (unit.retryAt <= refresh.askedAt && this.#roster.isReady(unit));
   }
 
   /** While upstream refuses the account, only the application list is read. */
@@ -204,17 +190,6 @@ export class AccountCollector {
     return this.#pacing.retryAt(unit, windowEnd, now);
   }
 
-  /**
-   * Metric data waits for the first reading of the names to ask for, a host's also for the first of its application,
-   * which decides the database kind.
-   */
-  #ready(unit: Unit): boolean {
-    if (unit.group !== 'application_metrics' && unit.group !== 'host_metrics') return true;
-    const units = this.#recordOf(unit)?.units;
-    if (units === undefined || !units.names.tried || units.customNames?.tried === false) return false;
-    return unit.group === 'application_metrics' || units.metrics.tried;
-  }
-
   #ended(unit: Unit, ending: Ending): void {
     if (unit.gone) return;
     const now = this.#clock.now();
@@ -223,7 +198,7 @@ export class AccountCollector {
     if (ending.kind !== 'not_started') this.#note(unit, ending.kind === 'failed' ? ending.error : undefined, now);
     this.#progressOf(unit).ended(unit, failed, now);
     for (const refresh of this.#refreshes.ended(unit, failed)) {
-      this.#join(refresh, this.#related(unit, refresh));
+      this.#join(refresh, this.#roster.related(unit, refresh.scope));
       if (doubted !== undefined) this.#join(refresh, [doubted]);
     }
     this.#refreshes.notify();
@@ -239,16 +214,10 @@ export class AccountCollector {
   /** An entity that upstream does not know may be gone: the list it is from tells, unless it was just read. */
   #doubt(unit: Unit, error: unknown): Unit | undefined {
     if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
-    const list = unit.subject.hostId === undefined ? this.applications : this.#recordOf(unit)?.units?.hosts;
-    if (list?.held === undefined || list === unit || list.held.windowEnd >= this.#pacing.window.to) return undefined;
-    list.overdue = true;
+    const list = this.#roster.listOf(unit);
+    if (list?.held === undefined || list.held.windowEnd >= this.#pacing.window.to) return undefined;
+    if (list.state === 'idle') list.overdue = true;
     return list;
-  }
-
-  /** What may have become due because `unit` has ended: all of the refresh after a list, else that application's. */
-  #related(unit: Unit, refresh: Refresh): Iterable<Unit> {
-    if (unit.group === 'key_transactions' || unit.group === 'host_metrics') return [unit];
-    return unit.subject.applicationId === undefined ? this.#units(refresh.scope) : unitsOf(this.#recordOf(unit));
   }
 
   /** Upstream refuses the account: what waits would be refused, too, so refreshes go on without it. */
@@ -265,7 +234,7 @@ export class AccountCollector {
 
   #reportIdleGroups(now: number): void {
     for (const [group, progress] of this.progress) {
-      if (isEnabled(this.config, group) && !this.#costs.calls.has(group)) progress.nothingToDo(now);
+      if (isEnabled(this.config, group) && !this.#roster.costs.calls.has(group)) progress.nothingToDo(now);
     }
   }
 
@@ -274,24 +243,7 @@ export class AccountCollector {
     this.#pacing.reset(this.#clock.now());
     this.scheduler.clockSetBack();
     this.keyChanged();
-    for (const unit of this.#units({})) unit.overdue = true;
-  }
-
-  get #hasKeyTransactions(): boolean {
-    return isEnabled(this.config, 'key_transactions');
-  }
-
-  /** Every unit of the account, or those that matter to one of its applications: lists first. */
-  *#units({ applicationId }: Pick<Scope, 'applicationId'>): Generator<Unit> {
-    yield this.applications;
-    if (this.#hasKeyTransactions) yield this.keyTransactions;
-    const { applications } = this.inventory;
-    if (applicationId !== undefined) yield* unitsOf(applications.get(applicationId));
-    else for (const record of applications.values()) yield* unitsOf(record);
-  }
-
-  #recordOf({ subject }: Unit): ApplicationRecord | undefined {
-    return subject.applicationId === undefined ? undefined : this.inventory.applications.get(subject.applicationId);
+    for (const unit of this.#roster.units({})) unit.overdue = true;
   }
 
   #progressOf(unit: Unit): GroupProgress {
@@ -299,12 +251,4 @@ export class AccountCollector {
     if (progress === undefined) throw new Error(`no progress is kept for ${unit.group}`);
     return progress;
   }
-}
-
-function differ(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) !== JSON.stringify(b);
-}
-
-function pages(entities: number): number {
-  return Math.max(1, Math.ceil(entities / PAGE_SIZE));
 }

@@ -1,12 +1,10 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import { databaseKind } from '../formulas/databaseKind.ts';
-import type { Group } from '../metrics/groups.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labels.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/samples.ts';
 import type { Scope } from '../metrics/family.ts';
 import type { Labels } from '../metrics/sample.ts';
 import type { AccountContext } from './context.ts';
-import type { Costs } from './costs.ts';
 import { calculate, sameNames } from './reading.ts';
 import {
   unitsOf,
@@ -16,8 +14,9 @@ import {
   type WindowReading,
 } from './records.ts';
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
-import { Unit, type Held, type Work } from './unit.ts';
-import { customNamesWork, hostsWork, instancesWork, metricNamesWork, windowWork } from './works.ts';
+import type { Unit } from './unit.ts';
+import type { Units } from './units.ts';
+import { customNamesWork, hostsWork, instancesWork, metricNamesWork } from './works.ts';
 
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the units that
@@ -25,21 +24,16 @@ import { customNamesWork, hostsWork, instancesWork, metricNamesWork, windowWork 
  */
 export class Inventory {
   readonly #context: () => AccountContext;
-  readonly #now: () => number;
-  readonly #costs: Costs;
-  readonly #retired: (unit: Unit) => void;
+  readonly #units: Units;
   #applications = new Map<number, ApplicationRecord>();
   #keyTransactions: readonly KeyTransactionRecord[] = [];
   /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
   #applicationList: readonly Application[] | undefined;
   #keyTransactionList: readonly KeyTransaction[] = [];
 
-  /** @param retired told of every unit that leaves the inventory */
-  constructor(context: () => AccountContext, now: () => number, costs: Costs, retired: (unit: Unit) => void) {
+  constructor(context: () => AccountContext, units: Units) {
     this.#context = context;
-    this.#now = now;
-    this.#costs = costs;
-    this.#retired = retired;
+    this.#units = units;
   }
 
   /** By id, in the order of the list. */
@@ -65,7 +59,7 @@ export class Inventory {
       if (!selects(account.applications, application)) continue;
       next.set(application.id, this.#record(this.#applications.get(application.id), application));
     }
-    for (const [id, record] of this.#applications) if (!next.has(id)) this.#retire(unitsOf(record));
+    for (const [id, record] of this.#applications) if (!next.has(id)) this.#units.retire(unitsOf(record));
     this.#applications = next;
     this.setKeyTransactions(this.#keyTransactionList);
   }
@@ -128,30 +122,29 @@ export class Inventory {
   #setUnits(record: ApplicationRecord): void {
     const { account, customMetrics } = this.#context();
     if (!readsMetricData(account, record.application)) {
-      this.#retire(unitsOf(record));
+      this.#units.retire(unitsOf(record));
       Object.assign(record, { units: undefined, hosts: new Map(), instances: [], database: undefined });
       return;
     }
     const before = record.units;
     const subject = { applicationId: record.application.id };
-    const keep = <V>(wanted: boolean, unit: Unit<V> | undefined, make: () => Unit<V>): Unit<V> | undefined => {
-      if (wanted) return unit ?? make();
-      if (unit !== undefined) this.#retire([unit]);
-      return undefined;
-    };
     record.units = {
       names:
-        before?.names ?? this.#unit('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
+        before?.names ??
+        this.#units.make('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
       metrics:
-        before?.metrics ?? this.#windowUnit('application_metrics', subject, record, () => this.#decideDatabase(record)),
-      customNames: keep(customMetrics.length > 0, before?.customNames, () =>
-        this.#unit('custom_metrics', subject, customNamesWork(this.#context, record), () => undefined),
+        before?.metrics ??
+        this.#units.makeWindow('application_metrics', subject, record, () => this.#decideDatabase(record)),
+      customNames: this.#units.keep(customMetrics.length > 0, before?.customNames, () =>
+        this.#units.make('custom_metrics', subject, customNamesWork(this.#context, record), () => undefined),
       ),
-      hosts: keep(record.settings.hosts, before?.hosts, () =>
-        this.#unit('hosts', subject, hostsWork(this.#context, record), ({ value }) => this.#setHosts(record, value)),
+      hosts: this.#units.keep(record.settings.hosts, before?.hosts, () =>
+        this.#units.make('hosts', subject, hostsWork(this.#context, record), ({ value }) =>
+          this.#setHosts(record, value),
+        ),
       ),
-      instances: keep(account.instances, before?.instances, () =>
-        this.#unit('instances', subject, instancesWork(this.#context, record), ({ value }) =>
+      instances: this.#units.keep(account.instances, before?.instances, () =>
+        this.#units.make('instances', subject, instancesWork(this.#context, record), ({ value }) =>
           this.#setInstances(record, value),
         ),
       ),
@@ -171,10 +164,11 @@ export class Inventory {
         host,
         labels: sameLabels(before?.labels, labels),
         samples: before?.host === host ? before.samples : hostSamples(host),
-        metrics: before?.metrics ?? this.#windowUnit('host_metrics', subject, record, () => undefined),
+        metrics: before?.metrics ?? this.#units.makeWindow('host_metrics', subject, record, () => undefined),
       });
     }
-    for (const [id, { metrics }] of record.hosts) if (!next.has(id) && metrics !== undefined) this.#retire([metrics]);
+    for (const [id, { metrics }] of record.hosts)
+      if (!next.has(id) && metrics !== undefined) this.#units.retire([metrics]);
     record.hosts = next;
   }
 
@@ -224,38 +218,6 @@ export class Inventory {
     };
     again(record.units?.metrics, 'application');
     for (const { metrics } of record.hosts.values()) again(metrics, 'host');
-  }
-
-  #windowUnit(
-    group: Group,
-    subject: { applicationId: number; hostId?: number },
-    record: ApplicationRecord,
-    arrived: () => void,
-  ): Unit<WindowReading> {
-    const unit = this.#unit(group, subject, windowWork(this.#context, record, subject.hostId), ({ value }) => {
-      this.#costs.learn(unit, value.calls);
-      arrived();
-    });
-    return unit;
-  }
-
-  #unit<V>(
-    group: Group,
-    subject: { applicationId: number; hostId?: number },
-    work: Work<V>,
-    arrived: (held: Held<V>) => void,
-  ): Unit<V> {
-    const unit = new Unit(group, subject, this.#now(), work, arrived);
-    this.#costs.add(unit);
-    return unit;
-  }
-
-  #retire(units: readonly Unit[]): void {
-    for (const unit of units) {
-      this.#costs.remove(unit);
-      unit.gone = true;
-      this.#retired(unit);
-    }
   }
 }
 

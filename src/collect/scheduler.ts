@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { CallOptions, Gate } from '../api/reader.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
@@ -62,6 +63,8 @@ export class Scheduler {
     this.#queue = new DueQueue(hooks);
     this.#gate = new CallGate(this.budget, clock, limits.max_concurrent_requests, () => this.pump());
     this.#lastProgress = clock.now();
+    // Every call in flight listens.
+    setMaxListeners(0, this.#stop.signal);
   }
 
   /** Changes the limits (reload). */

@@ -24,20 +24,12 @@ export interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
  */
 export class Exposition {
   readonly #snapshots = new Snapshots();
-  readonly #rendered: (counts: AnswerCounts) => void;
-
-  /** `rendered` is told what each answer holds, before the exporter's own families are asked for. */
-  constructor(rendered: (counts: AnswerCounts) => void = () => undefined) {
-    this.#rendered = rendered;
-  }
-
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
     const { format } = options;
     const snapshot = this.#snapshots.of(blocks, options.maxSeries);
     const { series, dropped, refused, duplicates } = await snapshot.layout();
     const counts = { series, dropped, refused, duplicates };
-    this.#rendered(counts);
     const start = options.gzip ? await snapshot.compressed(format) : await snapshot.pieces(format);
     const ownFamilies = own === undefined ? [] : await own(counts);
     const end = format === 'openmetrics' ? END_OF_ANSWER : '';

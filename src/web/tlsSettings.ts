@@ -13,7 +13,7 @@ export interface TlsSettings {
   readonly allowedSans: readonly string[] | undefined;
 }
 
-export interface TlsProblem {
+interface TlsProblem {
   readonly key: keyof TlsSection | undefined;
   readonly message: string;
 }

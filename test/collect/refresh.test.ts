@@ -85,7 +85,7 @@ describe('a refresh (contract 4, points 1 and 2)', () => {
     const world = new World([accountConfig({ limits: { max_concurrent_requests: 1 }, hosts: false })]);
     world.populate(3);
     await world.scrape();
-    await world.nextMinute(50);
+    await world.nextMinute(35);
     world.reader.latency = () => 8_000;
     world.reader.calls.length = 0;
     await world.scrape();
@@ -151,7 +151,7 @@ describe('the answer (contract 4, point 4)', () => {
     expect(first.blocks.filter(({ group }) => group === 'applications')).toHaveLength(100);
     const second = await world.scrape();
     expect(second.took).toBe(0);
-    await world.clock.advance(600_000);
+    await world.clock.advance(300_000);
     expect(
       world.collector.answer(EVERYTHING).blocks.filter(({ group }) => group === 'application_metrics'),
     ).toHaveLength(100);

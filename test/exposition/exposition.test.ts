@@ -18,6 +18,9 @@ const UP: OwnFamily = {
   type: 'gauge',
   series: [{ suffix: '', labels: { account: 'a' }, value: 1 }],
 };
+const X = gauge('newrelic_x');
+const X_OF_HOSTS = gauge('newrelic_x', 'hosts');
+const SAME = block({ a: '1' }, [[X, 1]]);
 const limitless = { maxSeries: Infinity };
 
 function bytesOf({ pieces, contentEncoding }: RenderedAnswer): Buffer {
@@ -149,6 +152,25 @@ describe('an answer', () => {
     const answer = await new Exposition().render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
     expect(parseText(bytesOf(answer))[0]?.samples.map(({ value }) => value)).toEqual([1, 5]);
     expect(answer.duplicates).toBe(3);
+  });
+
+  it.each([
+    [
+      'two groups with a family of one name',
+      [block({ a: '1' }, [[X, 1]]), block({ a: '1' }, [[X_OF_HOSTS, 2]], 'hosts')],
+    ],
+    ['a family in the blocks of another group', [block({ a: '1' }, [[X, 1]]), block({ a: '1' }, [[X, 2]], 'hosts')]],
+    [
+      'a label that is once the entity’s',
+      [block({ a: '1' }, [[X, 1, { b: '2' }]]), block({ b: '2', a: '1' }, [[X, 2]])],
+    ],
+    ['labels that change sides', [block({ a: '1' }, [[X, 1, { b: '2' }]]), block({ b: '2' }, [[X, 2, { a: '1' }]])]],
+    ['one entity under two objects', [block({ a: '1' }, [[X, 1]]), block({ a: '1' }, [[X, 2]])]],
+    ['one block twice', [SAME, SAME]],
+  ])('has the first of a series that comes twice: %s', async (_, blocks) => {
+    const answer = await new Exposition().render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    expect(parseText(bytesOf(answer))[0]?.samples.map(({ value }) => value)).toEqual([1]);
+    expect(answer.duplicates).toBe(1);
   });
 
   it('leaves out what cannot be written, and counts it', async () => {

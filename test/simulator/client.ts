@@ -86,7 +86,7 @@ export async function metricData(
   scope: string,
   parameters: readonly (readonly [string, string])[],
 ): Promise<MetricData> {
-  const query = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
+  const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]));
   const body = await read(simulator, `/v2${scope}/metrics/data.json?${query.toString()}`);
   return body['metric_data'] as MetricData;
 }

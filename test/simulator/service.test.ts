@@ -145,7 +145,7 @@ describe('lists', () => {
   });
 
   it.each([
-    ['/v2/applications.json?filter[name]=retired+INTRANET+2', 'applications', [1_000_029]],
+    ['/v2/applications.json?filter[name]=retired+INTRANET+28', 'applications', [1_000_445]],
     ['/v2/applications.json?filter[ids]=1000002,1000001,7', 'applications', [1_000_001, 1_000_002]],
     ['/v2/applications.json?filter[language]=php&filter[name]=Blog+3', 'applications', [1_000_041]],
     ['/v2/applications.json?filter[host]=gateway-7-', 'applications', [1_000_007]],

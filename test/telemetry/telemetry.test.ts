@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus, GroupStatus } from '../../src/collect/view.ts';
 import { Exposition } from '../../src/exposition/exposition.ts';
+import type { OwnMetrics } from '../../src/exposition/own.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
@@ -31,7 +32,7 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
     budget: { configured: 600, inForce: 300, lastMinute: 10, inFlight: 0, pausedUntil: undefined },
     applications: [],
     entities: [],
-    plan: { lines: [], callsPerMinute: 0, share: 0, budget: 600, fits: true },
+    plan: { groups: [], callsPerMinute: 0, budget: 600, stretch: 1 },
     warnings: [],
     ...changes,
   };
@@ -42,7 +43,7 @@ let exposition: Exposition;
 
 beforeEach(() => {
   telemetry = new Telemetry({ version: '1.2.3', revision: 'abc' });
-  exposition = new Exposition(({ dropped }) => telemetry.dropped(dropped));
+  exposition = new Exposition();
 });
 
 async function body(statuses: readonly AccountStatus[], format: 'text' | 'openmetrics' = 'text'): Promise<string> {
@@ -170,8 +171,12 @@ describe("the exporter's own metrics", () => {
           : [[large, 1]],
       ),
     );
+    const own: OwnMetrics = (counts) => {
+      telemetry.dropped(counts.dropped);
+      return telemetry.own([])(counts);
+    };
     const render = async (maxSeries: number) => {
-      const answer = await exposition.render(blocks, telemetry.own([]), { format: 'text', gzip: false, maxSeries });
+      const answer = await exposition.render(blocks, own, { format: 'text', gzip: false, maxSeries });
       return parseText(Buffer.concat(answer.pieces));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';

@@ -98,7 +98,10 @@ const wellMeant = fc
       { weight: 8, arbitrary: fc.constant('HTTP/1.1') },
       { weight: 1, arbitrary: fc.constantFrom('HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', '') },
     ),
-    host: fc.constantFrom('Host: exporter.example:9126\r\n', 'Host: exporter.example:9126\r\n', ''),
+    host: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('Host: exporter.example:9126\r\n') },
+      { weight: 1, arbitrary: fc.constant('') },
+    ),
     headers: fc.oneof(
       { weight: 4, arbitrary: fc.constant<string[]>([]) },
       { weight: 3, arbitrary: fc.constantFrom(...HARMLESS).map((header) => [header]) },

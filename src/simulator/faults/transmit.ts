@@ -1,5 +1,6 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import type { Rendered } from '../http/write.ts';
@@ -40,6 +41,12 @@ async function cut(response: ServerResponse, { status, headers, text }: Rendered
   response.destroy();
 }
 
+function* padded(text: string, megabytes: number): Generator<Buffer> {
+  const filler = Buffer.alloc(BYTES_PER_CHUNK, ' ');
+  for (let left = megabytes * 1024 * 1024; left > 0; left -= filler.length) yield filler;
+  yield Buffer.from(text);
+}
+
 /** The body behind so much white space: whoever reads it whole finds it sound. */
 async function huge(
   response: ServerResponse,
@@ -48,11 +55,7 @@ async function huge(
   signal: AbortSignal,
 ): Promise<void> {
   response.writeHead(status, { ...headers });
-  const filler = Buffer.alloc(BYTES_PER_CHUNK, ' ');
-  for (let left = megabytes * 1024 * 1024; left > 0 && !response.destroyed; left -= filler.length) {
-    if (!response.write(filler)) await Promise.race([once(response, 'drain', { signal }), once(response, 'close')]);
-  }
-  response.end(text);
+  await pipeline(Readable.from(padded(text, megabytes)), response, { signal });
 }
 
 /** Writes an answer the way the rule wants it to travel; at once and whole without such a rule. */

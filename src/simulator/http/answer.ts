@@ -22,7 +22,7 @@ export function failure(
   return { status, body: { error }, headers };
 }
 
-export const NOT_FOUND_TITLE = 'The requested resource was not found';
+const NOT_FOUND_TITLE = 'The requested resource was not found';
 
 export function notFound(): Answer {
   return failure(404, NOT_FOUND_TITLE);

@@ -14,7 +14,7 @@ export interface MetricDataQuery {
   readonly rounded: boolean;
 }
 
-export interface TimesliceBody {
+interface TimesliceBody {
   readonly from: string;
   readonly to: string;
   readonly values: Readonly<Record<string, number>>;

@@ -2,7 +2,7 @@ import { fraction } from '../world/random.ts';
 import { MINUTE } from '../world/time.ts';
 
 /** A run of whole minutes, counted from 1970: from the first to before the second. */
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }

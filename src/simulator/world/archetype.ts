@@ -8,7 +8,7 @@ export interface Component {
 }
 
 /** A kind of web request, with a metric `WebTransaction/<name>` and an `Apdex/<name>`. */
-export interface Transaction {
+interface Transaction {
   readonly name: string;
   readonly share: number;
   /** Its response time as a multiple of the application's. */
@@ -16,7 +16,7 @@ export interface Transaction {
 }
 
 /** A metric the application's own code reports once a minute. */
-export interface CustomMetric {
+interface CustomMetric {
   readonly name: string;
   readonly mean: number;
 }

@@ -9,7 +9,7 @@ import type { MetricKind } from './values.ts';
  * For what a metric can be asked: `everywhere`; `agent`: the specification names it for applications only, though
  * agents report it per host; `browser`: it exists for the application alone.
  */
-export type MetricReach = 'everywhere' | 'agent' | 'browser';
+type MetricReach = 'everywhere' | 'agent' | 'browser';
 
 export interface MetricDefinition {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface MetricDefinition {
 const SPREAD = 0.6;
 
 /** Splits requests by the share of answers that come within T and within 4T, taking durations as exponential. */
-export function apdexOf(requests: number, failed: number, seconds: number, target: number): Timeslice {
+function apdexOf(requests: number, failed: number, seconds: number, target: number): Timeslice {
   const answered = Math.max(0, requests - failed);
   const slower = (limit: number): number => (seconds <= 0 ? 0 : Math.exp(-limit / seconds));
   const satisfied = Math.round(answered * (1 - slower(target)));

@@ -11,7 +11,7 @@ export function firstIncompleteMinute(now: number): number {
 }
 
 /** The minute after the last one that the application reported, or undefined when it never did. */
-export function endOfReports(application: ApplicationIdentity, now: number): number | undefined {
+function endOfReports(application: ApplicationIdentity, now: number): number | undefined {
   if (!application.archetype.reporting) return undefined;
   return Math.min(firstIncompleteMinute(now), application.amendment.silentFromMinute ?? Infinity);
 }

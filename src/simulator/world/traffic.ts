@@ -23,7 +23,7 @@ const MINUTES_PER_DAY = 1440;
 const MINUTES_PER_WEEK = 7 * MINUTES_PER_DAY;
 
 /** Traffic of an hour of the week against its peak: quiet nights, busy afternoons, calmer weekends. */
-export function rhythm(minute: number, phase: number): number {
+function rhythm(minute: number, phase: number): number {
   const day = (minute + phase) / MINUTES_PER_DAY;
   const wave = 0.5 - 0.5 * Math.cos(2 * Math.PI * (day - Math.floor(day) - 3 / 24));
   // 1970 began on a Thursday, so days 2 and 3 of each such week are Saturday and Sunday.

@@ -1,0 +1,81 @@
+import { formatDuration } from '../../config/duration.ts';
+import type { Labels } from '../../metrics/sample.ts';
+import type { LiveSession } from '../live.ts';
+import { planChunks } from './chunks.ts';
+import { formatMinute, parseMoment, resolveRange } from './moment.ts';
+import type { Question, State } from './state.ts';
+import { findSubjects } from './subjects.ts';
+import { UsageError } from './usageError.ts';
+
+const MINUTE = 60;
+const HOUR = 3_600;
+
+/** The flags that say what is backfilled, each readable by itself. */
+export interface Wish {
+  readonly from: string;
+  readonly to: string | undefined;
+  /** Milliseconds, whole minutes; undefined: `collection.window`. */
+  readonly window: number | undefined;
+  /** Ids or exact names. */
+  readonly apps: readonly string[];
+  readonly hosts: boolean;
+  readonly labels: Labels;
+}
+
+/** What a resumed run is compared by: the flags as they were given, and what of the configuration changes the output. */
+export function questionOf({ accounts, config }: LiveSession, wish: Wish): Question {
+  return {
+    '--from': wish.from,
+    '--to': wish.to ?? '',
+    '--window': formatDuration(windowOf(config.collection.window, wish) * 1000),
+    '--app': [...wish.apps],
+    '--hosts': wish.hosts,
+    '--label': { ...wish.labels },
+    accounts: accounts.map((account) => `${account.config.name} ${account.config.base_url}`),
+    raw_values: config.collection.raw_values,
+  };
+}
+
+/**
+ * Decides what a run reads: range, calls and applications. Throws a UsageError, or an Error with a sentence.
+ *
+ * @param now Unix milliseconds
+ */
+export async function decide(
+  session: LiveSession,
+  wish: Wish,
+  { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
+): Promise<State> {
+  const { accounts, config } = session;
+  const given = { from: parseMoment(wish.from), to: wish.to === undefined ? undefined : parseMoment(wish.to) };
+  const range = resolveRange(given, { now, delay: config.collection.delay });
+  const window = windowOf(config.collection.window, wish);
+  const chunks = planChunks(range, window, now / 1000);
+  if (chunks.length === 0) {
+    throw new UsageError('the service keeps only hours from that time, and no whole hour ends between --from and --to');
+  }
+  const { subjects, silent } = await findSubjects(accounts, wish);
+  if (silent > 0) note(`Left out because they do not report now: ${silent} applications; --app reads them anyway.`);
+  if (subjects.length === 0) throw new Error('there is no application to backfill: the command discover lists them');
+  if (wish.hosts && !subjects.some(({ hosts }) => hosts)) {
+    note('The configuration switches the hosts of these applications off: there are no host series.');
+  }
+  const lastHour = chunks.findLast(({ granule }) => granule > MINUTE)?.to;
+  note(
+    `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
+      `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
+  );
+  return { version: 1, question: questionOf(session, wish), range, window, chunks, subjects };
+}
+
+/** Seconds, whole minutes. */
+function windowOf(configured: number, { window = configured }: Wish): number {
+  return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
+}
+
+/** What upstream keeps, in words; `lastHour` is where the hours end, if there are any. */
+function resolution(lastHour: number | undefined, to: number): string {
+  if (lastHour === undefined) return 'a sample per minute';
+  const hourly = 'a sample per hour, because the service keeps no minutes for longer than 8 days';
+  return lastHour + HOUR > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
+}

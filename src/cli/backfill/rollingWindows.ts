@@ -1,0 +1,124 @@
+import type { Timeslice } from '../../api/types.ts';
+import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';
+import { mergeTimeslices } from '../../metrics/mergeTimeslices.ts';
+import { secondsOf } from '../../metrics/windowValues.ts';
+import type { ReadChunk } from './readChunk.ts';
+
+/** The window that ends at `time` (Unix seconds), as a summarized call for it would have answered. */
+export interface EndedWindow {
+  readonly time: number;
+  readonly values: WindowValues;
+}
+
+/**
+ * Turns the timeslices of one application or host into the windows that end with each of them. A window of several
+ * timeslices is put together from those in it, and lasts the whole window where some are missing, as upstream's summarized
+ * answers do; where the resolution is coarser than the window, or does not divide it, each timeslice is a window of its
+ * own. Where the resolution changes, a window is given only when all of it lies in one resolution.
+ */
+export class RollingWindows {
+  readonly #window: number;
+  #latest: number;
+  #slices = new Map<string, Timeslice[]>();
+  #granule = 0;
+  #start = 0;
+  #end: number | undefined;
+
+  /** @param window seconds @param after windows that end at this time (Unix seconds) or before are left out */
+  constructor(window: number, after: number) {
+    this.#window = window;
+    this.#latest = after;
+  }
+
+  /** Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first. */
+  *add(chunk: ReadChunk): Generator<EndedWindow, void, undefined> {
+    if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#begin(chunk);
+    this.#end = chunk.to;
+    for (const [name, timeslices] of chunk.metrics) {
+      const before = this.#slices.get(name);
+      if (before === undefined) this.#slices.set(name, [...timeslices]);
+      else before.push(...timeslices);
+    }
+    const length = this.#length();
+    for (const time of length > this.#granule ? gridOf(chunk) : endsOf(chunk)) {
+      if (time <= this.#latest || time - length < this.#start) continue;
+      this.#latest = time;
+      yield { time, values: this.#ending(time, length) };
+    }
+    for (const [name, timeslices] of this.#slices) {
+      this.#slices.set(name, timeslices.slice(firstFrom(timeslices, chunk.to - length)));
+    }
+  }
+
+  #begin({ from, granule }: ReadChunk): void {
+    this.#slices = new Map();
+    this.#granule = granule;
+    this.#start = from;
+  }
+
+  #length(): number {
+    const isMultiple = this.#window > this.#granule && this.#window % this.#granule === 0;
+    return isMultiple ? this.#window : this.#granule;
+  }
+
+  #ending(time: number, length: number): WindowValues {
+    const values = new Map<string, MetricWindow>();
+    let silent = true;
+    for (const [name, timeslices] of this.#slices) {
+      const inside = within(timeslices, time - length, time);
+      if (inside.length === 0) continue;
+      silent &&= inside.every(isSilent);
+      values.set(name, joined(inside, length, this.#granule));
+    }
+    // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized answer.
+    return silent ? new Map() : values;
+  }
+}
+
+function joined(timeslices: readonly Timeslice[], length: number, granule: number): MetricWindow {
+  // A timeslice whose values are not known makes the whole window unknown: a part would give wrong sums.
+  if (timeslices.some(({ values }) => Object.keys(values).length === 0)) return { seconds: length, values: {} };
+  const [first] = timeslices;
+  if (length === granule && first !== undefined) return { seconds: secondsOf(first), values: first.values };
+  return mergeTimeslices(timeslices, length);
+}
+
+/** The timeslices that lie between the two times. */
+function within(timeslices: readonly Timeslice[], from: number, to: number): Timeslice[] {
+  const inside: Timeslice[] = [];
+  for (let index = firstFrom(timeslices, from); index < timeslices.length; index += 1) {
+    const timeslice = timeslices[index];
+    if (timeslice === undefined || endOf(timeslice) > to) break;
+    inside.push(timeslice);
+  }
+  return inside;
+}
+
+/** The place of the first timeslice that begins at `from` or later. */
+function firstFrom(timeslices: readonly Timeslice[], from: number): number {
+  let low = 0;
+  let high = timeslices.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((timeslices[middle]?.from ?? Infinity) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function gridOf({ from, to, granule }: ReadChunk): number[] {
+  return Array.from({ length: Math.floor((to - from) / granule) }, (_, index) => from + (index + 1) * granule);
+}
+
+function endsOf({ metrics }: ReadChunk): number[] {
+  return [...new Set(metrics.flatMap(([, timeslices]) => timeslices.map(endOf)))].sort((a, b) => a - b);
+}
+
+/** Its end on the minute, because upstream's may be inclusive. */
+function endOf(timeslice: Timeslice): number {
+  return timeslice.from + secondsOf(timeslice);
+}
+
+function isSilent({ values }: Timeslice): boolean {
+  return Object.values(values).every((value) => value === 0);
+}

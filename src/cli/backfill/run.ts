@@ -1,0 +1,157 @@
+import process from 'node:process';
+import { BatchSize } from '../../collect/metricData.ts';
+import { formatDuration } from '../../config/duration.ts';
+import { WINDOW } from '../../metrics/catalogueWindow.ts';
+import { ExitStatus } from '../exitStatus.ts';
+import { withAccounts, type LiveSession } from '../live.ts';
+import { showProgress, type Progress } from '../progress.ts';
+import type { CommonOptions } from '../serveFlags.ts';
+import { backfillApplication, finishedEntities, readSeries } from './backfillApplication.ts';
+import { decide, questionOf, type Wish } from './decide.ts';
+import { documentText, type DocumentEntity } from './document.ts';
+import { inParallel } from './inParallel.ts';
+import { loadState, saveState, type State, type Subject } from './state.ts';
+import { chooseTarget, type Target, type TargetOptions } from './target.ts';
+import { UsageError } from './usageError.ts';
+
+/** What a run speaks to. */
+export interface Surroundings {
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly stdout: NodeJS.WritableStream;
+  /** Takes a sentence for people. */
+  readonly note: (sentence: string) => void;
+  readonly progress: Progress;
+}
+
+const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.host)];
+
+/** The command `backfill`. Throws an ExitStatus when it fails; what was to be said has been said. */
+export async function runBackfill(options: CommonOptions, request: Wish & TargetOptions): Promise<void> {
+  const note = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+  await withAccounts(options, async (session) => {
+    try {
+      const progress = showProgress('reading');
+      await backfill(session, request, { now: Date.now(), stdout: process.stdout, note, progress });
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      note(`error: ${error.message}`);
+      throw new ExitStatus(2);
+    }
+  });
+}
+
+/**
+ * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
+ * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
+ */
+export async function backfill(
+  session: LiveSession,
+  request: Wish & TargetOptions,
+  surroundings: Surroundings,
+): Promise<void> {
+  const target = chooseTarget(request, surroundings.stdout);
+  const { folder } = target;
+  const resumed = request.resume ? await loadState(folder, questionOf(session, request)) : undefined;
+  const state = resumed ?? (await decide(session, request, surroundings));
+  await target.open();
+  try {
+    if (resumed === undefined) await saveState(folder, state);
+    await readAll(session, state, target, surroundings);
+    await target.write(documentText(FAMILIES, await documentEntities(state, target)), session.signal);
+  } catch (error) {
+    if (!target.resumable) await folder.remove();
+    else surroundings.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
+    throw error;
+  }
+  await folder.remove();
+}
+
+/** Reads and calculates every application; all accounts at once, each within its own limits. */
+async function readAll(
+  { accounts, signal }: LiveSession,
+  state: State,
+  { folder }: Target,
+  { note, progress }: Surroundings,
+): Promise<void> {
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
+  const counter = new Counter(progress, state.subjects.length * state.chunks.length);
+  const granules = new Set<number>();
+  const readAccount = async (account: LiveSession['accounts'][number], place: number): Promise<void> => {
+    const call = { ...account.call, signal: stop };
+    const listeners = {
+      expected: (chunks: number) => counter.expect(chunks - state.chunks.length),
+      done: (chunks: number) => counter.done(chunks),
+      otherGranule: (seconds: number) => void granules.add(seconds),
+    };
+    const context = { state, folder, account, call, size: new BatchSize(), ...listeners };
+    const subjects = state.subjects.filter((subject) => subject.account === place);
+    await inParallel(subjects, account.config.limits.max_concurrent_requests, async (subject) => {
+      try {
+        await backfillApplication(subject, context);
+      } catch (error) {
+        // The first failure ends the run: a document that lacks an application would look complete.
+        if (!failed.signal.aborted) failed.abort(failureOf(subject, error));
+        throw error;
+      }
+    });
+  };
+  try {
+    await Promise.allSettled(accounts.map(readAccount));
+    failed.signal.throwIfAborted();
+  } finally {
+    progress.stop();
+  }
+  for (const seconds of granules) {
+    note(
+      `Some ranges were answered with a timeslice per ${formatDuration(seconds * 1000)}: their samples are as far apart.`,
+    );
+  }
+}
+
+function failureOf({ name, id }: Subject, cause: unknown): Error {
+  return new Error(`application ${name} (${id})`, { cause });
+}
+
+/** How many calls are expected becomes known application by application. */
+class Counter {
+  readonly #progress: Progress;
+  #expected: number;
+  #done = 0;
+
+  constructor(progress: Progress, expected: number) {
+    this.#progress = progress;
+    this.#expected = expected;
+    this.#show();
+  }
+
+  expect(more: number): void {
+    this.#expected += more;
+    this.#show();
+  }
+
+  done(more: number): void {
+    this.#done += more;
+    this.#show();
+  }
+
+  #show(): void {
+    this.#progress.update(this.#done, this.#expected);
+  }
+}
+
+async function documentEntities({ subjects }: State, { folder }: Target): Promise<DocumentEntity[]> {
+  const entities: DocumentEntity[] = [];
+  for (const subject of subjects) {
+    for (const entity of await finishedEntities(subject, folder)) {
+      const { labels, families } = entity;
+      entities.push({
+        labels,
+        families: new Set(families),
+        read: (family) => readSeries(subject, entity, family, folder),
+      });
+    }
+  }
+  return entities;
+}

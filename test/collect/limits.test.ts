@@ -1,0 +1,386 @@
+import { describe, expect, it } from 'vitest';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import type { Call } from './support/fakeReader.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const START = Date.UTC(2026, 0, 1);
+
+/** Scrapes every `every` seconds for `seconds`. */
+async function scrapeFor(world: World, seconds: number, every = 15, each: () => void = () => undefined): Promise<void> {
+  const from = world.clock.now();
+  for (let second = 0; second < seconds; second += every) {
+    await world.clock.until(from + second * 1000);
+    await world.scrape();
+    each();
+  }
+  await world.clock.until(from + seconds * 1000);
+}
+
+/** The most calls upstream saw in any 60 seconds. */
+function mostPerMinute(calls: readonly Call[]): number {
+  const times = calls.map(({ at }) => at);
+  let first = 0;
+  let most = 0;
+  for (const [index, time] of times.entries()) {
+    while (time - (times[first] ?? time) > 60_000) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
+}
+
+describe('the budget (issue 3, item 3)', () => {
+  it('is never exceeded in any 60 seconds, nor are the calls at once', async () => {
+    const world = new World([accountConfig({ limits: { requests_per_minute: 100, max_concurrent_requests: 3 } })]);
+    world.populate(60, 3);
+    await scrapeFor(world, 1_200);
+    expect(mostPerMinute(world.reader.calls)).toBe(100);
+    expect(world.reader.mostInFlight).toBe(3);
+  });
+
+  it('is used up when it cannot carry the fleet, and every entity gets its share', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
+    world.populate(150);
+    await scrapeFor(world, 600, 60);
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 1_200, 60);
+    expect(world.reader.calls.length).toBeGreaterThan(0.95 * 20 * 100);
+    const reads = Array.from({ length: 150 }, (_, index) => world.reader.of('metric_data', index + 1).length);
+    expect(Math.min(...reads)).toBeGreaterThanOrEqual(Math.max(...reads) - 2);
+    expect(Math.min(...reads)).toBeGreaterThanOrEqual(11);
+    expect(world.reader.of('applications').length).toBeGreaterThanOrEqual(11);
+  });
+
+  it('tells by the effective interval, and the due times grow with it', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
+    world.populate(148);
+    await scrapeFor(world, 900);
+    const { intervalSeconds, effectiveIntervalSeconds, entities, oldestWindowEnd } = world.group('application_metrics');
+    expect(intervalSeconds).toBe(60);
+    expect(effectiveIntervalSeconds).toBeCloseTo((60 * (148 + 2 + 148 / 360)) / 50, 5);
+    expect(entities.missing).toBe(0);
+    expect(world.clock.now() / 1000 - (oldestWindowEnd ?? 0)).toBeLessThan(120 + 60 + 181 + 60);
+    expect(world.status.warnings.join()).toContain('requests_per_minute');
+  });
+
+  it('slows lists and metric data alike, so that nothing starves', async () => {
+    const world = new World([accountConfig({ limits: { requests_per_minute: 60 } })]);
+    world.populate(40, 4);
+    await scrapeFor(world, 3_600);
+    for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
+      expect(world.group(group).entities, group).toMatchObject({ missing: 0 });
+    }
+  });
+
+  it('is kept through a reload, and what is held too', async () => {
+    const account = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
+    const world = new World([account]);
+    world.populate(15);
+    await world.scrape();
+    await world.clock.advance(10_000);
+    const before = world.reader.calls.length;
+    expect(before).toBe(20);
+    world.collector.reconfigure({ accounts: [account], collection: collectionConfig() });
+    await world.clock.advance(10_000);
+    const answer = await world.scrape();
+    expect(world.reader.calls).toHaveLength(before);
+    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(15);
+  });
+});
+
+describe('an overload answer (issue 3, item 4)', () => {
+  it('pauses the account and no other', async () => {
+    const other = accountConfig({ name: 'other' });
+    const world = new World([accountConfig(), other]);
+    world.populate(3);
+    world.reader.fault = ({ at }) =>
+      at < START + 1_000 ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined;
+    await scrapeFor(world, 90);
+    const times = world.reader.calls.map(({ at }) => at - START);
+    expect(times.filter((time) => time > 100 && time < 40_000)).toEqual([]);
+    expect(times.some((time) => time >= 40_000)).toBe(true);
+    expect(world.readers.get('other')?.calls.length).toBeGreaterThan(2);
+  });
+
+  it('lets no other call out before the pause', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
+    world.populate(10);
+    await world.scrape();
+    await world.nextMinute(1);
+    world.reader.calls.length = 0;
+    let count = 0;
+    world.reader.fault = () => {
+      count += 1;
+      return count === 5 ? { reason: 'rate_limited', status: 429, retryAfter: 30 } : undefined;
+    };
+    await world.scrape();
+    const refused = world.reader.calls.find(({ outcome }) => outcome === 'rate_limited');
+    const after = world.reader.calls.filter(({ at }) => at >= (refused?.endedAt ?? 0));
+    expect(after).toEqual([]);
+    expect(world.status.budget.pausedUntil).toBe(((refused?.endedAt ?? 0) + 30_000) / 1000);
+    expect(world.status.budget.inForce).toBe(300);
+  });
+
+  it('without a time is waited out for 5, 10, 20, 40 and then 60 seconds', async () => {
+    const world = new World([accountConfig({ key_transactions: false })], collectionConfig());
+    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, latency: 0 });
+    await scrapeFor(world, 300, 1);
+    const times = world.reader.calls.map(({ at }) => (at - START) / 1000);
+    const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
+  });
+
+  it('is followed by a rate that comes back step by step', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
+    world.populate(90);
+    await scrapeFor(world, 120);
+    let limited = true;
+    world.reader.fault = () => (limited ? { reason: 'rate_limited', status: 429, retryAfter: 10 } : undefined);
+    await world.nextMinute(1);
+    await world.scrape();
+    limited = false;
+    const rates: number[] = [];
+    await scrapeFor(world, 90, 10, () => rates.push(world.status.budget.inForce));
+    expect(rates.at(0)).toBe(50);
+    expect(rates.at(-1)).toBe(100);
+    expect(rates).toEqual([...rates].sort((a, b) => a - b));
+    expect(new Set(rates).size).toBeGreaterThan(4);
+  });
+
+  it('moves no due time and makes no failure of healthy entities', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(5);
+    await scrapeFor(world, 60);
+    let first = true;
+    world.reader.fault = () => {
+      const fault = first ? ({ reason: 'rate_limited', status: 429, retryAfter: 20 } as const) : undefined;
+      first = false;
+      return fault;
+    };
+    await scrapeFor(world, 60);
+    expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
+    await world.scrape();
+    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+  });
+});
+
+describe('a refused account (issue 3, item 5)', () => {
+  it.each([
+    ['a 401 on every call', 'auth', 401],
+    ['a 403 on every call', 'forbidden', 403],
+  ] as const)('after %s makes one list call per interval, and heals when it works again', async (_, reason, status) => {
+    const world = new World();
+    world.populate(5, 2);
+    let refusing = true;
+    world.reader.fault = () => (refusing ? { reason, status } : undefined);
+    await scrapeFor(world, 60);
+    expect(world.status).toMatchObject({ up: false });
+    expect(world.status.refused).toContain('applications');
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 600, 15);
+    expect(world.reader.calls.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'applications'));
+    refusing = false;
+    await scrapeFor(world, 120);
+    await world.scrape();
+    expect(world.status).toMatchObject({ up: true, refused: undefined });
+    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+  });
+
+  it('is tried again at once when the key changes', async () => {
+    const world = new World();
+    world.populate(2);
+    let refusing = true;
+    world.reader.fault = () => (refusing ? { reason: 'auth', status: 401 } : undefined);
+    await world.scrape();
+    await world.clock.advance(5_000);
+    refusing = false;
+    await world.scrape();
+    expect(world.status.up).toBe(false);
+    world.keyGeneration += 1;
+    expect((await world.scrape()).complete).toBe(true);
+    expect(world.status.up).toBe(true);
+  });
+
+  it('by a 401 on metric data only does not storm: a handful of calls per interval', async () => {
+    const world = new World();
+    world.populate(100, 0);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
+    await scrapeFor(world, 60);
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 600);
+    expect(world.reader.of('metric_data').length).toBeLessThanOrEqual(10 * 9);
+    expect(world.reader.of('applications')).toHaveLength(10);
+    expect(world.group('applications').success).toBe(true);
+    expect(world.group('application_metrics').success).toBe(false);
+  });
+
+  it('is not accepted again by a list that was asked for before the refusal', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    await scrapeFor(world, 60);
+    world.reader.latency = ({ kind }) => (kind === 'applications' ? 3_000 : 100);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(world.status.refused).toContain('metric_data');
+  });
+
+  it('is not what a 403 on one entity makes: it is that entity that fails', async () => {
+    const world = new World();
+    world.populate(3, 0);
+    world.reader.fault = ({ applicationId }) =>
+      applicationId === 2 ? { reason: 'forbidden', status: 403 } : undefined;
+    await scrapeFor(world, 120);
+    await world.scrape();
+    expect(world.status.refused).toBeUndefined();
+    expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 0, missing: 1 });
+  });
+});
+
+describe('failure truth and staleness (issue 3, items 5 and 6)', () => {
+  it('success, last success and states say what fails, and heal', async () => {
+    const world = new World();
+    world.populate(3, 1);
+    await world.scrape();
+    const { lastSuccess } = world.group('application_metrics');
+    expect(lastSuccess).toBeCloseTo(START / 1000, 0);
+    let failing = true;
+    world.reader.fault = ({ kind, hostId, applicationId }) =>
+      failing && kind === 'metric_data' && hostId === undefined && applicationId === 1
+        ? { reason: 'server', status: 500 }
+        : undefined;
+    await scrapeFor(world, 120);
+    await world.scrape();
+    expect(world.group('application_metrics')).toMatchObject({ success: false, lastSuccess });
+    expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 1, missing: 0 });
+    expect(world.group('host_metrics').success).toBe(true);
+    expect(world.status.up).toBe(true);
+    failing = false;
+    await scrapeFor(world, 120);
+    expect(world.group('application_metrics')).toMatchObject({ success: true });
+    expect(world.group('application_metrics').lastSuccess).toBeGreaterThan(lastSuccess ?? Infinity);
+  });
+
+  it('last good values are served for max_age past the time they were due, then they are absent', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    world.reader.fault = () => ({ reason: 'network' });
+    const groups = async (seconds: number): Promise<string[]> => {
+      await world.clock.until(START + seconds * 1000);
+      return (await world.scrape()).blocks.map(({ group }) => group);
+    };
+    const all = ['applications', 'application_metrics', 'hosts', 'host_metrics'];
+    expect(await groups(61)).toEqual(all);
+    expect(await groups(359)).toEqual(all);
+    expect(await groups(361)).toEqual(['hosts']);
+    expect(await groups(601)).toEqual([]);
+    expect(world.status.up).toBe(false);
+  });
+
+  it('a value that grows too old while the scrape waits is absent', async () => {
+    const world = new World();
+    world.populate(1, 0);
+    await world.scrape();
+    world.reader.latency = () => 60_000;
+    await world.clock.until(START + 355_000);
+    const answer = await world.scrape();
+    expect(answer.took).toBe(9_500);
+    expect(answer.blocks).toEqual([]);
+  });
+
+  it('up is 0 when the last list failed, whatever is still served', async () => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'invalid_response' } : undefined);
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(world.status.up).toBe(false);
+    expect(answer.blocks.map(({ group }) => group)).toContain('applications');
+  });
+
+  it('a group with nothing to read is a success', async () => {
+    const world = new World();
+    await world.scrape();
+    expect(world.group('application_metrics')).toMatchObject({
+      success: true,
+      entities: { fresh: 0, stale: 0, missing: 0 },
+    });
+  });
+
+  it('what fails for long is tried once per window, not every other', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
+    await scrapeFor(world, 600, 60);
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 600, 60);
+    expect(world.reader.of('metric_data')).toHaveLength(10);
+  });
+
+  it('what fails does not starve where the budget is never idle', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
+    world.populate(100);
+    let failing = true;
+    world.reader.fault = ({ applicationId, kind }) =>
+      failing && applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
+    await scrapeFor(world, 1_800);
+    failing = false;
+    await scrapeFor(world, 600);
+    expect(world.reader.of('metric_data', 1).at(-1)?.outcome).toBe('ok');
+  });
+});
+
+describe('the log', () => {
+  it('has one line per refresh with counts, and one per change of a failing entity', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    await world.scrape();
+    await world.scrape();
+    expect(world.lines).toMatchObject([
+      { msg: 'Refreshed', account: 'main', units: 8, failed: 0, left: 0, seconds: 0.3 },
+    ]);
+    let failing = true;
+    world.reader.fault = ({ applicationId, kind }) =>
+      failing && applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
+    await scrapeFor(world, 240);
+    failing = false;
+    await scrapeFor(world, 120);
+    const troubles = world.lines.filter(({ msg }) => msg !== 'Refreshed');
+    expect(troubles).toMatchObject([
+      { level: 40, msg: 'Could not be read', group: 'application_metrics', app_id: 2, problem: 'metric_data: server' },
+      { level: 30, msg: 'Works again', app_id: 2 },
+    ]);
+  });
+});
+
+describe('progress', () => {
+  it('is made whatever upstream does: hangs, pauses, refusals and spent budgets', async () => {
+    const world = new World([accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } })]);
+    world.populate(20, 2);
+    let count = 0;
+    world.reader.fault = () => {
+      count += 1;
+      if (count % 11 === 0) return { reason: 'rate_limited', status: 429, retryAfter: 290 };
+      return count % 3 === 0 ? { reason: 'timeout', latency: 10_000 } : undefined;
+    };
+    const seen = new Set<boolean>();
+    for (let second = 0; second < 3_600; second += 5) {
+      await world.clock.until(START + second * 1000);
+      void world.collector.refresh(EVERYTHING, world.clock.now());
+      seen.add(world.collector.progressing());
+    }
+    expect([...seen]).toEqual([true]);
+  });
+
+  it('is not made when a call never ends', async () => {
+    const world = new World();
+    world.populate(1);
+    world.reader.latency = () => Infinity;
+    void world.collector.refresh(EVERYTHING, world.clock.now());
+    await world.clock.advance(120_000);
+    expect(world.collector.progressing()).toBe(true);
+    await world.clock.advance(30_000);
+    expect(world.collector.progressing()).toBe(false);
+  });
+});

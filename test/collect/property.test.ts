@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { accountConfig } from './support/config.ts';
+import type { Fault } from './support/fakeReader.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const INTERVAL = 60_000;
+
+const FAULTS: readonly (Fault | undefined)[] = [
+  undefined,
+  undefined,
+  undefined,
+  { reason: 'server', status: 500 },
+  { reason: 'timeout', latency: 10_000 },
+  { reason: 'rate_limited', status: 429 },
+  { reason: 'rate_limited', status: 429, retryAfter: 20 },
+  { reason: 'network', latency: 0 },
+  { reason: 'not_found', status: 404 },
+];
+
+const step = fc.record({
+  pass: fc.constantFrom(0, 500, 5_000, 15_000, 15_000, 60_000),
+  /** What every call meets until the next step; several, taken in turn. */
+  faults: fc.array(fc.constantFrom(...FAULTS), { minLength: 1, maxLength: 5 }),
+  latency: fc.constantFrom(0, 50, 800, 9_000),
+  deadline: fc.constantFrom(0, 4_500, 9_500),
+});
+
+const fleet = fc.record({
+  applications: fc.integer({ min: 1, max: 12 }),
+  hosts: fc.integer({ min: 0, max: 3 }),
+  perMinute: fc.integer({ min: 3, max: 60 }),
+  atOnce: fc.integer({ min: 1, max: 5 }),
+});
+
+function worldOf({
+  applications,
+  hosts,
+  perMinute,
+  atOnce,
+}: {
+  applications: number;
+  hosts: number;
+  perMinute: number;
+  atOnce: number;
+}): World {
+  const limits = { requests_per_minute: perMinute, max_concurrent_requests: atOnce };
+  const world = new World([accountConfig({ limits })]);
+  world.populate(applications, hosts);
+  return world;
+}
+
+describe('for any sequence of fault and time steps', () => {
+  it('the budget is never exceeded in any 60 seconds, nor the calls at once, and no refresh outlasts its deadline', async () => {
+    await fc.assert(
+      fc.asyncProperty(fleet, fc.array(step, { maxLength: 60 }), async (size, steps) => {
+        const world = worldOf(size);
+        let turn = 0;
+        for (const { pass, faults, latency, deadline } of steps) {
+          world.reader.latency = () => latency;
+          world.reader.fault = () => faults[(turn += 1) % faults.length];
+          const asked = world.clock.now();
+          await world.clock.run(world.collector.refresh(EVERYTHING, asked + deadline));
+          expect(world.clock.now() - asked).toBeLessThanOrEqual(deadline);
+          expect(world.collector.progressing()).toBe(true);
+          await world.clock.advance(pass);
+        }
+        const times = world.reader.calls.map(({ at }) => at);
+        for (const [index, time] of times.entries()) {
+          const before = times[index - size.perMinute];
+          if (before !== undefined) expect(time - before).toBeGreaterThan(60_000);
+        }
+        expect(world.reader.mostInFlight).toBeLessThanOrEqual(size.atOnce);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('no entity waits longer than the fair share plus one interval once upstream answers, whatever was before', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fleet,
+        fc.array(step, { maxLength: 15 }),
+        fc.constantFrom(15_000, 60_000),
+        async (size, steps, every) => {
+          const world = worldOf(size);
+          let turn = 0;
+          for (const { pass, faults, latency } of steps) {
+            world.reader.latency = () => latency;
+            world.reader.fault = () => faults[(turn += 1) % faults.length];
+            void world.collector.refresh(EVERYTHING, world.clock.now());
+            await world.clock.advance(pass);
+          }
+          world.reader.latency = () => 50;
+          world.reader.fault = () => undefined;
+          const scrapeUntil = async (time: number): Promise<void> => {
+            while (world.clock.now() < time) {
+              void world.collector.refresh(EVERYTHING, world.clock.now());
+              await world.clock.advance(every);
+            }
+          };
+          // Pauses, the recovery of the rate and the first reading of everything come to an end.
+          const units = 2 + size.applications * (3 + size.hosts);
+          const firstReading = (2 * 60_000 * units) / size.perMinute;
+          await scrapeUntil(world.clock.now() + 600_000 + firstReading);
+          const from = world.clock.now();
+          world.reader.calls.length = 0;
+          const { stretch } = world.status.plan;
+          const fairShare = INTERVAL * stretch;
+          await scrapeUntil(from + 6 * (fairShare + INTERVAL));
+          const reads = new Map<string, number>();
+          for (const { kind, applicationId, hostId, at } of world.reader.calls) {
+            if (kind !== 'metric_data') continue;
+            const key = `${String(applicationId)}/${String(hostId)}`;
+            // A scrape may come as long after an entity is due as scrapes are apart.
+            expect(at - (reads.get(key) ?? from)).toBeLessThanOrEqual(fairShare + INTERVAL + every);
+            reads.set(key, at);
+          }
+          expect(reads.size).toBe(size.applications * (1 + size.hosts));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('everything is fresh within minutes of the last fault, where the budget carries the fleet', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const world = worldOf({ applications: 4, hosts: 1, perMinute: 60, atOnce: 4 });
+        let turn = 0;
+        for (const { pass, faults, latency, deadline } of steps) {
+          world.reader.latency = () => latency;
+          world.reader.fault = () => faults[(turn += 1) % faults.length];
+          await world.clock.run(world.collector.refresh(EVERYTHING, world.clock.now() + deadline));
+          await world.clock.advance(pass);
+        }
+        world.reader.latency = () => 50;
+        world.reader.fault = () => undefined;
+        const end = world.clock.now() + 420_000;
+        while (world.clock.now() < end) {
+          await world.scrape();
+          await world.clock.advance(15_000);
+        }
+        await world.nextMinute(1);
+        expect(await world.scrape()).toMatchObject({ complete: true });
+        expect(world.clock.now()).toBeGreaterThan(START);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

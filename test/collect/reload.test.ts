@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest';
+import type { CustomMetricConfig } from '../../src/config/config.ts';
+import { refreshInBackground } from '../../src/collect/background.ts';
+import { application, TRAFFIC } from './support/bodies.ts';
+import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { FakeReader } from './support/fakeReader.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const QUEUE: CustomMetricConfig = {
+  name: 'newrelic_custom_queue_depth',
+  help: 'Jobs waiting',
+  match: 'Custom/Queue/{queue}/depth',
+  value: 'average_value',
+  scale: 1,
+  scope: 'application',
+  max_series: 100,
+};
+
+describe('a reload', () => {
+  it('keeps what is held and calls nothing for it', async () => {
+    const world = new World();
+    world.populate(3, 2);
+    await world.scrape();
+    const before = world.reader.calls.length;
+    world.collector.reconfigure(config());
+    expect(await world.scrape()).toMatchObject({ complete: true });
+    expect(world.reader.calls).toHaveLength(before);
+  });
+
+  it('that narrows the applications takes effect at once, one that widens them with the next list', async () => {
+    const only = (...ids: number[]) => accountConfig({ applications: { include: ids.map((id) => ({ id })) } });
+    const world = new World([only(1, 2)]);
+    world.populate(4);
+    await world.scrape();
+    expect(world.reader.of('applications')[0]?.query).toEqual({ ids: [1, 2] });
+    world.collector.reconfigure(config(only(2)));
+    expect(new Set(world.collector.answer(EVERYTHING).blocks.map(({ labels }) => labels.app_id))).toEqual(
+      new Set(['2']),
+    );
+    world.collector.reconfigure(config());
+    const answer = await world.scrape();
+    expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['1', '2', '3', '4']));
+  });
+
+  it('that widens the applications while the narrow list is being read has the list read again', async () => {
+    const world = new World([accountConfig({ applications: { include: [{ id: 1 }] } })]);
+    world.populate(3);
+    void world.collector.refresh(EVERYTHING, world.clock.now() + 9_500);
+    await world.clock.advance(50);
+    world.collector.reconfigure(config());
+    await world.clock.advance(100);
+    const answer = await world.scrape();
+    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(3);
+  });
+
+  it('that switches hosts off takes their series away and makes no calls for them', async () => {
+    const world = new World();
+    world.populate(2, 2);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ hosts: false })));
+    const groups = world.collector.answer(EVERYTHING).blocks.map(({ group }) => group);
+    expect(groups).not.toContain('hosts');
+    expect(groups).not.toContain('host_metrics');
+    world.reader.calls.length = 0;
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(world.reader.calls).toHaveLength(2 + 2);
+  });
+
+  it('that changes static labels changes them on every series', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
+    const { blocks } = world.collector.answer(EVERYTHING);
+    expect(blocks).toHaveLength(4);
+    for (const { labels } of blocks) expect(labels).toMatchObject({ team: 'blue' });
+  });
+
+  it('that overrides the database kind calculates what is held anew', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
+    world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
+    const answer = world.collector.answer(EVERYTHING);
+    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.08);
+    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
+  });
+
+  it('that changes the window is in force for the next call', async () => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig(), collectionConfig({ window: 60_000, delay: 180_000 })));
+    world.reader.calls.length = 0;
+    await world.clock.advance(125_000);
+    await world.scrape();
+    const { from, to } = world.reader.of('metric_data')[0]?.query as { from: number; to: number };
+    expect(to - from).toBe(60);
+    expect(world.clock.now() / 1000 - to).toBeGreaterThanOrEqual(180);
+  });
+
+  it('closes the old reader only when calls in flight have had their time', async () => {
+    const world = new World();
+    const [old] = world.opened;
+    world.readers.set('main', new FakeReader(world.clock));
+    world.collector.reconfigure(config());
+    await world.clock.advance(300_000);
+    expect(old?.closed).toBe(false);
+    await world.clock.advance(300_001);
+    expect(old?.closed).toBe(true);
+  });
+
+  it('that drops or moves an account stops it, and opens the new one empty', async () => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    const [old] = world.opened;
+    world.readers.delete('main');
+    world.collector.reconfigure(config(accountConfig({ base_url: 'https://api.eu.newrelic.com/v2' })));
+    expect(old?.closed).toBe(true);
+    expect(world.collector.answer(EVERYTHING).blocks).toEqual([]);
+  });
+});
+
+describe('custom metrics', () => {
+  function queues(world: World): void {
+    world.reader.names.set(1, [
+      'Custom/Queue/a/depth',
+      'Custom/Queue/b/depth',
+      'Custom/Queue/\ud800/depth',
+      'Datastore/MySQL/allWeb',
+    ]);
+    const custom = { average_value: 7, max_value: 9, unused: 1 };
+    world.reader.values = () => ({ ...TRAFFIC, 'Custom/Queue/a/depth': custom, 'Custom/Queue/b/depth': custom });
+  }
+
+  it('travel in the same call, without names that cannot be asked for', async () => {
+    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    world.populate(1);
+    queues(world);
+    const answer = await world.scrape();
+    expect(world.reader.of('metric_data')).toHaveLength(1);
+    expect(world.value(answer, QUEUE.name, { queue: 'a' })).toBe(7);
+    expect(world.value(answer, QUEUE.name, { queue: 'b' })).toBe(7);
+    expect(answer.complete).toBe(true);
+  });
+
+  it('count in the plan with the calls they take', async () => {
+    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    world.populate(1);
+    world.reader.names.set(
+      1,
+      Array.from({ length: 80 }, (_, index) => `Custom/Queue/${index}/depth`),
+    );
+    await world.scrape();
+    expect(world.reader.of('metric_data')).toHaveLength(4);
+    expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(4);
+  });
+
+  it('that a reload brings are there after the next refresh, those it takes away are gone at once', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    queues(world);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ custom_metrics: [QUEUE], hosts: false })));
+    await world.scrape();
+    await world.nextMinute(1);
+    expect(world.value(await world.scrape(), QUEUE.name, { queue: 'a' })).toBe(7);
+    const other = { ...QUEUE, name: 'newrelic_custom_other', value: 'max_value' };
+    world.collector.reconfigure(config(accountConfig({ custom_metrics: [other], hosts: false })));
+    expect(world.value(world.collector.answer(EVERYTHING), QUEUE.name)).toBeUndefined();
+    await world.nextMinute(1);
+    expect(world.value(await world.scrape(), other.name, { queue: 'a' })).toBe(9);
+  });
+
+  it('keep their families through a reload that leaves them alone', async () => {
+    const account = accountConfig({ custom_metrics: [QUEUE], hosts: false });
+    const world = new World([account]);
+    world.populate(1);
+    queues(world);
+    const familyOf = () =>
+      world.collector
+        .answer(EVERYTHING)
+        .blocks.flatMap(({ samples }) => samples)
+        .find(({ family }) => family.name === QUEUE.name)?.family;
+    await world.scrape();
+    const before = familyOf();
+    world.collector.reconfigure(config(account));
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(familyOf()).toBe(before);
+  });
+});
+
+describe('background mode (issue 3, item 8)', () => {
+  const BACKGROUND = collectionConfig({ background: true });
+
+  function start(world: World): () => void {
+    let random = 0;
+    return refreshInBackground(
+      (scope, deadline) => world.collector.refreshNow(scope, deadline),
+      world.clock,
+      () => (random = (random + 0.37) % 1),
+    );
+  }
+
+  it('refreshes at the start and as windows move on, and the scrape never waits nor calls', async () => {
+    const world = new World([accountConfig()], BACKGROUND);
+    world.populate(3, 1);
+    const stop = start(world);
+    expect(world.collector.refreshedOnce).toBe(false);
+    await world.clock.advance(1_000);
+    expect(world.collector.refreshedOnce).toBe(true);
+    expect(await world.scrape()).toMatchObject({ took: 0, complete: true });
+    await world.clock.advance(600_000);
+    expect(world.reader.of('metric_data', 1).length).toBe(2 * 11);
+    stop();
+    const calls = world.reader.calls.length;
+    await world.clock.advance(600_000);
+    expect(world.reader.calls).toHaveLength(calls);
+    expect(world.clock.timers).toBe(0);
+  });
+
+  it('looks with jitter, so that exporters do not call in step', async () => {
+    const world = new World([accountConfig()], BACKGROUND);
+    const stop = start(world);
+    await world.clock.advance(600_000);
+    stop();
+    const offsets = world.reader.of('applications').map(({ at }) => at % 60_000);
+    expect(new Set(offsets.slice(1)).size).toBeGreaterThan(5);
+  });
+
+  it('is ready once the first refresh has ended, well or not', async () => {
+    const world = new World([accountConfig()], BACKGROUND);
+    world.reader.fault = () => ({ reason: 'network', latency: 5_000 });
+    const stop = start(world);
+    await world.clock.advance(4_000);
+    expect(world.collector.refreshedOnce).toBe(false);
+    await world.clock.advance(2_000);
+    expect(world.collector.refreshedOnce).toBe(true);
+    stop();
+  });
+
+  it('serves nothing beyond max_age although a refresh takes very long', async () => {
+    const world = new World([accountConfig({ hosts: false })], BACKGROUND);
+    world.populate(1);
+    const stop = start(world);
+    await world.clock.advance(10_000);
+    world.reader.latency = () => 3_600_000;
+    await world.clock.advance(400_000);
+    expect(await world.scrape()).toMatchObject({ took: 0, blocks: [] });
+    stop();
+  });
+});
+
+describe('a clock that is set back', () => {
+  it('does not freeze the account until that time comes again', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    await world.scrape();
+    world.clock.set(world.clock.now() - 3_600_000);
+    const answer = await world.scrape();
+    expect(answer.complete).toBe(true);
+    expect(world.reader.of('metric_data', 1)).toHaveLength(4);
+    const { to } = world.reader.of('metric_data', 1).at(-1)?.query as { to: number };
+    expect(to).toBeLessThan(world.clock.now() / 1000);
+  });
+});
+
+describe('stopping', () => {
+  it('answers whoever waits, aborts calls in flight, and logs no failures', async () => {
+    const world = new World();
+    world.populate(2);
+    world.reader.latency = () => 60_000;
+    const scrape = world.collector.refresh(EVERYTHING, world.clock.now() + 9_500);
+    await world.clock.advance(10);
+    await world.collector.stop();
+    await scrape;
+    await world.clock.advance(0);
+    expect(world.reader.inFlight).toBe(0);
+    expect(world.reader.closed).toBe(true);
+    expect(world.lines.filter(({ level }) => level > 30)).toEqual([]);
+  });
+});
+
+describe('a large fleet', () => {
+  it('of 1,000 applications with 5 hosts each gets through a refresh in bounded work', async () => {
+    const world = new World([
+      accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 100 } }),
+    ]);
+    world.populate(1_000, 5);
+    world.reader.recording = false;
+    const answer = await world.scrape(EVERYTHING, 60_000);
+    expect(answer.complete).toBe(true);
+    expect(answer.blocks).toHaveLength(1_000 * (2 + 10));
+    // What is kept of an answer is what something reads.
+    world.reader.applications = [application(1)];
+    await world.nextMinute(1);
+    expect((await world.scrape()).blocks).toHaveLength(12);
+  });
+});

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { call, metricData, read, records } from './client.ts';
+
+const START = Date.UTC(2026, 4, 20, 14, 7, 31);
+const MINUTE = 60_000;
+const APP = 1_000_001;
+
+let now: number;
+let simulator: Simulator;
+beforeEach(async () => {
+  now = START;
+  simulator = await startSimulator({ now: () => now });
+});
+afterEach(() => simulator.close());
+
+async function control(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = text === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(text)) };
+  const reply = await call(`${simulator.url}/control${path}`, {
+    method,
+    headers,
+    ...(text === undefined ? {} : { body: text }),
+  });
+  return { status: reply.status, body: reply.text === '' ? undefined : JSON.parse(reply.text) };
+}
+
+const application = async () => (await read(simulator, `/v2/applications/${APP}.json`))['application'];
+const change = (body: unknown) => control('POST', `/applications/${APP}`, body);
+
+describe('the control endpoint', () => {
+  it('adds, shows and takes back fault rules', async () => {
+    expect(await control('POST', '/faults', { effect: 'status', status: 500 })).toEqual({
+      status: 201,
+      body: { ids: [1] },
+    });
+    expect(await control('POST', '/faults', [{ effect: 'hang', on: 'hosts' }])).toMatchObject({ status: 201 });
+    expect((await control('GET', '/faults')).body).toMatchObject([{ id: 1, matched: 0 }, { id: 2 }]);
+    expect((await call(`${simulator.url}/v2/applications.json`)).status).toBe(500);
+    expect((await control('DELETE', '/faults/1')).status).toBe(204);
+    expect((await control('DELETE', '/faults/1')).status).toBe(404);
+    expect((await control('DELETE', '/faults')).status).toBe(204);
+    expect((await control('GET', '/faults')).body).toEqual([]);
+  });
+
+  it.each([
+    ['POST', '/faults', { effect: 'explode' }, 400],
+    ['POST', `/applications/${APP}`, { colour: 'red' }, 400],
+    ['POST', `/applications/${APP}`, undefined, 400],
+    ['PUT', '/faults', undefined, 405],
+    ['GET', '/nothing', undefined, 404],
+  ])('answers %s %s %j with %i and a reason', async (method, path, body, status) => {
+    const reply = await control(method, path, body);
+    expect(reply.status).toBe(status);
+    expect(reply.body).toHaveProperty('error');
+  });
+
+  it('is not there when switched off', async () => {
+    const closed = await startSimulator({ control: false });
+    expect((await call(`${closed.url}/control/faults`)).status).toBe(404);
+    await closed.close();
+  });
+
+  it('renames, removes and restores an application', async () => {
+    expect((await change({ name: 'Renamed' })).status).toBe(204);
+    expect(await application()).toMatchObject({ name: 'Renamed' });
+    await change({ removed: true });
+    expect((await call(`${simulator.url}/v2/applications/${APP}.json`)).status).toBe(404);
+    expect(records(await read(simulator, '/v2/applications.json'), 'applications')).toHaveLength(15);
+    expect((await control('DELETE', `/applications/${APP}`)).status).toBe(204);
+    expect(await application()).toMatchObject({ name: 'Storefront' });
+  });
+
+  it('makes an application stop reporting, and start again', async () => {
+    await change({ reporting: false });
+    now += 11 * MINUTE;
+    expect(await application()).toMatchObject({ reporting: false, health_status: 'gray' });
+    expect((await control('GET', '/applications')).body).toContainEqual({
+      id: APP,
+      name: 'Storefront',
+      language: 'ruby',
+      reporting: false,
+    });
+    await change({ reporting: true });
+    expect(await application()).toMatchObject({ reporting: true });
+  });
+
+  it('sets the traffic of every minute, and everything follows', async () => {
+    await change({
+      traffic: { requests_per_minute: 100, response_milliseconds: 250, errors_per_minute: 5, background_per_minute: 2 },
+    });
+    expect(await application()).toMatchObject({
+      application_summary: { throughput: 100, response_time: 250, error_rate: 0.05 },
+    });
+    const names = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'].map((name) => ['names[]', name] as const);
+    const { metrics } = await metricData(simulator, `/applications/${APP}`, [...names, ['summarize', 'true']]);
+    const counts = metrics.map(
+      ({ timeslices: [slice] }) => slice!.values['call_count'] ?? slice!.values['error_count'],
+    );
+    expect(counts).toEqual([3000, 150, 60]);
+    await change({ traffic: null });
+    expect(await application()).not.toMatchObject({ application_summary: { throughput: 100 } });
+  });
+
+  it('orders an incident, which ends', async () => {
+    await change({ incident: { minutes: 10, started_minutes_ago: 5, response_factor: 6, error_ratio: 0.4 } });
+    expect(await application()).toMatchObject({ health_status: 'red' });
+    const during = (await application()) as { application_summary: { error_rate: number } };
+    expect(during.application_summary.error_rate).toBeGreaterThan(0.3);
+    now += 10 * MINUTE;
+    expect(await application()).toMatchObject({ health_status: 'green' });
+    await change({ incident: null });
+    now -= 10 * MINUTE;
+    expect(await application()).toMatchObject({ health_status: 'green' });
+  });
+});
+
+describe('the log of calls', () => {
+  it('counts by kind and status, keeps what was asked, and never the key', async () => {
+    await read(simulator, '/v2/applications.json');
+    for (const pair of [
+      'from=2026-05-20T13:00:00Z&to=2026-05-20T13:30:00Z',
+      'from=2026-05-20T13:00:00Z&to=2026-05-20T13:30:00Z',
+      'from=2026-05-20T13:01:00Z&to=2026-05-20T13:31:00Z',
+    ]) {
+      await read(simulator, `/v2/applications/${APP}/metrics/data.json?names[]=Apdex&${pair}`);
+    }
+    await call(`${simulator.url}/v2/applications.json`, {
+      headers: { 'Api-Key': 'secret-key', Accept: 'text/html', 'User-Agent': 'tester' },
+    });
+    const log = simulator.requests;
+    await expect.poll(() => log.running).toBe(0);
+    expect([log.count(), log.count('metric_data'), log.count('hosts')]).toEqual([5, 3, 0]);
+    expect(log.statuses()).toEqual({ 200: 4, 401: 1 });
+    expect(log.ranges().map(({ calls }) => calls)).toEqual([2, 1]);
+    expect(log.all('applications').at(-1)).toMatchObject({
+      method: 'GET',
+      path: '/v2/applications.json',
+      accept: 'text/html',
+      userAgent: 'tester',
+      keyHeader: 'Api-Key',
+      keyValid: false,
+      at: START,
+    });
+    expect(log.all('metric_data')[0]).toMatchObject({ applicationId: APP, keyValid: true });
+    const shown = await control('GET', '/requests');
+    expect(shown.body).toMatchObject({ count: 5, busiest_minute: 5, by_kind: { metric_data: 3 } });
+    expect(JSON.stringify(shown.body)).not.toContain('secret-key');
+    await control('DELETE', '/requests');
+    expect([log.count(), log.all()]).toEqual([0, []]);
+  });
+
+  it('knows the most calls at once', async () => {
+    const slow = await startSimulator({ faults: [{ effect: 'hang' }] });
+    const given = new AbortController();
+    const calls = Array.from({ length: 4 }, () =>
+      call(`${slow.url}/v2/applications.json`, { signal: given.signal }).catch(() => 'given up'),
+    );
+    await expect.poll(() => slow.requests.running).toBe(4);
+    given.abort();
+    expect(await Promise.all(calls)).toEqual(Array(4).fill('given up'));
+    await expect.poll(() => slow.requests.running).toBe(0);
+    expect(slow.requests.maxConcurrency).toBe(4);
+    expect(slow.requests.statuses()).toEqual({ none: 4 });
+    await slow.close();
+  });
+});

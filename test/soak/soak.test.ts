@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/collect/view.ts';
+import { accountConfig, collectionConfig } from '../collect/support/config.ts';
+import { EVERYTHING, World } from '../collect/support/world.ts';
+import { seeded } from './random.ts';
+import { RestlessUpstream } from './upstream.ts';
+
+const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
+const HOURS = Number(process.env['SOAK_HOURS'] ?? 24);
+const SCRAPE_EVERY = 15_000;
+const MAX_AGE = 300;
+
+/** The families whose value is the time at which upstream gave it, and what that time is multiplied with. */
+const TIMES: Readonly<Record<string, number>> = {
+  newrelic_application_rolling_hosts: 1,
+  newrelic_host_rolling_instances: 1,
+  newrelic_key_transaction_last_reported_timestamp_seconds: 1,
+  newrelic_application_memory_used_bytes: 1,
+  newrelic_host_memory_used_bytes: 1,
+};
+
+const rejections: unknown[] = [];
+const remember = (reason: unknown): void => void rejections.push(reason);
+
+beforeAll(() => void process.on('unhandledRejection', remember));
+afterAll(() => void process.off('unhandledRejection', remember));
+
+/** Counts the calls upstream sees, and the most of them in any 60 seconds. */
+function watchBudget(world: World, account: string): { calls: number; most: number } {
+  const seen = { calls: 0, most: 0 };
+  const recent: number[] = [];
+  const reader = world.readers.get(account);
+  if (reader === undefined) throw new Error(account);
+  reader.seen = ({ at }) => {
+    while (at - (recent[0] ?? at) > 60_000) recent.shift();
+    recent.push(at);
+    seen.calls += 1;
+    seen.most = Math.max(seen.most, recent.length);
+  };
+  return seen;
+}
+
+/** The age in seconds of the oldest value in an answer, less the interval at which its group is due. */
+function oldestOverdue(
+  answer: Answer,
+  now: number,
+  effectiveInterval: (account: string, group: string) => number,
+): number {
+  let oldest = -Infinity;
+  for (const { group, labels, samples } of answer.blocks) {
+    for (const { family, value } of samples) {
+      const factor = TIMES[family.name];
+      if (factor === undefined) continue;
+      oldest = Math.max(oldest, now / 1000 - value * factor - effectiveInterval(labels['account'] ?? '', group));
+    }
+  }
+  return oldest;
+}
+
+function heapMegabytes(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 1_048_576;
+}
+
+describe('a day of random faults', () => {
+  it(`leaves budget, staleness and memory as they should be (${HOURS} h, SOAK_SEED=${SEED})`, async () => {
+    process.stdout.write(`SOAK_SEED=${SEED} replays this run\n`);
+    const random = seeded(SEED);
+    const limits = [
+      { name: 'roomy', perMinute: 300, applications: 15 },
+      { name: 'tight', perMinute: 40, applications: 25 },
+    ];
+    const accounts = limits.map(({ name, perMinute }) =>
+      accountConfig({ name, limits: { requests_per_minute: perMinute } }),
+    );
+    const collection = collectionConfig();
+    const world = new World(accounts, collection);
+    const upstreams = limits.map(({ name, applications }) => {
+      const reader = world.readers.get(name);
+      if (reader === undefined) throw new Error(name);
+      return new RestlessUpstream(reader, world.clock, random, applications);
+    });
+    const seen = limits.map(({ name }) => watchBudget(world, name));
+    const effective = new Map<string, number>();
+    const heap: number[] = [];
+    const start = world.clock.now();
+    let steps = 0;
+    let worst = -Infinity;
+    let complete = 0;
+    for (let time = start; time < start + HOURS * 3_600_000; time += SCRAPE_EVERY) {
+      await world.clock.until(time + Math.floor(random() * 5_000));
+      for (const upstream of upstreams) {
+        upstream.tick();
+        if (random() < 0.02) upstream.change();
+      }
+      if (random() < 0.0005) world.collector.reconfigure({ accounts, collection });
+      if (random() < 0.001) world.keyGeneration += 1;
+      const answer = await world.scrape(EVERYTHING, Math.floor(random() * 9_500));
+      expect(answer.took).toBeLessThanOrEqual(9_500);
+      expect(world.collector.progressing()).toBe(true);
+      expect(rejections).toEqual([]);
+      for (const [index, { perMinute }] of limits.entries()) expect(seen[index]?.most).toBeLessThanOrEqual(perMinute);
+      for (const { name, groups, budget } of world.collector.status()) {
+        expect(budget.inFlight).toBeLessThanOrEqual(8);
+        // The due time of what is held follows the plan of now, which changes as the fleet does.
+        for (const { group, effectiveIntervalSeconds } of groups)
+          effective.set(`${name}/${group}`, effectiveIntervalSeconds);
+      }
+      const overdue = oldestOverdue(
+        answer,
+        world.clock.now(),
+        (account, group) => effective.get(`${account}/${group}`) ?? 0,
+      );
+      // A list or a value is given up to a step and the slowest call before it is held.
+      expect(overdue).toBeLessThanOrEqual(MAX_AGE + 35);
+      worst = Math.max(worst, overdue);
+      if (answer.complete) complete += 1;
+      steps += 1;
+      world.lines.length = 0;
+      if (steps % 240 === 0) heap.push(heapMegabytes());
+    }
+    // Once upstream behaves, everything heals without a restart.
+    for (const upstream of upstreams) upstream.recover();
+    for (let step = 0; step < 120; step += 1) {
+      for (const upstream of upstreams) upstream.tick();
+      await world.scrape();
+      await world.clock.advance(SCRAPE_EVERY);
+    }
+    for (const { name, up, groups } of world.collector.status()) {
+      expect(up, name).toBe(true);
+      for (const { group, success, entities } of groups) {
+        expect(success, `${name}/${group}`).toBe(true);
+        expect(entities.missing, `${name}/${group}`).toBe(0);
+      }
+    }
+    const served = new Set(
+      world.collector.answer({ ...EVERYTHING, account: 'tight' }).blocks.map(({ labels }) => Number(labels['app_id'])),
+    );
+    expect(served).toEqual(upstreams[1]?.ids);
+    const quarter = Math.floor(heap.length / 4);
+    const median = (values: readonly number[]): number =>
+      [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+    const [early, late] = [median(heap.slice(quarter, 2 * quarter)), median(heap.slice(-quarter))];
+    const figures = {
+      simulatedHours: HOURS,
+      scrapes: steps,
+      complete,
+      calls: seen.map(({ calls }) => calls),
+      mostCallsPerMinute: seen.map(({ most }) => most),
+      budgets: limits.map(({ perMinute }) => perMinute),
+      worstSecondsPastDue: Math.round(worst),
+      heapMegabytes: {
+        early: Number(early.toFixed(1)),
+        late: Number(late.toFixed(1)),
+        forced: globalThis.gc !== undefined,
+      },
+      unhandledRejections: rejections.length,
+    };
+    process.stdout.write(`${JSON.stringify(figures)}\n`);
+    if (quarter > 0) expect(late).toBeLessThan(early * 1.1 + 3);
+    await world.collector.stop();
+  });
+});
