@@ -46,13 +46,13 @@ export function backfillCommand(): Command {
     .option(
       '--app <id or name>',
       'one application; repeatable (default: what the configuration serves)',
-      (text: string, before: readonly string[] = []) => [...before, text],
+      (text: string, before?: readonly string[]) => [...(before ?? []), text],
     )
     .option('--hosts', 'the hosts of the applications too', false)
     .option(
       '--label <name=value>',
       'a label for every series, such as job; repeatable',
-      (text: string, before: Labels = {}) => checked(text, (label) => addLabel(label, before)),
+      (text: string, before?: Labels) => checked(text, (label) => addLabel(label, before ?? {})),
     )
     .option('--output <file>', 'where to write (default: standard output)')
     .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)

@@ -66,7 +66,7 @@ function toStandardOutput(stdout: NodeJS.WritableStream): Target {
   return {
     folder,
     resumable: false,
-    open: async () => void (await mkdir(folder.path, { mode: 0o700 })),
+    open: () => mkdir(folder.path, { mode: 0o700 }),
     write: (pieces, signal) => pipeline(pieces, stdout, { end: false, signal }),
   };
 }

@@ -55,14 +55,11 @@ export class VirtualClock implements Clock {
   /** Goes on until the promise settles, at most `limit` ms. */
   async run<T>(promise: Promise<T>, limit = 3_600_000): Promise<T> {
     const deadline = this.#now + limit;
-    let done = false;
-    void promise.then(
-      () => (done = true),
-      () => (done = true),
-    );
+    const state = { done: false };
+    const finish = (): void => void (state.done = true);
+    void promise.then(finish, finish);
     await settled();
-    for (;;) {
-      if (done) return promise;
+    while (!state.done) {
       const next = this.#next(deadline);
       if (next === undefined) throw new Error(`not settled after ${limit} ms`);
       this.#timers.delete(next);
@@ -70,6 +67,7 @@ export class VirtualClock implements Clock {
       next.callback();
       await settled();
     }
+    return promise;
   }
 
   #next(limit: number): Timer | undefined {

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import {
+  effectiveSettings,
+  onlyIds,
+  readsMetricData,
+  selectKeyTransactions,
+  selects,
+  unmatched,
+} from '../../src/collect/selection.ts';
+import { coversApplication, isEnabled, neededGroups } from '../../src/collect/scope.ts';
+import { GROUPS } from '../../src/metrics/groups.ts';
+import { application, keyTransaction } from './support/bodies.ts';
+import { accountConfig } from './support/config.ts';
+
+const shop = application(7, { name: 'shop-eu' });
+
+describe('the choice of applications', () => {
+  it.each([
+    ['everything by default', undefined, [], true],
+    ['by name glob', [{ name: 'shop-*' }], [], true],
+    ['by id', [{ id: 7 }], [], true],
+    ['not another name', [{ name: 'shop' }], [], false],
+    ['not what is excluded, even when it is included', [{ id: 7 }], [{ name: '*-eu' }], false],
+  ])('takes %s', (_, include, exclude, chosen) => {
+    expect(selects({ include, exclude }, shop)).toBe(chosen);
+  });
+
+  it('asks upstream for ids only when nothing else is included', () => {
+    expect(onlyIds({ include: [{ id: 7 }, { id: 8 }, { id: 7 }], exclude: [] })).toEqual([7, 8]);
+    expect(onlyIds({ include: [{ id: 7 }, { name: 'a' }], exclude: [] })).toBeUndefined();
+    expect(onlyIds({ include: undefined, exclude: [{ id: 7 }] })).toBeUndefined();
+  });
+
+  it('names the includes that match nothing', () => {
+    const include = [{ id: 7 }, { id: 9 }, { name: 'shop-*' }, { name: 'x*' }];
+    expect(unmatched({ include, exclude: [] }, [shop])).toEqual([{ id: 9 }, { name: 'x*' }]);
+  });
+
+  it('lets the first matching settings win over the account', () => {
+    const settings = [
+      { match: { name: 'shop-*' }, database_component: 'database' as const, hosts: false },
+      { match: { id: 7 }, database_component: 'datastore' as const, hosts: true },
+    ];
+    expect(effectiveSettings(accountConfig({ applications: { settings } }), shop)).toEqual({
+      database: 'database',
+      hosts: false,
+    });
+    expect(effectiveSettings(accountConfig(), shop)).toEqual({ database: 'auto', hosts: true });
+  });
+
+  it('reads metric data of what reports, does not say, or is wanted anyhow', () => {
+    const account = accountConfig();
+    expect(readsMetricData(account, shop)).toBe(true);
+    expect(readsMetricData(account, { ...shop, reporting: undefined })).toBe(true);
+    expect(readsMetricData(account, { ...shop, reporting: false })).toBe(false);
+    const all = accountConfig({ applications: { reporting_only: false } });
+    expect(readsMetricData(all, { ...shop, reporting: false })).toBe(true);
+  });
+});
+
+describe('the choice of key transactions', () => {
+  const all = [keyTransaction(1, 7), keyTransaction(2, 8), keyTransaction(3, 0, { applicationId: undefined })];
+  const served = (id: number): boolean => id === 7;
+  const ids = (account: ReturnType<typeof accountConfig>) =>
+    selectKeyTransactions(account, all, served).map(({ id }) => id);
+
+  it.each([
+    ['all', accountConfig(), [1, 2, 3]],
+    ['none', accountConfig({ key_transactions: false }), []],
+    ['those of the served applications', accountConfig({ applications: { include: [{ id: 7 }] } }), [1]],
+    [
+      'their own choice',
+      accountConfig({ key_transactions: { include: [{ name: 'key-*' }], exclude: [{ id: 1 }] } }),
+      [2, 3],
+    ],
+  ])('is %s', (_, account, expected) => {
+    expect(ids(account)).toEqual(expected);
+  });
+});
+
+describe('a scope', () => {
+  it('needs the lists that its groups come from, and once what decides how they are read', () => {
+    expect(neededGroups(new Set()).always).toEqual(new Set());
+    expect(neededGroups(new Set(['hosts'])).always).toEqual(new Set(['hosts', 'applications']));
+    const hosts = neededGroups(new Set(['host_metrics']));
+    expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
+    expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
+    for (const group of GROUPS) expect(neededGroups(new Set([group])).always).toContain('applications');
+  });
+
+  it('takes in the lists of the account, and of the applications its own', () => {
+    const scope = { groups: new Set(GROUPS), applicationId: 7 };
+    expect([undefined, 7, 8].map((id) => coversApplication(scope, id))).toEqual([true, true, false]);
+  });
+
+  it.each([
+    ['key_transactions', accountConfig({ key_transactions: false }), false],
+    ['instances', accountConfig(), false],
+    ['instances', accountConfig({ instances: true }), true],
+    ['hosts', accountConfig({ hosts: false }), false],
+    [
+      'host_metrics',
+      accountConfig({
+        hosts: false,
+        applications: { settings: [{ match: { id: 1 }, database_component: 'auto', hosts: true }] },
+      }),
+      true,
+    ],
+    ['custom_metrics', accountConfig(), false],
+    ['applications', accountConfig(), true],
+  ] as const)('%s are on as the account says', (group, account, on) => {
+    expect(isEnabled(account, group)).toBe(on);
+  });
+});
