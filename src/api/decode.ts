@@ -1,8 +1,11 @@
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { gunzip, gunzipSync } from 'node:zlib';
 import { CallFailure } from './callFailure.ts';
 import type { RawAnswer } from './exchange.ts';
 import { firstHeader } from './headers.ts';
+
+/** Up to here unpacking at once costs less than handing it to another thread. */
+const SMALL_BYTES = 32 * 1024;
 
 const unzip = promisify(gunzip);
 
@@ -17,7 +20,9 @@ export async function decodeText({ status, headers, body }: RawAnswer, maxBytes:
     throw new CallFailure('invalid_response', 'the answer has an encoding that was not asked for', { status });
   }
   try {
-    return (await unzip(body, { maxOutputLength: maxBytes })).toString('utf8');
+    const limit = { maxOutputLength: maxBytes };
+    const plain = body.length <= SMALL_BYTES ? gunzipSync(body, limit) : await unzip(body, limit);
+    return plain.toString('utf8');
   } catch (error) {
     throw error instanceof RangeError
       ? new CallFailure('too_large', `the answer is larger than ${maxBytes} bytes`, { status })

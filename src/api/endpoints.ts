@@ -23,7 +23,11 @@ function target(
 
 /** Names come from outside and may hold half a surrogate pair, which `encodeURIComponent` refuses. */
 function encoded(text: string): string {
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+  }
 }
 
 const idFilter = (ids: readonly number[] | undefined): Parameter[] =>

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Characters of text that are made between two turns of the event loop: one or two milliseconds of work. */
-export const SLICE = 256 * 1024;
+/** Characters of text that are made between two turns of the event loop: about a millisecond of work. */
+export const SLICE = 128 * 1024;
 
 /** Lines whose text is about a slice long. */
-export const LINES_PER_SLICE = 2048;
+export const LINES_PER_SLICE = 1024;
 
 /**
  * Work that says where it may be interrupted: it yields undefined there, and values as they are ready. Written as

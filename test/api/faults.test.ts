@@ -15,6 +15,7 @@ const send =
   (response) =>
     json(response, text, headers);
 
+const PACKED_SMALL = gzipSync(Buffer.alloc(25_000_000, 32));
 const PACKED = gzipSync(Buffer.alloc(50_000_000, 32));
 
 /** Sends 50 MB as fast as they are taken, and no more once nobody takes them. */
@@ -108,6 +109,11 @@ const FAULTS: Record<
     words: /not asked for/,
   },
   'a body of 50 MB': { answer: flood, reason: 'too_large', words: /larger than 20971520 bytes/ },
+  'a body of 25 MB, packed into 25 kB': {
+    answer: (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(PACKED_SMALL),
+    reason: 'too_large',
+    words: /larger than 20971520 bytes/,
+  },
   'a body of 50 MB, packed': {
     answer: (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(PACKED),
     reason: 'too_large',

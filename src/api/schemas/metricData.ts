@@ -9,22 +9,22 @@ const envelope = z.object({
   metric_data: z.object({ metrics: z.array(z.unknown()), metrics_found: z.unknown().optional() }),
 });
 
-/** Counts, rates and Apdex figures; the values of custom metrics may be anything. */
-const NEVER_NEGATIVE = new Set(
-  ['call_count', 'count', 'error_count', 's', 't', 'f', 'score', 'threshold', 'threshold_min'].concat(
-    ['calls_per_minute', 'requests_per_minute', 'errors_per_minute', 'average_response_time', 'average_call_time'],
-    ['percent', 'used_mb_by_host', 'total_used_mb'],
-  ),
-);
-const FREE_METRICS = 'Custom/';
+/** Value names that count or time something. The values of custom metrics may be anything under any name. */
+const NEVER_NEGATIVE = new Set([
+  ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
+  ...['s', 't', 'f', 'score', 'threshold', 'threshold_min'],
+  ...['average_response_time', 'average_call_time', 'percent', 'used_mb_by_host', 'total_used_mb'],
+]);
+const CUSTOM = 'Custom/';
+
+const NO_VALUES: Timeslice['values'] = Object.freeze(Object.create(null) as Record<string, number>);
 
 /**
- * The timeslices of an answer (api-facts 4.1), oldest first. Checked by hand in one pass: this is the most frequent
- * answer by far, and its size is that of the account. Throws a CallFailure without the envelope, or when no metric of the
- * answer can be read.
+ * The timeslices of an answer (api-facts 4.1), oldest first. Checked by hand in one pass: this is by far the most frequent
+ * answer. Throws a CallFailure without the envelope, or when none of its metrics can be read.
  *
- * A metric that was answered with nothing usable has one timeslice over the range asked for without values: calculations
- * tell "not answered" (`Errors/all`: no errors) from "not known".
+ * A metric that was answered without anything usable has one timeslice over the range asked for, without values:
+ * calculations tell "not answered" (`Errors/all`: no errors) from "not known".
  *
  * @param range what was asked for, Unix seconds
  */
@@ -35,68 +35,70 @@ export function parseMetricData(
 ): MetricData {
   const { data: { metric_data: data } = {} } = envelope.safeParse(body);
   if (data === undefined) throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
+  const timeslices = new TimesliceParser(leftOut);
   const metrics = new Map<string, readonly Timeslice[]>();
   for (const metric of data.metrics) {
-    if (
-      !isObject(metric) ||
-      typeof metric['name'] !== 'string' ||
-      metric['name'] === '' ||
-      metrics.has(metric['name'])
-    ) {
-      leftOut.record('metrics');
-      continue;
-    }
-    metrics.set(
-      metric['name'],
-      parseTimeslices(metric['timeslices'], !metric['name'].startsWith(FREE_METRICS), leftOut),
-    );
+    const name = isObject(metric) ? metric['name'] : undefined;
+    if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) leftOut.record('metrics');
+    else metrics.set(name, timeslices.parse(name, metric['timeslices']));
   }
   if (data.metrics.length > 0 && metrics.size === 0) {
     throw new CallFailure('invalid_response', `none of the ${data.metrics.length} metrics of the answer can be read`);
   }
-  const answered: readonly unknown[] = Array.isArray(data.metrics_found) ? data.metrics_found : [];
-  for (const name of [...metrics.keys(), ...answered]) {
-    if (typeof name === 'string' && !metrics.get(name)?.length) metrics.set(name, [{ ...range, values: {} }]);
+  const found: readonly unknown[] = Array.isArray(data.metrics_found) ? data.metrics_found : [];
+  for (const name of [...metrics.keys(), ...found]) {
+    if (typeof name === 'string' && !metrics.get(name)?.length) metrics.set(name, [{ ...range, values: NO_VALUES }]);
   }
   return metrics;
 }
 
-function parseTimeslices(timeslices: unknown, known: boolean, leftOut: LeftOut): readonly Timeslice[] {
-  if (!Array.isArray(timeslices)) {
-    leftOut.value('metrics.timeslices');
-    return [];
-  }
-  const parsed: Timeslice[] = [];
-  for (const timeslice of timeslices as readonly unknown[]) {
-    const read = parseTimeslice(timeslice, known, leftOut);
-    if (read === undefined) leftOut.value('metrics.timeslices');
-    else parsed.push(read);
-  }
-  return parsed.sort((a, b) => a.from - b.from);
-}
+class TimesliceParser {
+  readonly #leftOut: LeftOut;
+  /** All timeslices of an answer share a few times. */
+  readonly #times = new Map<string, number | undefined>();
 
-function parseTimeslice(timeslice: unknown, known: boolean, leftOut: LeftOut): Timeslice | undefined {
-  if (!isObject(timeslice)) return undefined;
-  const { from, to, values } = timeslice;
-  const start = typeof from === 'string' ? parseTime(from) : undefined;
-  const end = typeof to === 'string' ? parseTime(to) : undefined;
-  if (start === undefined || end === undefined || end <= start || !isObject(values)) return undefined;
-  return { from: start, to: end, values: parseValues(values, known, leftOut) };
-}
-
-/** Names come from outside: an object without prototype has no member that was not answered, `constructor` neither. */
-function parseValues(
-  values: Readonly<Record<string, unknown>>,
-  known: boolean,
-  leftOut: LeftOut,
-): Record<string, number> {
-  const parsed = Object.create(null) as Record<string, number>;
-  for (const name of Object.keys(values)) {
-    const value = values[name];
-    const usable =
-      typeof value === 'number' && Number.isFinite(value) && (value >= 0 || !known || !NEVER_NEGATIVE.has(name));
-    if (usable) parsed[name] = value;
-    else leftOut.value('metrics.timeslices.values');
+  constructor(leftOut: LeftOut) {
+    this.#leftOut = leftOut;
   }
-  return parsed;
+
+  /** Two of one beginning would be counted twice: the first counts. */
+  parse(metric: string, timeslices: unknown): readonly Timeslice[] {
+    const parsed: Timeslice[] = [];
+    const list: readonly unknown[] = Array.isArray(timeslices) ? timeslices : [undefined];
+    for (const each of list) {
+      const timeslice = this.#timeslice(metric, each);
+      if (timeslice === undefined || parsed.some(({ from }) => from === timeslice.from)) {
+        this.#leftOut.value('metrics.timeslices');
+      } else {
+        parsed.push(timeslice);
+      }
+    }
+    return parsed.sort((a, b) => a.from - b.from);
+  }
+
+  #timeslice(metric: string, timeslice: unknown): Timeslice | undefined {
+    if (!isObject(timeslice) || !isObject(timeslice['values'])) return undefined;
+    const from = this.#time(timeslice['from']);
+    const to = this.#time(timeslice['to']);
+    if (from === undefined || to === undefined || to <= from) return undefined;
+    return { from, to, values: this.#values(metric, timeslice['values']) };
+  }
+
+  #time(text: unknown): number | undefined {
+    if (typeof text !== 'string') return undefined;
+    if (!this.#times.has(text)) this.#times.set(text, parseTime(text));
+    return this.#times.get(text);
+  }
+
+  /** Names come from outside: without a prototype there is no value that was not answered, `constructor` neither. */
+  #values(metric: string, values: Readonly<Record<string, unknown>>): Record<string, number> {
+    const parsed = Object.create(null) as Record<string, number>;
+    for (const name of Object.keys(values)) {
+      const value = values[name];
+      const possible = typeof value === 'number' && Number.isFinite(value);
+      if (possible && (value >= 0 || metric.startsWith(CUSTOM) || !NEVER_NEGATIVE.has(name))) parsed[name] = value;
+      else this.#leftOut.value('metrics.timeslices.values');
+    }
+    return parsed;
+  }
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import process from 'node:process';
 import { BatchSize } from '../../collect/metricData.ts';
 import { formatDuration } from '../../config/duration.ts';
@@ -76,6 +77,8 @@ async function readAll(
 ): Promise<void> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
+  // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
+  setMaxListeners(0, stop);
   const counter = new Counter(progress, state.subjects.length * state.chunks.length);
   const granules = new Set<number>();
   const readAccount = async (account: LiveSession['accounts'][number], place: number): Promise<void> => {

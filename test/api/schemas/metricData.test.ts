@@ -84,6 +84,12 @@ describe('parseMetricData', () => {
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
   });
 
+  it('counts a timeslice once that comes twice', () => {
+    const { data, words } = parse(body(metric('a', slice({ s: 1 }), slice({ s: 2 }), slice({ s: 3 }, 11))));
+    expect(data.get('a')?.map(({ values }) => values['s'])).toEqual([1, 3]);
+    expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
+  });
+
   it.each([[null], [5], [{ timeslices: [] }], [metric('')], [metric(5)]])('leaves out the metric %j', (bad) => {
     const { data, words } = parse(body(bad, metric('a', slice({ call_count: 1 }))));
     expect([...data.keys()]).toEqual(['a']);

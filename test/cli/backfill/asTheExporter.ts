@@ -1,0 +1,42 @@
+import type { Application } from '../../../src/api/types.ts';
+import type { LiveAccount } from '../../../src/cli/live.ts';
+import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
+import { databaseKind } from '../../../src/formulas/databaseKind.ts';
+import { datastoreNames, queryNames } from '../../../src/formulas/names.ts';
+import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
+import type { Labels, Sample } from '../../../src/metrics/sample.ts';
+import { windowSamples } from '../../../src/metrics/windowSamples.ts';
+import { toWindowValues } from '../../../src/metrics/windowValues.ts';
+
+/**
+ * What the running exporter publishes for one application and its hosts over the window that ends at `time`, from
+ * summarized calls; the database kind is decided over `range`. Values by series as written.
+ */
+export async function publishedAt(
+  { reader, call, config }: LiveAccount,
+  application: Application,
+  { time, window, range }: { readonly time: number; readonly window: number; readonly range: [number, number] },
+): Promise<Map<string, number>> {
+  const applicationId = application.id;
+  const list = await reader.listMetricNames({ applicationId, name: '/allWeb' }, call);
+  const names = queryNames(datastoreNames(list.names.map(({ name }) => name)));
+  const read = async (from: number, to: number, hostId?: number) => {
+    const ids = hostId === undefined ? { applicationId } : { applicationId, hostId };
+    return toWindowValues(await reader.readMetricData({ ...ids, names, from, to, summarize: true }, call));
+  };
+  const database = databaseKind(await read(...range), application.language, 'auto');
+  const published = new Map<string, number>();
+  const add = (labels: Labels, samples: readonly Sample[]): void => {
+    for (const sample of samples) {
+      const pairs = [...labelPairs(labels), ...labelPairs(sample.labels ?? {})];
+      published.set(sample.family.name + closedText(pairs.join(',')).trimEnd(), sample.value);
+    }
+  };
+  const labels = applicationLabels(config.name, config.labels, application);
+  add(labels, windowSamples('application', await read(time - window, time), database));
+  for (const host of await reader.listHosts(applicationId, call)) {
+    const values = await read(time - window, time, host.id);
+    add(hostLabels(config.name, config.labels, application, host), windowSamples('host', values, database));
+  }
+  return published;
+}

@@ -1,0 +1,87 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { createRestReader } from '../../../src/api/restReader.ts';
+import type { Gate } from '../../../src/api/reader.ts';
+import type { Wish } from '../../../src/cli/backfill/decide.ts';
+import { backfill } from '../../../src/cli/backfill/run.ts';
+import type { TargetOptions } from '../../../src/cli/backfill/target.ts';
+import type { LiveSession } from '../../../src/cli/live.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { DEMO_API_KEY, type Simulator } from '../../../src/simulator/simulator.ts';
+import { config } from '../../collect/support/config.ts';
+
+/** A Wednesday at noon and a half minute; the newest window of a delay of 2 minutes ends at 11:58. */
+export const NOW = Date.UTC(2026, 9, 14, 12, 0, 30);
+
+/** Unix seconds of so many minutes before NOW's minute. */
+export function minutesAgo(minutes: number): number {
+  return Math.floor(NOW / 60_000) * 60 - minutes * 60;
+}
+
+export function isoTime(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString();
+}
+
+/** A session on the simulator as the command opens it, with a gate that never holds anybody up. */
+export function openSession(
+  simulator: Simulator,
+  options: { readonly config?: Config; readonly signal?: AbortSignal; readonly gate?: Gate } = {},
+): LiveSession & { close(): Promise<void> } {
+  const chosen = options.config ?? config();
+  const signal = options.signal ?? new AbortController().signal;
+  const gate = options.gate ?? { enter: () => Promise.resolve(() => undefined) };
+  const accounts = chosen.accounts.map((account) => {
+    const reader = createRestReader({
+      baseUrl: `${simulator.url}/v2`,
+      keyHeader: 'X-Api-Key',
+      key: () => DEMO_API_KEY,
+      userAgent: 'test',
+      requestTimeoutMs: 20_000,
+      maxRetries: 0,
+      maxConcurrent: 8,
+      raw: true,
+      tls: {},
+      environment: {},
+      observer: { started: () => undefined, ended: () => undefined, failed: () => undefined, retried: () => undefined },
+      now: () => NOW,
+      random: () => 0.5,
+      sleep: () => Promise.resolve(),
+    });
+    return { config: account, reader, call: { signal, gate } };
+  });
+  const close = async (): Promise<void> => {
+    await Promise.all(accounts.map(({ reader }) => reader.close()));
+  };
+  return { config: chosen, accounts, signal, close };
+}
+
+type Request = Wish & TargetOptions;
+
+const REQUEST: Omit<Request, 'from'> = {
+  to: undefined,
+  window: undefined,
+  apps: [],
+  hosts: false,
+  labels: {},
+  output: undefined,
+  force: false,
+  resume: false,
+};
+
+/** Runs the command on a session; gives what it wrote on standard output and told people. */
+export async function runOn(
+  session: LiveSession,
+  request: Partial<Request> & Pick<Request, 'from'>,
+): Promise<{ readonly document: string; readonly notes: readonly string[] }> {
+  const stdout = new PassThrough();
+  const notes: string[] = [];
+  const document = text(stdout);
+  const progress = { update: () => undefined, stop: () => undefined };
+  try {
+    const note = (sentence: string): void => void notes.push(sentence);
+    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, progress });
+  } finally {
+    stdout.end();
+  }
+  return { document: await document, notes };
+}
