@@ -1,6 +1,10 @@
 import { KeyMask } from './keyMask.ts';
 
 const LONGEST_TITLE = 120;
+/** Bounds for the work on a body that is made to be costly. */
+const LONGEST_READ = 10_000;
+const LONGEST_KEY = 256;
+const MOST_KEYS = 10;
 const DEEPEST = 4;
 
 /**
@@ -20,8 +24,13 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   // A 401 echoes the key it was sent, which may be an older one than ours (api-facts 0, point 8).
-  const echoed = echoedKeys(body, DEEPEST).map((key) => new KeyMask(key));
-  const shown = [mask, ...echoed].reduce((text, each) => each.hide(text), withoutControls(title));
+  const echoed = echoedKeys(body, DEEPEST)
+    .slice(0, MOST_KEYS)
+    .map((key) => new KeyMask(key));
+  const shown = [mask, ...echoed].reduce(
+    (text, each) => each.hide(text),
+    withoutControls(title.slice(0, LONGEST_READ)),
+  );
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
 
@@ -45,9 +54,11 @@ function findTitle(body: unknown): string | undefined {
 
 function echoedKeys(body: unknown, depth: number): string[] {
   if (!isObject(body) || depth === 0) return [];
-  return Object.entries(body).flatMap(([name, value]) =>
-    name === 'api_key' && typeof value === 'string' ? [value] : echoedKeys(value, depth - 1),
-  );
+  return Object.entries(body).flatMap(([name, value]) => (isKey(name, value) ? [value] : echoedKeys(value, depth - 1)));
+}
+
+function isKey(name: string, value: unknown): value is string {
+  return name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY;
 }
 
 function withoutControls(text: string): string {

@@ -1,48 +1,69 @@
-import type { Logger } from 'pino';
+import process from 'node:process';
 import { systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import { CollectorLog } from '../collect/log.ts';
-import type { Scope } from '../collect/view.ts';
+import type { AccountStatus } from '../collect/view.ts';
 import type { Config } from '../config/config.ts';
-import type { Secrets } from '../log/secrets.ts';
-import { observeCalls } from './observer.ts';
+import { describeOrigin } from '../config/find.ts';
+import { createLogger } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
+import type { Group } from '../metrics/groups.ts';
+import { ExitStatus } from './exitStatus.ts';
+import { stopOnSignals } from './live.ts';
+import { observeCalls, SILENT } from './observer.ts';
+import { showProgress } from './progress.ts';
 import { openReader } from './readers.ts';
+import { loadOrExit } from './serve.ts';
+import type { CommonOptions } from './serveFlags.ts';
 
-/** The lists a plan is made of; no metric data. */
-const LISTS: Scope = { groups: new Set(['applications', 'key_transactions', 'hosts', 'instances']) };
+const LOOK_EVERY_MS = 250;
 
 /**
- * Reads the lists of every account with the daemon's own collector, and gives what `use` makes of them. The plan is then
- * the daemon's, and its budget holds.
+ * Reads the lists of every account (and, with `custom_metrics` among the groups, the names its templates match) with the
+ * daemon's own collector, so that plan and budget are the daemon's. No metric data. Ends the program with status 1 on
+ * ctrl-C.
  */
-export async function withLists<T>(
-  config: Config,
-  options: { readonly logger: Logger; readonly secrets: Secrets; readonly signal: AbortSignal },
-  use: (collector: Collector) => T,
-): Promise<T> {
-  const silent = { started: noOp, ended: noOp, failed: noOp, retried: noOp };
+export async function readLists(
+  options: CommonOptions,
+  groups: readonly Group[],
+): Promise<{ readonly config: Config; readonly collector: Collector }> {
+  const { config, origin } = await loadOrExit(options['config.file']);
+  const secrets = new Secrets();
+  const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
+  if (origin.kind === 'environment') logger.info(describeOrigin(origin));
+  const signal = stopOnSignals();
   const collector = new Collector(config, {
     clock: systemClock,
-    log: new CollectorLog(options.logger.child({}, { level: 'debug' })),
+    // What fails is in the result; the log is for those who ask for it.
+    log: new CollectorLog(logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' })),
     openReader: (account, from) =>
       openReader(account, from, {
-        secrets: options.secrets,
-        observer: (name) => observeCalls(silent, options.logger.child({ account: name })),
-        keyProblem: noOp,
+        secrets,
+        observer: (name) => observeCalls(SILENT, logger.child({ account: name })),
+        keyProblem: () => undefined,
       }),
   });
+  const progress = showProgress('reading lists');
+  const look = setInterval(() => {
+    const { done, total } = readSoFar(collector.status());
+    progress.update(done, total);
+  }, LOOK_EVERY_MS);
   const stop = (): void => void collector.stop();
-  options.signal.addEventListener('abort', stop);
+  signal.addEventListener('abort', stop);
   try {
-    await collector.refreshNow(LISTS, Infinity);
-    options.signal.throwIfAborted();
-    return use(collector);
+    await collector.refreshNow({ groups: new Set(groups), listsOnly: true }, Infinity);
   } finally {
-    options.signal.removeEventListener('abort', stop);
+    clearInterval(look);
+    progress.stop();
     await collector.stop();
   }
+  if (!signal.aborted) return { config, collector };
+  process.stderr.write('stopped\n');
+  throw new ExitStatus(1);
 }
 
-function noOp(): void {
-  // Nobody listens.
+function readSoFar(statuses: readonly AccountStatus[]): { done: number; total: number } {
+  const lists = statuses.flatMap(({ entities }) => entities.filter(({ group }) => group !== 'application_metrics'));
+  const wanted = lists.filter(({ group }) => group !== 'host_metrics' && group !== 'metric_names');
+  return { done: wanted.filter(({ seconds }) => seconds !== undefined).length, total: wanted.length };
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import process from 'node:process';
 import type { CallOptions, UpstreamReader } from '../api/reader.ts';
 import type { CallObserver } from '../api/observer.ts';
@@ -10,7 +11,7 @@ import { errorText } from '../log/errorText.ts';
 import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { ExitStatus } from './exitStatus.ts';
-import { observeCalls } from './observer.ts';
+import { observeCalls, SILENT } from './observer.ts';
 import { openReader } from './readers.ts';
 import { loadOrExit } from './serve.ts';
 import type { CommonOptions } from './serveFlags.ts';
@@ -25,6 +26,8 @@ export interface LiveAccount {
 /** Ends the calls of a command on ctrl-C and SIGTERM. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
+  // Every call that waits listens to it.
+  setMaxListeners(0, controller.signal);
   const stop = (): void => controller.abort(new Error('stopped'));
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
@@ -84,10 +87,3 @@ export async function withAccounts(options: CommonOptions, run: (session: LiveSe
     await close();
   }
 }
-
-const SILENT: CallObserver = {
-  started: () => undefined,
-  ended: () => undefined,
-  failed: () => undefined,
-  retried: () => undefined,
-};

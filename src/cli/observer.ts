@@ -19,3 +19,11 @@ export function observeCalls(observer: CallObserver, logger: Logger): CallObserv
     },
   };
 }
+
+/** For commands, which keep no metrics. */
+export const SILENT: CallObserver = {
+  started: () => undefined,
+  ended: () => undefined,
+  failed: () => undefined,
+  retried: () => undefined,
+};

@@ -1,5 +1,12 @@
+import process from 'node:process';
+import type { Collector } from '../collect/collector.ts';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
+import { FAMILIES } from '../metrics/catalogue.ts';
+import { GROUPS, type Group } from '../metrics/groups.ts';
+import { ExitStatus } from './exitStatus.ts';
+import { readLists } from './listReading.ts';
+import type { CommonOptions } from './serveFlags.ts';
 import { table } from './table.ts';
 
 /** What one account's steady state costs, in figures (contract 1, `plan`). */
@@ -23,6 +30,45 @@ export interface AccountPlan {
   /** What to change when it does not fit, and what else should be looked at. */
   readonly advice: readonly string[];
 }
+
+/** What a plan is made of. */
+const LISTS: readonly Group[] = ['applications', 'key_transactions', 'hosts', 'instances'];
+
+/** Families with a label of their own have several series: zones, and a component per kind of call. */
+const SERIES_PER_LABELLED_FAMILY = 4;
+
+/** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
+export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
+  const { collector } = await readLists(options, LISTS);
+  const statuses = collector.status();
+  const unread = statuses.filter(({ applications }) => applications === undefined);
+  for (const { name, entities } of unread) {
+    const problem = entities.find(({ group }) => group === 'applications')?.problem ?? 'nothing was read';
+    process.stderr.write(`account ${name}: the application list cannot be read: ${problem}\n`);
+  }
+  const read = statuses.filter(({ applications }) => applications !== undefined);
+  const plans = read.map((status) => planOf(status, seriesOf(collector, status)));
+  if (plans.length > 0) process.stdout.write(formatPlans(plans, options.format));
+  if (unread.length > 0) throw new ExitStatus(1);
+}
+
+/** The series of the lists as they are, and those of the metric data at most. */
+function seriesOf(collector: Collector, { name, entities }: AccountStatus): number {
+  const lists = collector.answer({ groups: new Set(GROUPS), account: name });
+  const ofLists = lists.blocks.reduce((sum, { samples }) => sum + samples.length, 0);
+  const ofData = entities.reduce((sum, { group }) => sum + (MOST_SERIES.get(group) ?? 0), 0);
+  return ofLists + ofData;
+}
+
+const MOST_SERIES: ReadonlyMap<Group, number> = new Map(
+  (['application_metrics', 'host_metrics'] as const).map((group) => [
+    group,
+    FAMILIES.filter((family) => family.group === group).reduce(
+      (sum, { labelNames }) => sum + (labelNames.length > 0 ? SERIES_PER_LABELLED_FAMILY : 1),
+      0,
+    ),
+  ]),
+);
 
 /** @param series the series expected of the account */
 export function planOf(status: AccountStatus, series: number): AccountPlan {
@@ -72,7 +118,7 @@ function asTable({ account, groups, callsPerMinute, budget, share, series, advic
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
     `Series expected: at most ${series}.`,
-    ...advice,
+    ...advice.map((text) => `Warning: ${text}`),
     '',
   ].join('\n');
 }

@@ -10,6 +10,9 @@ export interface Progress {
 
 const LINE_EVERY_MS = 5_000;
 
+/** What is over sooner shows nothing. */
+const QUIET_MS = 2_000;
+
 export function showProgress(what: string): Progress {
   const bar = new SingleBar({
     format: `${what} [{bar}] {value}/{total}`,
@@ -19,14 +22,18 @@ export function showProgress(what: string): Progress {
     hideCursor: true,
     clearOnComplete: process.stderr.isTTY,
   });
+  const since = Date.now();
   let started = false;
   return {
     update: (done, total) => {
+      if (!started && Date.now() - since < QUIET_MS) return;
       if (!started) bar.start(total, done);
       started = true;
       bar.setTotal(total);
       bar.update(done);
     },
-    stop: () => bar.stop(),
+    stop: () => {
+      if (started) bar.stop();
+    },
   };
 }

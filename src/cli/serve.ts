@@ -7,7 +7,7 @@ import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { ListenError } from '../web/servers.ts';
 import { loadWebConfig } from '../web/webConfig.ts';
-import { check, type FaultSource } from './check.ts';
+import { check, configurationSource } from './check.ts';
 import { startDaemon } from './daemon.ts';
 import { ExitStatus } from './exitStatus.ts';
 import { readServeFlags, type ServeFlags } from './serveFlags.ts';
@@ -44,24 +44,13 @@ export async function loadOrExit(configFile: string | undefined): Promise<{ orig
 
 /** Checks the configuration and the web configuration without starting anything; gives the exit status. */
 export async function checkFiles(flags: Pick<ServeFlags, 'configFile' | 'webConfigFile'>): Promise<0 | 2> {
-  const found = findConfig({ flag: flags.configFile, exists: existsSync, env: process.env });
-  const sources: FaultSource[] = [
-    'faults' in found
-      ? { name: 'configuration', faults: () => Promise.resolve(found.faults) }
-      : {
-          name: found.origin.kind === 'file' ? found.origin.path : 'the environment',
-          faults: async () => faultsOf(await readFrom(found.origin, process.env)),
-        },
-  ];
+  const sources = [configurationSource({ flag: flags.configFile, exists: existsSync, env: process.env })];
   const { webConfigFile } = flags;
   if (webConfigFile !== undefined) {
-    sources.push({ name: webConfigFile, faults: () => Promise.resolve(faultsOf(loadWebConfig(webConfigFile))) });
+    const loaded = loadWebConfig(webConfigFile);
+    sources.push({ name: webConfigFile, faults: () => Promise.resolve('faults' in loaded ? loaded.faults : []) });
   }
   return check(sources, { stdout: process.stdout, stderr: process.stderr });
-}
-
-function faultsOf(result: object | { readonly faults: readonly Fault[] }): readonly Fault[] {
-  return 'faults' in result ? result.faults : [];
 }
 
 function refuse(faults: readonly Fault[]): ExitStatus {

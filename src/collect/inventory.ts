@@ -45,6 +45,11 @@ export class Inventory {
     return this.#keyTransactions;
   }
 
+  /** The whole list as upstream gave it. */
+  get keyTransactionList(): readonly KeyTransaction[] {
+    return this.#keyTransactionList;
+  }
+
   /** The whole list as upstream gave it; undefined until it has been read once. */
   get applicationList(): readonly Application[] | undefined {
     return this.#applicationList;

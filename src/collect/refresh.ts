@@ -19,7 +19,7 @@ export class Refresh {
   constructor(scope: Scope, askedAt: number) {
     this.scope = scope;
     this.askedAt = askedAt;
-    this.#needed = neededGroups(scope.groups);
+    this.#needed = neededGroups(scope);
     this.#key = JSON.stringify([[...scope.groups].sort(), scope.applicationId]);
   }
 

@@ -24,7 +24,11 @@ const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
 };
 
 /** The groups to refresh for a scope's groups: those and their lists always, further ones only until tried once. */
-export function neededGroups(groups: ReadonlySet<Group>): { always: ReadonlySet<Group>; once: ReadonlySet<Group> } {
+export function neededGroups({ groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>): {
+  always: ReadonlySet<Group>;
+  once: ReadonlySet<Group>;
+} {
+  if (listsOnly === true) return { always: groups, once: new Set() };
   return {
     always: new Set([...groups].flatMap((group) => [group, ...NEEDS[group]])),
     once: new Set([...groups].flatMap((group) => NEEDS_ONCE[group] ?? [])),

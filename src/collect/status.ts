@@ -50,6 +50,11 @@ export function statusOf(account: AccountCollector, time: AnswerTime): AccountSt
             language: application.language,
             reporting: application.reporting !== false,
           })),
+    visible: {
+      applications: account.inventory.applicationList?.length ?? 0,
+      keyTransactions: account.inventory.keyTransactionList.length,
+    },
+    keyTransactions: account.inventory.keyTransactions.length,
     plan: account.plan(),
     get entities() {
       return counted.map(({ unit }) => entityStatus(account, unit, time));
@@ -63,7 +68,7 @@ export function statusOf(account: AccountCollector, time: AnswerTime): AccountSt
 /** How many entities of a scope, with the lists they come from, are fresh, stale and missing. */
 export function countStates(account: AccountCollector, scope: Scope, time: AnswerTime): Counts {
   const counts = { fresh: 0, stale: 0, missing: 0 };
-  const groups = neededGroups(scope.groups).always;
+  const groups = neededGroups(scope).always;
   for (const { unit, entities } of countedUnits(account)) {
     if (!groups.has(unit.group) || !coversApplication(scope, unit.subject.applicationId)) continue;
     counts[unitState(account, unit, time)] += entities;

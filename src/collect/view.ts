@@ -7,6 +7,8 @@ export interface Scope {
   readonly groups: ReadonlySet<Group>;
   readonly account?: string;
   readonly applicationId?: number;
+  /** True: the groups' lists only, as the command line tools need them, no metric data. */
+  readonly listsOnly?: boolean;
 }
 
 /** How far an entity's held value is from what is due (contract 5.5). */
@@ -80,8 +82,11 @@ export interface AccountStatus {
   readonly windowEnd: number | undefined;
   readonly groups: readonly GroupStatus[];
   readonly budget: BudgetStatus;
-  /** Undefined until the application list has been read once. */
+  /** Those it serves; undefined until the application list has been read once. */
   readonly applications: readonly ApplicationView[] | undefined;
+  /** How many its lists hold, before its filters. */
+  readonly visible: { readonly applications: number; readonly keyTransactions: number };
+  readonly keyTransactions: number;
   readonly entities: readonly EntityStatus[];
   /** What a steady state of what is known now costs. */
   readonly plan: Plan;

@@ -80,12 +80,12 @@ describe('the choice of key transactions', () => {
 
 describe('a scope', () => {
   it('needs the lists that its groups come from, and once what decides how they are read', () => {
-    expect(neededGroups(new Set()).always).toEqual(new Set());
-    expect(neededGroups(new Set(['hosts'])).always).toEqual(new Set(['hosts', 'applications']));
-    const hosts = neededGroups(new Set(['host_metrics']));
+    expect(neededGroups({ groups: new Set() }).always).toEqual(new Set());
+    expect(neededGroups({ groups: new Set(['hosts']) }).always).toEqual(new Set(['hosts', 'applications']));
+    const hosts = neededGroups({ groups: new Set(['host_metrics']) });
     expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
     expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
-    for (const group of GROUPS) expect(neededGroups(new Set([group])).always).toContain('applications');
+    for (const group of GROUPS) expect(neededGroups({ groups: new Set([group]) }).always).toContain('applications');
   });
 
   it('takes in the lists of the account, and of the applications its own', () => {

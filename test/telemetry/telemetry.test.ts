@@ -33,6 +33,8 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
     applications: [],
     entities: [],
     plan: { groups: [], callsPerMinute: 0, budget: 600, stretch: 1 },
+    visible: { applications: 0, keyTransactions: 0 },
+    keyTransactions: 0,
     warnings: [],
     ...changes,
   };

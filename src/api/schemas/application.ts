@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Application, ApplicationSettings } from '../types.ts';
-import { amount, id, text, time } from './fields.ts';
+import { amount, id, ids, text, time } from './fields.ts';
 import { summary } from './summary.ts';
 
 const settings = z
@@ -19,8 +19,8 @@ const settings = z
 
 const links = z.object({
   alert_policy: id.optional(),
-  application_hosts: z.array(id).optional(),
-  application_instances: z.array(id).optional(),
+  application_hosts: ids.optional(),
+  application_instances: ids.optional(),
 });
 
 /** An application (specification, "Application"); what may be absent is in api-facts 3.1. */

@@ -12,6 +12,22 @@ export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
+/** A list whose elements are read one by one. */
+export const list = z.custom<readonly unknown[]>(Array.isArray);
+
+/**
+ * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give, and
+ * an issue for each of a million bad elements would not fit into the memory.
+ */
+export const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
+export const texts = z.custom<readonly string[]>(
+  (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
+);
+
+function isId(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
 /** ISO 8601; read as Unix seconds. */
 export const time = z.string().transform((value, context) => {
   const seconds = parseTime(value);

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { CallFailure } from '../callFailure.ts';
+import { list } from './fields.ts';
 import type { LeftOut } from './leftOut.ts';
+
+/** Pages have 200 records, of metric names 1,000 (api-facts 5); a page of millions would stop everything else. */
+const MOST_RECORDS = 20_000;
 
 /**
  * Reads a record after leaving out the optional fields that are bad. Undefined when it is bad without them too: then a
@@ -9,7 +13,7 @@ import type { LeftOut } from './leftOut.ts';
 export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: LeftOut, where: string): T | undefined {
   const whole = schema.safeParse(record);
   if (whole.success) return whole.data;
-  const bad = new Map(whole.error.issues.map(({ path }) => fieldOf(path)).map((field) => [field.join('.'), field]));
+  const bad = new Map(whole.error.issues.map(({ path }) => [path.join('.'), path.map(String)]));
   const rest = schema.safeParse([...bad.values()].reduce(without, record));
   if (!rest.success) {
     leftOut.record(where);
@@ -24,9 +28,12 @@ export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: L
  * taken for an empty list, it would end every series of its kind.
  */
 export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T[] {
-  const envelope = z.object({ [member]: z.array(z.unknown()) }).safeParse(body);
+  const envelope = z.object({ [member]: list }).safeParse(body);
   const records = envelope.success ? envelope.data[member] : undefined;
   if (records === undefined) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
+  if (records.length > MOST_RECORDS) {
+    throw new CallFailure('invalid_response', `"${member}" has more than ${MOST_RECORDS} records on one page`);
+  }
   const parsed = records.flatMap((record) => parseRecord(schema, record, leftOut, member) ?? []);
   if (records.length > 0 && parsed.length === 0) {
     throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
@@ -40,13 +47,6 @@ export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: stri
   const record = envelope.success ? parseRecord(schema, envelope.data[member], leftOut, member) : undefined;
   if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
   return record;
-}
-
-/** The field an issue is about; a list with one bad element goes as a whole, because its length is a number we give. */
-function fieldOf(path: readonly PropertyKey[]): string[] {
-  const names = path.map(String);
-  const index = path.findIndex((segment) => typeof segment === 'number');
-  return index === -1 ? names : names.slice(0, index);
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {

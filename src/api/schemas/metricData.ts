@@ -3,10 +3,11 @@ import { CallFailure } from '../callFailure.ts';
 import { isObject } from '../errorTitle.ts';
 import { parseTime } from '../timestamps.ts';
 import type { MetricData, Timeslice } from '../types.ts';
+import { list } from './fields.ts';
 import type { LeftOut } from './leftOut.ts';
 
 const envelope = z.object({
-  metric_data: z.object({ metrics: z.array(z.unknown()), metrics_found: z.unknown().optional() }),
+  metric_data: z.object({ metrics: list, metrics_found: z.unknown().optional() }),
 });
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
@@ -67,13 +68,15 @@ class TimesliceParser {
     const list: readonly unknown[] = Array.isArray(timeslices) ? timeslices : [undefined];
     for (const each of list) {
       const timeslice = this.#timeslice(metric, each);
-      if (timeslice === undefined || parsed.some(({ from }) => from === timeslice.from)) {
-        this.#leftOut.value('metrics.timeslices');
-      } else {
-        parsed.push(timeslice);
-      }
+      if (timeslice === undefined) this.#leftOut.value('metrics.timeslices');
+      else parsed.push(timeslice);
     }
-    return parsed.sort((a, b) => a.from - b.from);
+    parsed.sort((a, b) => a.from - b.from);
+    const single = parsed.filter(({ from }, index) => from !== parsed[index - 1]?.from);
+    for (let repeated = parsed.length - single.length; repeated > 0; repeated -= 1) {
+      this.#leftOut.value('metrics.timeslices');
+    }
+    return single;
   }
 
   #timeslice(metric: string, timeslice: unknown): Timeslice | undefined {

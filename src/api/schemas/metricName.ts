@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { MetricName } from '../types.ts';
-import { text } from './fields.ts';
+import { text, texts } from './fields.ts';
 
 /** An entry of the metric name list (specification, "Metric name entry"). */
 export const metricName = z
-  .object({ name: text, values: z.array(z.string()).optional() })
+  .object({ name: text, values: texts.optional() })
   .transform(({ name, values }): MetricName => ({ name, values: values ?? [] }));

@@ -10,7 +10,11 @@ import { readChunk, type ReadChunk } from './readChunk.ts';
 import { RollingWindows } from './rollingWindows.ts';
 import { SeriesTable, type EntitySeries } from './seriesTable.ts';
 import type { State, Subject } from './state.ts';
+import type { Turns } from './turns.ts';
 import type { WorkFolder } from './workFolder.ts';
+
+/** Applications, and chunks of each, that wait for their turn at once. */
+export const AT_ONCE = 4;
 
 export interface ApplicationContext {
   readonly state: State;
@@ -18,6 +22,9 @@ export interface ApplicationContext {
   readonly account: LiveAccount;
   readonly size: BatchSize;
   readonly call: CallOptions;
+  /** Shared by all applications: answers and tables are what takes memory. */
+  readonly reading: Turns;
+  readonly calculating: Turns;
   /** Told how many calls' worth of an application there are, once known, and of each that is done. */
   readonly expected: (chunks: number) => void;
   readonly done: (chunks: number) => void;
@@ -45,11 +52,7 @@ export async function backfillApplication(subject: Subject, context: Application
   }
   const layout = await readLayout(subject, account, call, folder);
   await readChunks(home, layout, context);
-  const database = await chooseDatabase(home, subject, context);
-  const finished: FinishedEntity[] = [];
-  for (const entity of layout.entities) {
-    finished.push({ ...entity, families: await calculate(home, entity, database, context) });
-  }
+  const finished = await context.calculating.take(() => calculateAll(home, subject, layout, context));
   await folder.write(finishedFile(subject), finished);
   await folder.remove(`${home}/read`);
 }
@@ -89,12 +92,28 @@ async function readChunks(home: string, { entities, names }: Layout, context: Ap
   const missing = wanted.filter(({ entity, index }) => !folder.has(chunkFile(home, entity, index)));
   context.expected(wanted.length);
   context.done(wanted.length - missing.length);
-  await inParallel(missing, account.config.limits.max_concurrent_requests, async ({ entity, chunk, index }) => {
-    const read = await readChunk(account.reader, entity.ids, names, chunk, size, call);
-    await folder.write(chunkFile(home, entity, index), read);
-    if (read.granule !== chunk.granule) context.otherGranule(read.granule);
+  await inParallel(missing, AT_ONCE, async ({ entity, chunk, index }) => {
+    await context.reading.take(async () => {
+      const read = await readChunk(account.reader, entity.ids, names, chunk, size, call);
+      await folder.write(chunkFile(home, entity, index), read);
+      if (read.granule !== chunk.granule) context.otherGranule(read.granule);
+    });
     context.done(1);
   });
+}
+
+async function calculateAll(
+  home: string,
+  subject: Subject,
+  { entities }: Layout,
+  context: ApplicationContext,
+): Promise<FinishedEntity[]> {
+  const database = await chooseDatabase(home, subject, context);
+  const finished: FinishedEntity[] = [];
+  for (const entity of entities) {
+    finished.push({ ...entity, families: await calculate(home, entity, database, context) });
+  }
+  return finished;
 }
 
 async function chooseDatabase(home: string, subject: Subject, context: ApplicationContext): Promise<DatabaseChoice> {

@@ -7,12 +7,13 @@ import { ExitStatus } from '../exitStatus.ts';
 import { withAccounts, type LiveSession } from '../live.ts';
 import { showProgress, type Progress } from '../progress.ts';
 import type { CommonOptions } from '../serveFlags.ts';
-import { backfillApplication, finishedEntities, readSeries } from './backfillApplication.ts';
+import { AT_ONCE, backfillApplication, finishedEntities, readSeries } from './backfillApplication.ts';
 import { decide, questionOf, type Wish } from './decide.ts';
 import { documentText, type DocumentEntity } from './document.ts';
 import { inParallel } from './inParallel.ts';
 import { loadState, saveState, type State, type Subject } from './state.ts';
 import { chooseTarget, type Target, type TargetOptions } from './target.ts';
+import { Turns } from './turns.ts';
 import { UsageError } from './usageError.ts';
 
 /** What a run speaks to. */
@@ -81,6 +82,7 @@ async function readAll(
   setMaxListeners(0, stop);
   const counter = new Counter(progress, state.subjects.length * state.chunks.length);
   const granules = new Set<number>();
+  const turns = { reading: new Turns(AT_ONCE), calculating: new Turns(1) };
   const readAccount = async (account: LiveSession['accounts'][number], place: number): Promise<void> => {
     const call = { ...account.call, signal: stop };
     const listeners = {
@@ -88,9 +90,9 @@ async function readAll(
       done: (chunks: number) => counter.done(chunks),
       otherGranule: (seconds: number) => void granules.add(seconds),
     };
-    const context = { state, folder, account, call, size: new BatchSize(), ...listeners };
+    const context = { state, folder, account, call, size: new BatchSize(), ...turns, ...listeners };
     const subjects = state.subjects.filter((subject) => subject.account === place);
-    await inParallel(subjects, account.config.limits.max_concurrent_requests, async (subject) => {
+    await inParallel(subjects, AT_ONCE, async (subject) => {
       try {
         await backfillApplication(subject, context);
       } catch (error) {

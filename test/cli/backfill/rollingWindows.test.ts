@@ -103,7 +103,12 @@ describe('RollingWindows', () => {
   });
 
   it('has no metric at all in a window in which nothing was reported: its zeros are filling', () => {
-    const chunk: ReadChunk = { from: 0, to: 180, granule: 60, metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]] };
+    const chunk: ReadChunk = {
+      from: 0,
+      to: 180,
+      granule: 60,
+      metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]],
+    };
     expect([...new RollingWindows(120, 0).add(chunk)].map(({ values }) => values.size)).toEqual([1, 0]);
   });
 });

@@ -84,6 +84,8 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       plan: { groups: [], callsPerMinute: 740, budget: 600, stretch: 740 / 600 },
       applications: list,
       entities,
+      visible: { applications: 0, keyTransactions: 0 },
+      keyTransactions: 0,
       warnings: [
         'applications.include[2] (name "checkuot-*") matches nothing.',
         'The plan needs 740 calls a minute; 600 are allowed.',

@@ -227,7 +227,9 @@ describe('/api/status', () => {
           up: true,
           refused: null,
           window_end: 1_767_225_480,
-          warnings: [],
+          visible: { applications: 0, keyTransactions: 0 },
+    keyTransactions: 0,
+    warnings: [],
           budget: {
             requests_per_minute: 600,
             requests_per_minute_in_force: 600,

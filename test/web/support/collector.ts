@@ -75,6 +75,8 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
       },
     ],
     plan: { groups: [], callsPerMinute: 123.4, budget: 600, stretch: 1 },
+    visible: { applications: 0, keyTransactions: 0 },
+    keyTransactions: 0,
     warnings: [],
     ...over,
   };

@@ -1,0 +1,85 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommanderError } from 'commander';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { backfillCommand } from '../../../src/cli/backfill.ts';
+import { DEMO_API_KEY, startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { readDocument } from './readDocument.ts';
+
+let simulator: Simulator;
+let folder: string;
+let configFile: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 2 });
+  folder = mkdtempSync(join(tmpdir(), 'backfill-'));
+  configFile = join(folder, 'config.yaml');
+  writeFileSync(configFile, `accounts:\n  - base_url: ${simulator.url}\n    api_key: ${DEMO_API_KEY}\n`);
+});
+afterAll(async () => {
+  await simulator.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function run(...args: readonly string[]): Promise<{ readonly error: unknown; readonly said: string }> {
+  let said = '';
+  const add = (text: string): boolean => {
+    said += text;
+    return true;
+  };
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => add(String(text)));
+  const command = backfillCommand().exitOverride().configureOutput({ writeErr: add, writeOut: add });
+  try {
+    await command.parseAsync([...args, `--config.file=${configFile}`], { from: 'user' });
+    return { error: undefined, said };
+  } catch (error) {
+    return { error, said };
+  } finally {
+    stderr.mockRestore();
+  }
+}
+
+describe('the command backfill', () => {
+  it('writes a document of the past minutes to the output, and says what it does on standard error', async () => {
+    const output = join(folder, 'out.om');
+    const { error, said } = await run('--from=-10m', '--window=1m', '--label=job=newrelic', `--output=${output}`);
+    expect(error).toBeUndefined();
+    expect(said).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
+    const series = readDocument(readFileSync(output, 'utf8'));
+    expect(series.size).toBeGreaterThan(40);
+    for (const key of series.keys()) expect(key).toContain('job="newrelic"');
+  });
+
+  it('ends with status 2 and a sentence when the output exists', async () => {
+    const { error, said } = await run('--from=10m', `--output=${configFile}`);
+    expect(error).toMatchObject({ status: 2 });
+    expect(said).toBe(`error: ${configFile} exists: --force overwrites it\n`);
+  });
+
+  it('ends with status 1 and a sentence when the key is refused', async () => {
+    simulator.faults.add({ effect: 'invalid-key' });
+    const { error, said } = await run('--from=10m');
+    simulator.faults.clear();
+    expect(error).toMatchObject({ status: 1 });
+    expect(said.trim().split('\n')).toHaveLength(1);
+    expect(said).toContain('401');
+    expect(said).not.toContain(DEMO_API_KEY);
+  });
+
+  it.each([
+    [['--to=now'], "required option '--from <time>'"],
+    [['--from=yesterday'], 'such as 2026-11-20T08:00:00Z'],
+    [['--from=1h', '--window=90s'], 'whole minutes'],
+    [['--from=1h', '--label=app=x'], 'label of our own'],
+  ])('refuses %j', async (args, message) => {
+    const { error, said } = await run(...args);
+    expect(error).toBeInstanceOf(CommanderError);
+    expect(said).toContain(message);
+  });
+
+  it('shows examples with --help', async () => {
+    const { said } = await run('--help');
+    expect(said).toContain('promtool tsdb create-blocks-from openmetrics week.om');
+  });
+});

@@ -1,0 +1,166 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Gate } from '../../../src/api/reader.ts';
+import { UsageError } from '../../../src/cli/backfill/usageError.ts';
+import { parseFault } from '../../../src/simulator/faults/short-syntax.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { accountConfig, config } from '../../collect/support/config.ts';
+import { readDocument } from './readDocument.ts';
+import { NOW, openSession, runOn } from './support.ts';
+
+let simulator: Simulator;
+let folder: string;
+let output: string;
+const sessions: ReturnType<typeof openSession>[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
+});
+afterAll(() => simulator.close());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'backfill-'));
+  output = join(folder, 'out.om');
+});
+afterEach(async () => {
+  await Promise.all(sessions.splice(0).map((session) => session.close()));
+  simulator.faults.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A session that makes one call at a time, counts them, and is stopped when it wants to make the call of this number. */
+function countingSession(stopAt = Infinity) {
+  const controller = new AbortController();
+  let calls = 0;
+  const gate: Gate = {
+    enter: () => {
+      calls += 1;
+      if (calls < stopAt) return Promise.resolve(() => undefined);
+      controller.abort(new Error('stopped'));
+      return Promise.reject(new Error('stopped'));
+    },
+  };
+  const account = accountConfig({ limits: { max_concurrent_requests: 1 } });
+  const session = openSession(simulator, { config: config(account), signal: controller.signal, gate });
+  sessions.push(session);
+  return { session, calls: () => calls };
+}
+
+// 20 hours and the window before them: 7 calls for each application after its list of names.
+const WISH = { from: '20h', apps: ['Storefront', 'Checkout API'] };
+const CALLS = 2 + 2 * (1 + 7);
+
+describe('an interrupted run', () => {
+  // In the first application, in the second, and when all but the last call has been made.
+  it.each([5, 14, CALLS])(
+    'that stopped at call %i goes on with --resume, reads nothing twice, and gives the same',
+    async (at) => {
+      const { document } = await runOn(countingSession().session, WISH);
+      const interrupted = countingSession(at);
+      await expect(runOn(interrupted.session, { ...WISH, output })).rejects.toThrow();
+      expect(readdirSync(folder)).toEqual(['out.om.backfill']);
+
+      const resumed = countingSession();
+      await runOn(resumed.session, { ...WISH, output, resume: true });
+      expect(resumed.calls()).toBe(CALLS - (at - 1));
+      expect(readFileSync(output, 'utf8')).toBe(document);
+      expect(readdirSync(folder)).toEqual(['out.om']);
+    },
+  );
+
+  it('works on with the range it had, however much later it is resumed', async () => {
+    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+    const state: unknown = JSON.parse(readFileSync(`${output}.backfill/state.json`, 'utf8'));
+    expect(state).toMatchObject({ range: { from: NOW / 1000 - 30 - 20 * 3600, to: NOW / 1000 - 30 - 120 } });
+  });
+
+  it('says where what it has read is kept', async () => {
+    const session = countingSession(5).session;
+    const notes: string[] = [];
+    const { backfill } = await import('../../../src/cli/backfill/run.ts');
+    const request = { to: undefined, window: undefined, hosts: false, labels: {}, force: false, resume: false };
+    await expect(
+      backfill(
+        session,
+        { ...WISH, ...request, output },
+        {
+          now: NOW,
+          stdout: process.stdout,
+          note: (sentence) => void notes.push(sentence),
+          progress: { update: () => undefined, stop: () => undefined },
+        },
+      ),
+    ).rejects.toThrow();
+    expect(notes.at(-1)).toBe(
+      `What has been read is kept in ${output}.backfill: the same command with --resume goes on.`,
+    );
+  });
+
+  it('is not resumed for something else than it was begun for', async () => {
+    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+    const other = { ...WISH, from: '21h', hosts: true, output, resume: true };
+    await expect(runOn(countingSession().session, other)).rejects.toThrow('was another one (--from, --hosts)');
+  });
+
+  it('is neither overwritten nor mixed with a new run, unless forced', async () => {
+    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+    const { session, calls } = countingSession();
+    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(
+      'go on with --resume, or start anew with --force',
+    );
+    expect(calls()).toBe(0);
+    await runOn(session, { ...WISH, output, force: true });
+    expect(calls()).toBe(CALLS);
+    expect(readdirSync(folder)).toEqual(['out.om']);
+  });
+
+  it('leaves nothing behind when there is no output file to resume', async () => {
+    const before = temporaryFolders();
+    await expect(runOn(countingSession(8).session, WISH)).rejects.toThrow();
+    expect(temporaryFolders()).toEqual(before);
+  });
+});
+
+describe('the output', () => {
+  it('is never overwritten without --force, and no call is made', async () => {
+    writeFileSync(output, 'precious');
+    const { session, calls } = countingSession();
+    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(UsageError);
+    expect([calls(), readFileSync(output, 'utf8')]).toEqual([0, 'precious']);
+  });
+
+  it('stays as it was until the new one is complete, also with --force', async () => {
+    writeFileSync(output, 'old');
+    await expect(runOn(countingSession(9).session, { ...WISH, output, force: true })).rejects.toThrow();
+    expect(readFileSync(output, 'utf8')).toBe('old');
+    await runOn(countingSession().session, { ...WISH, output, force: true, resume: true });
+    expect(readDocument(readFileSync(output, 'utf8')).size).toBeGreaterThan(40);
+  });
+
+  it.each([
+    [{ resume: true }, '--resume needs the --output'],
+    [{ resume: true, output: '/nowhere/out.om' }, 'there is no run to resume'],
+  ])('refuses %j', async (flags, message) => {
+    await expect(runOn(countingSession().session, { ...WISH, ...flags })).rejects.toThrow(message);
+  });
+});
+
+describe('an application that cannot be read', () => {
+  it('ends the run with its name and keeps the rest for --resume, because a document without it would look complete', async () => {
+    const { id } = simulator.world.applications()[1]!;
+    simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
+    await expect(runOn(countingSession().session, { ...WISH, output })).rejects.toThrow(
+      `application Checkout API (${id})`,
+    );
+    expect(existsSync(output)).toBe(false);
+    simulator.faults.clear();
+    const { session, calls } = countingSession();
+    await runOn(session, { ...WISH, output, resume: true });
+    expect(calls()).toBe(7);
+  });
+});
+
+function temporaryFolders(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('newrelic-apm-exporter-backfill-'));
+}

@@ -1,0 +1,36 @@
+import { stringify } from 'yaml';
+import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+
+/** A configuration file as a value. */
+export interface ConfigInput {
+  readonly accounts: readonly Readonly<Record<string, unknown>>[];
+  readonly collection?: Readonly<Record<string, unknown>>;
+}
+
+export function configText(config: ConfigInput): string {
+  return stringify(config);
+}
+
+/** An account that reads a simulator. */
+export function account(
+  upstream: { readonly url: string },
+  name = 'default',
+  settings: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return { name, base_url: upstream.url, api_key: DEMO_API_KEY, ...settings };
+}
+
+/** Every group is due again after this interval. */
+export function everyInterval(interval: string): Readonly<Record<string, string>> {
+  const groups = ['applications', 'key_transactions', 'application_metrics', 'host_metrics', 'hosts', 'instances'];
+  return Object.fromEntries([...groups, 'metric_names'].map((group) => [group, interval]));
+}
+
+/**
+ * A `collection.delay` with which the window moves on `seconds` from now and not before: tests that are about one window
+ * do not have to wait for the minute. `seconds` is at most 59.
+ */
+export function delayUntilNextWindow(seconds: number, now = Date.now()): string {
+  const second = Math.floor(now / 1000) % 60;
+  return `${120 + ((second + seconds) % 60)}s`;
+}

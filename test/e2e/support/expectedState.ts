@@ -1,0 +1,119 @@
+import type { KeyTransaction } from '../../../src/simulator/world/key-transactions.ts';
+import type { Scope } from '../../../src/simulator/world/scope.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
+import type { SeriesMap } from './expectedSeries.ts';
+import { reported, type Minutes } from './expectedWindow.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+const STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
+
+/** One series per known status, 1 for the current one. */
+export function expectHealth(series: SeriesMap, prefix: string, labels: Labels, current: string | undefined): void {
+  if (current === undefined) return;
+  for (const status of STATUSES) {
+    series.add(`${prefix}_health_status`, { ...labels, status }, status === current ? 1 : 0);
+  }
+}
+
+/** The metrics a rolling summary is made of. */
+interface Sources {
+  readonly calls: string;
+  readonly errors: string;
+  readonly apdex: string;
+}
+
+export const WEB: Sources = { calls: 'HttpDispatcher', errors: 'Errors/allWeb', apdex: 'Apdex' };
+
+/** The rolling families of `application_summary`: what is an average of nothing is no verdict. */
+export function expectRolling(
+  series: SeriesMap,
+  world: World,
+  scope: Scope,
+  prefix: string,
+  labels: Labels,
+  minutes: Minutes,
+  sources: Sources,
+): void {
+  const calls = reported(world, scope, sources.calls, minutes);
+  const errors = reported(world, scope, sources.errors, minutes)?.count ?? 0;
+  const count = calls?.count ?? 0;
+  const add = (suffix: string, value: number | undefined): void => series.add(prefix + suffix, labels, value);
+  add('_rolling_requests_per_second', count / (minutes.to - minutes.from) / 60);
+  if (count === 0 || calls === undefined) return;
+  add('_rolling_response_time_seconds', calls.total / count);
+  add('_rolling_error_ratio', errors / count);
+  add('_rolling_apdex_score', score(world, scope, sources.apdex, minutes));
+}
+
+/** The rolling families of `end_user_summary`, where there is browser data. */
+export function expectBrowser(
+  series: SeriesMap,
+  world: World,
+  scope: Scope,
+  prefix: string,
+  labels: Labels,
+  minutes: Minutes,
+  suffix: string,
+  target: number,
+): void {
+  if (world.metric(scope, `EndUser${suffix}`) === undefined) return;
+  const views = reported(world, scope, `EndUser${suffix}`, minutes);
+  const count = views?.count ?? 0;
+  const add = (name: string, value: number | undefined): void =>
+    series.add(`${prefix}_end_user_rolling_${name}`, labels, value);
+  add('page_views_per_second', count / (minutes.to - minutes.from) / 60);
+  add('apdex_target_seconds', target);
+  if (count === 0 || views === undefined) return;
+  add('response_time_seconds', views.total / count);
+  add('apdex_score', score(world, scope, `EndUser/Apdex${suffix}`, minutes));
+}
+
+function score(world: World, scope: Scope, name: string, minutes: Minutes): number | undefined {
+  const zones = reported(world, scope, name, minutes);
+  if (zones === undefined) return undefined;
+  return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
+}
+
+/** Everything about one key transaction (contract 5.3). `health` is what the upstream body says. */
+export function expectKeyTransaction(
+  series: SeriesMap,
+  world: World,
+  key: KeyTransaction,
+  now: number,
+  health: string | undefined,
+): void {
+  const minute = Math.floor(now / 60_000);
+  const minutes = { from: minute - 10, to: minute };
+  const prefix = 'newrelic_key_transaction';
+  const labels = {
+    account: 'default',
+    app: world.application(key.applicationId)?.name ?? '',
+    app_id: String(key.applicationId),
+    key_transaction: key.name,
+    key_transaction_id: String(key.id),
+  };
+  series.add(`${prefix}_info`, { ...labels, transaction_name: key.transactionName }, 1);
+  const reports = key.state !== 'silent';
+  if (key.state !== 'bare') {
+    series.add(`${prefix}_reporting`, labels, reports ? 1 : 0);
+    series.add(`${prefix}_last_reported_timestamp_seconds`, labels, reports ? minute * 60 : undefined);
+    expectHealth(series, prefix, labels, health);
+  }
+  const scope = world.scope({ application: key.source.applicationId });
+  if (scope === undefined || !reports) return;
+  series.add(`${prefix}_rolling_apdex_target_seconds`, labels, key.apdexTarget);
+  if (key.state === 'idle') {
+    series.add(`${prefix}_rolling_requests_per_second`, labels, 0);
+    return;
+  }
+  const { transaction } = key.source;
+  const sources = {
+    calls: `WebTransaction/${transaction}`,
+    errors: `Errors/WebTransaction/${transaction}`,
+    apdex: `Apdex/${transaction}`,
+  };
+  expectRolling(series, world, scope, prefix, labels, minutes, sources);
+  const target = scope.application.archetype.endUserApdexTarget;
+  expectBrowser(series, world, scope, prefix, labels, minutes, `/${transaction}`, target);
+}

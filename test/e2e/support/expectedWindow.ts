@@ -1,0 +1,97 @@
+import type { Scope } from '../../../src/simulator/world/scope.ts';
+import type { TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
+import type { SeriesMap } from './expectedSeries.ts';
+
+/** A run of whole minutes since 1970: from the first to before the second. */
+export interface Minutes {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the agents of a scope reported of one metric in these minutes; undefined when nothing was. */
+export function reported(world: World, scope: Scope, name: string, { from, to }: Minutes): TimesliceSum | undefined {
+  const metric = world.metric(scope, name);
+  const sum = metric === undefined ? undefined : world.sum(scope, [metric], from, to)[0];
+  return sum?.reported === true ? sum : undefined;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const CACHE_AND_EXTERNAL = { Memcache: 'Memcache/allWeb', External: 'External/allWeb' };
+
+/** The metric a component's figures come from. */
+function metricOf(component: string): string {
+  return component === 'ActiveRecord' ? 'ActiveRecord/all' : `${component}/allWeb`;
+}
+
+/**
+ * The families of contract 5.4 for one application or host, from seconds and counts as the agents reported them.
+ *
+ * @param databases components of the database kind that counts
+ */
+export function expectWindow(
+  series: SeriesMap,
+  world: World,
+  scope: Scope,
+  labels: Readonly<Record<string, string>>,
+  minutes: Minutes,
+  databases: readonly string[],
+): void {
+  const level = scope.level === 'host' ? 'host' : 'application';
+  const get = (name: string): TimesliceSum | undefined => reported(world, scope, name, minutes);
+  const add = (suffix: string, value: number | undefined, more: Readonly<Record<string, string>> = {}): void =>
+    series.add(`newrelic_${level}_${suffix}`, { ...labels, ...more }, value);
+  const length = minutes.to - minutes.from;
+  const seconds = length * 60;
+
+  const web = get('HttpDispatcher');
+  const background = get('OtherTransaction/all');
+  const requests = web?.count ?? 0;
+  const perRequest = (total: number | undefined): number | undefined =>
+    total === undefined || requests === 0 ? undefined : total / requests;
+  const queue = get('WebFrontend/QueueTime');
+  add('response_time_seconds', perRequest(web === undefined ? undefined : web.total + (queue?.total ?? 0)));
+  add('web_transaction_time_seconds', perRequest(web?.total));
+  add('queue_time_seconds', perRequest(queue?.total));
+
+  let inComponents = 0;
+  for (const component of [...databases, ...Object.keys(CACHE_AND_EXTERNAL)]) {
+    const part = get(metricOf(component));
+    inComponents += perRequest(part?.total) ?? 0;
+    add('component_time_seconds', perRequest(part?.total), { component });
+    add('component_calls_per_second', part === undefined ? undefined : part.count / seconds, { component });
+  }
+  const whole = get('WebTransactionTotalTime');
+  const wholeTime = whole === undefined ? perRequest(web?.total) : perRequest(whole.total);
+  add('total_time_seconds', wholeTime === undefined ? undefined : wholeTime - inComponents);
+
+  add('web_requests_per_second', web === undefined ? undefined : web.count / seconds);
+  add('non_web_requests_per_second', background === undefined ? undefined : background.count / seconds);
+  const all = requests + (background?.count ?? 0);
+  // Nothing was ever recorded: for an application with traffic that means no errors, for a host nobody knows.
+  const errors = get('Errors/all')?.count ?? (level === 'application' && all > 0 ? 0 : undefined);
+  add('error_ratio', errors === undefined || all === 0 ? undefined : errors / all);
+  add('errors_per_second', errors === undefined ? undefined : errors / seconds);
+
+  expectApdex('apdex', get('Apdex'));
+  const browser = get('EndUser');
+  add('end_user_response_time_seconds', browser && browser.count > 0 ? browser.total / browser.count : undefined);
+  add('end_user_page_views_per_second', browser === undefined ? undefined : browser.count / seconds);
+  expectApdex('end_user_apdex', get('EndUser/Apdex'));
+
+  const memory = get('Memory/Physical');
+  const divisor = level === 'host' ? memory?.count : length;
+  add('memory_used_bytes', memory && divisor ? (memory.total / divisor) * MEBIBYTE : undefined);
+  const cpu = get('CPU/User Time');
+  add('cpu_usage_ratio', cpu === undefined ? undefined : cpu.total / seconds);
+
+  // In the simulator's world the first three numbers of an Apdex timeslice are the zones.
+  function expectApdex(prefix: string, slice: TimesliceSum | undefined): void {
+    if (slice === undefined) return;
+    const zones = { satisfied: slice.count, tolerating: slice.total, frustrated: slice.totalExclusive };
+    const count = zones.satisfied + zones.tolerating + zones.frustrated;
+    add(`${prefix}_score`, count === 0 ? undefined : (zones.satisfied + zones.tolerating / 2) / count);
+    add(`${prefix}_threshold_seconds`, slice.max);
+    for (const [zone, value] of Object.entries(zones)) add(`${prefix}_requests`, value, { zone });
+  }
+}

@@ -1,0 +1,121 @@
+import type { ApplicationIdentity } from '../../../src/simulator/world/identity.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
+import { SeriesMap } from './expectedSeries.ts';
+import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB } from './expectedState.ts';
+import { expectWindow, type Minutes } from './expectedWindow.ts';
+
+/**
+ * The database components that count, by language and name of the application: the cases of the specification decided by
+ * hand, so that the rule itself is tested.
+ */
+const DATABASES: Readonly<Record<string, readonly string[]>> = {
+  'ruby Storefront': ['Datastore/MySQL'],
+  'java Checkout API': ['Datastore/Postgres', 'Datastore/MongoDB', 'Datastore/Redis'],
+  'java Legacy ERP': ['Database'],
+  'java Reports': ['Datastore/JDBC'],
+  'ruby Forum': ['ActiveRecord'],
+  'python Search': ['Datastore/Elasticsearch'],
+  'go Gateway': [],
+  'nodejs Chat': ['Datastore/MongoDB', 'Datastore/Redis'],
+  'php Blog': ['Datastore/MySQL'],
+  'dotnet Billing': ['Datastore/MSSQL'],
+  'python Nightly jobs': [],
+  'ruby Mail worker': ['Datastore/Postgres'],
+  'go Checkout API': ['Datastore/Postgres'],
+  'nodejs Quote " back\\slash {brace} [bracket] 100% & <tag> Übergröße 日本': ['Datastore/Odd [store] 50%'],
+  'dotnet Admin panel': ['Datastore/MSSQL'],
+};
+
+/** The health of entities by id, as the upstream bodies say it: passed on as it is. */
+export type Health = ReadonlyMap<number, string>;
+
+/** When the upstream was asked, what for, and what it said of health. */
+export interface Asked {
+  /** Milliseconds since 1970 by the simulator's clock, which stands still. */
+  readonly now: number;
+  readonly window: Minutes;
+  readonly health: Health;
+}
+
+/** Every series of contract 5.1 to 5.4 for a whole account named `default`, instances too. */
+export function expectWorld(world: World, asked: Asked): SeriesMap {
+  const series = new SeriesMap();
+  for (const application of world.applications()) expectApplication(series, world, application, asked);
+  for (const key of world.keyTransactions()) {
+    expectKeyTransaction(series, world, key, asked.now, asked.health.get(key.id));
+  }
+  return series;
+}
+
+/** The complete minutes among the last four. */
+function rollingMinutes(now: number): Minutes {
+  return { from: Math.ceil(now / 60_000) - 4, to: Math.floor(now / 60_000) };
+}
+
+function expectApplication(series: SeriesMap, world: World, application: ApplicationIdentity, asked: Asked): void {
+  const kind = application.archetype;
+  const labels = { account: 'default', app: application.name, app_id: String(application.id) };
+  const prefix = 'newrelic_application';
+  const add = (suffix: string, value: number | undefined, more: Readonly<Record<string, string>> = {}): void =>
+    series.add(`${prefix}_${suffix}`, { ...labels, ...more }, value);
+  const hosts = world.hosts(application, asked.now);
+  const instances = world.instances(application, asked.now);
+  add('info', 1, { language: kind.language, alert_policy_id: String(application.alertPolicyId ?? '') });
+  add('reporting', kind.reporting ? 1 : 0);
+  expectHealth(series, prefix, labels, asked.health.get(application.id));
+  add('hosts', hosts.length);
+  add('instances', instances.length);
+  add('settings_apdex_threshold_seconds', kind.apdexTarget);
+  add('settings_end_user_apdex_threshold_seconds', kind.endUserApdexTarget);
+  add('real_user_monitoring_enabled', kind.browserEnabled ? 1 : 0);
+  add('server_side_config_enabled', kind.serverSideConfig ? 1 : 0);
+  const scope = world.scope({ application: application.id });
+  if (!kind.reporting || scope === undefined) return;
+
+  const rolling = rollingMinutes(asked.now);
+  add('last_reported_timestamp_seconds', rolling.to * 60);
+  expectRolling(series, world, scope, prefix, labels, rolling, WEB);
+  expectBrowser(series, world, scope, prefix, labels, rolling, '', kind.endUserApdexTarget);
+  add('rolling_apdex_target_seconds', kind.apdexTarget);
+  if (kind.summaryCounts !== 'none') {
+    add('rolling_hosts', hosts.length);
+    add('rolling_instances', instances.length);
+  }
+  if (kind.summaryCounts === 'all') add('rolling_concurrent_instances', instances.length);
+
+  const databases = DATABASES[`${kind.language} ${kind.name}`];
+  if (databases === undefined) throw new Error(`which database counts for ${kind.language} ${kind.name}?`);
+  expectWindow(series, world, scope, labels, asked.window, databases);
+  for (const host of hosts) {
+    const part = world.scope({ application: application.id, host: host.id });
+    if (part === undefined) throw new Error(`no host ${host.id}`);
+    const hostLabels = { ...labels, host: host.host, host_id: String(host.id) };
+    expectPart(series, world, part, 'newrelic_host', hostLabels, rolling, asked.health.get(host.id));
+    if (kind.summaryCounts !== 'none') {
+      series.add('newrelic_host_rolling_instances', hostLabels, part.instances.length);
+    }
+    expectWindow(series, world, part, hostLabels, asked.window, databases);
+  }
+  for (const { id, host, hostId, port } of instances) {
+    const part = world.scope({ application: application.id, instance: id });
+    if (part === undefined) throw new Error(`no instance ${id}`);
+    const ofHost = { ...labels, host, host_id: String(hostId) };
+    const instanceLabels = { ...ofHost, instance_id: String(id), port: String(port ?? '') };
+    expectPart(series, world, part, 'newrelic_instance', instanceLabels, rolling, asked.health.get(id));
+  }
+}
+
+/** State and rolling summary of a host or an instance (contract 5.2). */
+function expectPart(
+  series: SeriesMap,
+  world: World,
+  scope: NonNullable<ReturnType<World['scope']>>,
+  prefix: string,
+  labels: Readonly<Record<string, string>>,
+  rolling: Minutes,
+  health: string | undefined,
+): void {
+  series.add(`${prefix}_info`, { ...labels, language: scope.application.archetype.language }, 1);
+  expectHealth(series, prefix, labels, health);
+  expectRolling(series, world, scope, prefix, labels, rolling, WEB);
+}

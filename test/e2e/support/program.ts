@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { until } from '../../real/support/until.ts';
+import type { ParsedFamily } from '../../support/exposition.ts';
+import { parseText } from '../../support/exposition.ts';
+import type { ConfigInput } from './config.ts';
+import { configText } from './config.ts';
+
+/** The built program; `npm test` builds it first. */
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
+
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  /** The whole environment but for PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Flags of Node itself. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/** How a process ended. */
+export interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A process of the built program. */
+export interface Program {
+  readonly pid: number;
+  /** Everything it has written so far, standard output and standard error together. */
+  output(): string;
+  signal(name: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+}
+
+export interface ExporterOptions extends ProgramOptions {
+  /** Written to config.yaml in the exporter's folder; without it, no file is named on the command line. */
+  readonly config?: ConfigInput | string;
+  readonly flags?: readonly string[];
+  /** Further files of its folder. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** A running exporter. */
+export interface Exporter extends Program {
+  /** Base address without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  readonly folder: string;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
+  /** Body of a path that answers 200. */
+  text(path: string, headers?: Readonly<Record<string, string>>): Promise<string>;
+  /** A scrape, read strictly. */
+  scrape(path?: string): Promise<ParsedFamily[]>;
+  /** Replaces config.yaml. */
+  writeConfig(config: ConfigInput | string): void;
+  /** Ends the process and removes its folder; safe to call twice. */
+  stop(): Promise<Ended>;
+}
+
+/** Starts the program and collects what it writes. */
+export function startProgram(options: ProgramOptions): Program {
+  const child: ChildProcess = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...(options.args ?? [])], {
+    cwd: options.cwd ?? tmpdir(),
+    env: { PATH: process.env['PATH'], ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (child.pid === undefined) throw new Error('the program could not be started');
+  let output = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new Promise<Ended>((done) => child.once('close', (status, signal) => done({ status, signal })));
+  return { pid: child.pid, output: () => output, signal: (name) => void child.kill(name), ended };
+}
+
+/** Runs the program to its end, in an empty folder unless told otherwise; rejects when it does not end. */
+export async function runProgram(options: ProgramOptions, limit = 20_000): Promise<Ended & { readonly output: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
+  const program = startProgram({ cwd: folder, ...options });
+  const kill = setTimeout(() => program.signal('SIGKILL'), limit);
+  try {
+    const ended = await program.ended;
+    if (ended.signal === 'SIGKILL') throw new Error(`did not end within ${limit / 1000} s: ${program.output()}`);
+    return { ...ended, output: program.output() };
+  } finally {
+    clearTimeout(kill);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts an exporter on a free loopback port and waits until it listens. */
+export async function startExporter(options: ExporterOptions): Promise<Exporter> {
+  const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
+  const configFile = join(folder, 'config.yaml');
+  const writeConfig = (config: ConfigInput | string): void =>
+    writeFileSync(configFile, typeof config === 'string' ? config : configText(config));
+  for (const [name, text] of Object.entries(options.files ?? {})) writeFileSync(join(folder, name), text);
+  if (options.config !== undefined) writeConfig(options.config);
+  const program = startProgram({
+    cwd: folder,
+    ...options,
+    args: [
+      ...(options.args ?? []),
+      ...(options.config === undefined ? [] : [`--config.file=${configFile}`]),
+      '--web.listen-address=127.0.0.1:0',
+      ...(options.flags ?? []),
+    ],
+  });
+  const stop = async (): Promise<Ended> => {
+    program.signal('SIGTERM');
+    const kill = setTimeout(() => program.signal('SIGKILL'), 8_000);
+    const ended = await program.ended;
+    clearTimeout(kill);
+    rmSync(folder, { recursive: true, force: true });
+    return ended;
+  };
+  try {
+    const { scheme, port } = await listening(program);
+    const url = `${scheme}://127.0.0.1:${port}`;
+    const get = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+      fetch(`${url}${path}`, { headers });
+    const text = async (path: string, headers?: Readonly<Record<string, string>>): Promise<string> => {
+      const answer = await get(path, headers);
+      const body = await answer.text();
+      if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${body.slice(0, 400)}`);
+      return body;
+    };
+    const scrape = async (path = '/metrics'): Promise<ParsedFamily[]> => parseText(await text(path));
+    return { ...program, url, port, folder, get, text, scrape, writeConfig, stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`the exporter did not start: ${String(error)}\n${program.output()}`, { cause: error });
+  }
+}
+
+async function listening(program: Program): Promise<{ readonly scheme: string; readonly port: number }> {
+  let over = false;
+  void program.ended.then(() => (over = true));
+  const found = await until('the exporter to listen', () => {
+    const line = program.output().match(/^.*Listening.*$/m)?.[0] ?? '';
+    const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+    const scheme = /\bscheme"?[=:]"?(https?)\b/.exec(line)?.[1];
+    if (port !== undefined && scheme !== undefined) return Promise.resolve({ scheme, port: Number(port) });
+    return Promise.resolve(over ? { scheme: '', port: 0 } : undefined);
+  });
+  if (found.port === 0) throw new Error('it ended');
+  return found;
+}
