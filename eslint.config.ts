@@ -1,3 +1,4 @@
+import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 /** What each folder of src may not import, so that imports point one way: web -> collect -> api. */
@@ -32,7 +33,7 @@ const importPatterns = (folders: readonly string[], modules: readonly string[]) 
   ],
 });
 
-export default tseslint.config(
+export default defineConfig(
   { ignores: ['dist', 'coverage', '.cache', 'test-output'] },
   ...tseslint.configs.strictTypeChecked,
   {
@@ -62,7 +63,10 @@ export default tseslint.config(
     return {
       files: [file],
       rules: {
-        'no-restricted-imports': ['error', importPatterns(FORBIDDEN_FOLDERS[folder] ?? [], IMPURE)] as ['error', object],
+        'no-restricted-imports': ['error', importPatterns(FORBIDDEN_FOLDERS[folder] ?? [], IMPURE)] as [
+          'error',
+          object,
+        ],
         'no-restricted-globals': ['error', 'process', 'setTimeout', 'setInterval', 'performance', 'fetch'] as [
           'error',
           ...string[],

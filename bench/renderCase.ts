@@ -1,4 +1,4 @@
-/** One measurement in a process of its own: `node --import tsx bench/renderCase.ts <who> <shape> <series>`; prints JSON. */
+/** One measurement in a process of its own: `node --import tsx bench/renderCase.ts <who> <shape> <series> [rounds]`; prints JSON. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
@@ -20,7 +20,6 @@ export interface RenderMeasurement {
   readonly peakRssMegabytes: number;
 }
 
-const ROUNDS = 7;
 const WARMS = 3;
 
 type Render = () => Promise<number>;
@@ -68,7 +67,7 @@ function library(fleet: Fleet, compressed: boolean): Contender {
   };
 }
 
-async function measure(fleet: Fleet, { take, render }: Contender): Promise<RenderMeasurement> {
+async function measure(fleet: Fleet, { take, render }: Contender, rounds: number): Promise<RenderMeasurement> {
   const first: number[] = [];
   const warm: number[] = [];
   const blocks: number[] = [];
@@ -78,7 +77,7 @@ async function measure(fleet: Fleet, { take, render }: Contender): Promise<Rende
     bytes = await render();
     return performance.now() - start;
   };
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     take(fleet.refresh());
     await pause(20);
     first.push(await timed());
@@ -93,8 +92,8 @@ async function measure(fleet: Fleet, { take, render }: Contender): Promise<Rende
   return { first, warm, longestBlock: Math.max(...blocks), bytes, peakRssMegabytes };
 }
 
-const [who = '', shape = '', series = ''] = process.argv.slice(2);
+const [who = '', shape = '', series = '', rounds = '7'] = process.argv.slice(2);
 const fleet = new Fleet(shape as Shape, Number(series));
 const compressed = who.endsWith('+gzip');
 const contender = who.startsWith('prom-client') ? library(fleet, compressed) : ours(compressed);
-process.stdout.write(JSON.stringify(await measure(fleet, contender)));
+process.stdout.write(JSON.stringify(await measure(fleet, contender, Number(rounds))));

@@ -4,6 +4,7 @@ import { parseBody } from './answerBody.ts';
 import { CallFailure } from './callFailure.ts';
 import { decodeText } from './decode.ts';
 import { UpstreamError } from './errors.ts';
+import { errorTitle } from './errorTitle.ts';
 import { exchange } from './exchange.ts';
 import type { RawAnswer } from './exchange.ts';
 import { firstHeader, joinedHeader } from './headers.ts';
@@ -13,7 +14,10 @@ import type { CallObserver } from './observer.ts';
 import { overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from './reader.ts';
 import { retryDelay } from './retry.ts';
-import { statusFailure } from './statusFailure.ts';
+import { isGood, statusFailure } from './statusFailure.ts';
+
+/** Of an error body, unpacked. */
+const LONGEST_ERROR = 64 * 1024;
 
 export interface ClientOptions {
   readonly keyHeader: string;
@@ -141,8 +145,10 @@ export class Client {
   }
 
   async #read(address: URL, { raw, overload, mask }: Sent): Promise<Answer> {
-    const failure = statusFailure(address, raw, overload, mask);
-    if (failure !== undefined) throw failure;
+    if (!isGood(raw.status)) {
+      const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
+      throw statusFailure(address, raw, errorTitle(text, mask), overload);
+    }
     const text = await decodeText(raw, this.#options.maxBytes);
     return { body: parseBody(text, raw.status, mask), address, link: joinedHeader(raw.headers, 'link') };
   }

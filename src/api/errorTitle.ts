@@ -1,3 +1,4 @@
+import { isObject } from './isObject.ts';
 import { KeyMask } from './keyMask.ts';
 
 const LONGEST_TITLE = 120;
@@ -63,8 +64,4 @@ function isKey(name: string, value: unknown): value is string {
 
 function withoutControls(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

@@ -15,7 +15,7 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** From sending to the last byte of the body. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -43,6 +43,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #onAbort: () => void;
+  readonly #started = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   /** Why the connection has to go, once the exchange is over before its answer. */
@@ -75,7 +76,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     if (this.#isError()) {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, this.#options.timeoutMs));
+      const left = this.#options.timeoutMs - (performance.now() - this.#started);
+      this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, left));
     } else if (Number(headers['content-length']) > this.#options.maxBytes) {
       this.#tooLarge();
     }

@@ -1,5 +1,5 @@
 /** A link of a `Link` header (RFC 8288): where to, and its relations in lower case. */
-export interface Link {
+interface Link {
   readonly target: string;
   readonly relations: readonly string[];
 }

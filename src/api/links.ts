@@ -2,7 +2,7 @@ import { resolve } from './address.ts';
 import { parseLinks } from './linkHeader.ts';
 
 /** What to do after a page. */
-export type NextPage =
+type NextPage =
   | { readonly kind: 'end' }
   | { readonly kind: 'next'; readonly address: URL }
   | { readonly kind: 'refused'; readonly why: string };

@@ -7,7 +7,7 @@ import type { CallOptions } from './reader.ts';
 const MOST_STALE_PAGES = 3;
 
 /** How much a page held, and how much of it was not on an earlier page. */
-export interface PageContent {
+interface PageContent {
   readonly entries: number;
   readonly fresh: number;
 }

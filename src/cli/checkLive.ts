@@ -46,7 +46,11 @@ export function report(account: AccountConfig, status: AccountStatus): { text: s
       (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
     ...status.warnings.map((warning) => `  warning: ${warning}`),
     ...failing.map(({ group, application, problem }) =>
-      [`  problem: ${group}`, application === undefined ? '' : ` of ${JSON.stringify(application)}`, `: ${problem}`].join(''),
+      [
+        `  problem: ${group}`,
+        application === undefined ? '' : ` of ${JSON.stringify(application)}`,
+        `: ${problem}`,
+      ].join(''),
     ),
   ];
   return { text: lines.join('\n'), failed: failing.length > 0 };

@@ -83,7 +83,7 @@ async function introduce({ servers }: Daemon, simulator: Simulator, flags: Serve
   ];
   // With TLS or basic auth in front, only its owner can scrape it.
   if (flags.webConfigFile === undefined) lines.push(...telling(await firstScrape(`${base}${flags.telemetryPath}`)), '');
-  process.stdout.write(`${[...lines, 'Stop with ctrl-C.', ''].join('\n')}`);
+  process.stdout.write([...lines, 'Stop with ctrl-C.', ''].join('\n'));
 }
 
 /** The first scrape with metric data; with faults or a slow upstream it can take several. */

@@ -100,7 +100,8 @@ function asYaml({ account, applications }: Discovered): string {
     [application.name, application.language, stateOf(application), `${hosts.length} hosts`].join(', '),
   );
   const lines = document.toString().trimEnd().split('\n');
-  const entries = applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${oneLine(comments[index] ?? '')}`);
+  const entries =
+    applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${oneLine(comments[index] ?? '')}`);
   return [`# account ${oneLine(account)}: under applications.include`, ...entries, ''].join('\n');
 }
 
@@ -155,7 +156,9 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
     ],
   ];
   return sections
-    .map(([what, rows]) => `Account ${account}: ${rows.length - 1} ${what}\n${rows.length > 1 ? `${table(rows)}\n` : ''}`)
+    .map(
+      ([what, rows]) => `Account ${account}: ${rows.length - 1} ${what}\n${rows.length > 1 ? `${table(rows)}\n` : ''}`,
+    )
     .join('\n');
 }
 

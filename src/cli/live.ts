@@ -68,22 +68,25 @@ export interface LiveSession {
  * Runs a command that reads from upstream: loads the configuration, opens its accounts, and closes them in the end. What
  * fails is said in one sentence on standard error and ends the program with status 1.
  */
-export async function withAccounts(options: CommonOptions, run: (session: LiveSession) => Promise<void>): Promise<void> {
+export async function withAccounts(
+  options: CommonOptions,
+  run: (session: LiveSession) => Promise<void>,
+): Promise<void> {
   const { config, origin } = await loadOrExit(options['config.file']);
   const secrets = new Secrets();
   const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();
   const observer = observeCalls(SILENT, logger);
-  const { accounts, close } = openAccounts(config, { secrets, signal, observer });
+  const opened = openAccounts(config, { secrets, signal, observer });
   try {
-    await run({ config, accounts, signal });
+    await run({ config, accounts: opened.accounts, signal });
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
     const text = signal.aborted ? 'stopped' : errorText(error, options['log.level'] === 'debug');
     process.stderr.write(`${secrets.mask(text)}\n`);
     throw new ExitStatus(1);
   } finally {
-    await close();
+    await opened.close();
   }
 }

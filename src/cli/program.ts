@@ -108,11 +108,16 @@ function addMetricNames(program: Command): void {
     .option('--name <substring>', 'only names that contain this')
     .option('--all-pages', 'read more than 20 pages, a call each', false)
     .addOption(format(['table', 'json']))
-    .addHelpText('after', examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --format=json'))
-    .action(async (options: CommonOptions & { app: string; name?: string; allPages: boolean; format: 'table' | 'json' }) => {
-      const { runMetricNames } = await import('./metricNames.ts');
-      await runMetricNames(options);
-    });
+    .addHelpText(
+      'after',
+      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --format=json'),
+    )
+    .action(
+      async (options: CommonOptions & { app: string; name?: string; allPages: boolean; format: 'table' | 'json' }) => {
+        const { runMetricNames } = await import('./metricNames.ts');
+        await runMetricNames(options);
+      },
+    );
 }
 
 function addDemo(program: Command): void {

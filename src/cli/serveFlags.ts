@@ -32,7 +32,9 @@ const DEFAULT_ADDRESS = ':9126';
 export function addCommonFlags(command: Command): Command {
   return command
     .option('--config.file <path>', 'configuration file (default: config.yaml, or the environment without one)')
-    .addOption(new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'))
+    .addOption(
+      new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
+    )
     .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
 }
 
@@ -42,7 +44,10 @@ export function addWebFlags(command: Command): Command {
     .option(
       '--web.listen-address <address>',
       `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
-      (text: string, before: readonly ListenAddress[] = []) => [...before, checked(text, parseListenAddress)],
+      (text: string, before: readonly ListenAddress[] | undefined) => [
+        ...(before ?? []),
+        checked(text, parseListenAddress),
+      ],
     )
     .option('--web.telemetry-path <path>', 'path of the metrics', (text) => checked(text, parsePath), '/metrics')
     .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')

@@ -1,17 +1,21 @@
 /** Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => [...text(row[column])].length)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => lengthOf(row[column]))));
   return rows
     .map((row) =>
       row
         .map((cell, column) => {
-          const padding = ' '.repeat((widths[column] ?? 0) - [...text(cell)].length);
+          const padding = ' '.repeat((widths[column] ?? 0) - lengthOf(cell));
           return typeof cell === 'number' ? padding + text(cell) : text(cell) + padding;
         })
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
+}
+
+function lengthOf(cell: string | number | undefined): number {
+  return Array.from(text(cell)).length;
 }
 
 function text(cell: string | number | undefined): string {

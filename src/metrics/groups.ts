@@ -17,5 +17,3 @@ export type Group = (typeof GROUPS)[number];
 
 /** The groups that have an interval of their own; custom metrics travel with the metric data of their scope. */
 export type TimedGroup = Exclude<Group, 'custom_metrics'>;
-
-export const TIMED_GROUPS = GROUPS.filter((group): group is TimedGroup => group !== 'custom_metrics');

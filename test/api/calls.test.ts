@@ -180,6 +180,14 @@ describe('a failed status', () => {
     if (reason !== 'redirect' && status !== 304) expect(message).toContain(`status ${status}: No such thing`);
   });
 
+  it('is told in the words of a packed body too', async () => {
+    const { reader, call } = await serve((response) => {
+      response.writeHead(401, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify({ error: { title: 'No API key specified' } })));
+    });
+    expect((await failureOf(reader.listHosts(5, call))).message).toContain('status 401: No API key specified');
+  });
+
   it('needs no readable body', async () => {
     const { reader, call } = await serve((response) => json(response, '<html><h1>Forbidden</h1></html>', {}, 403));
     const { message } = await failureOf(reader.listHosts(5, call));

@@ -185,6 +185,16 @@ describe('a refused account (issue 3, item 5)', () => {
     expect(world.collector.answer(EVERYTHING).complete).toBe(true);
   });
 
+  it('makes one list call per interval whatever the list answers meanwhile', async () => {
+    const world = new World();
+    world.reader.fault = ({ at }) =>
+      at < START + 60_000 ? { reason: 'auth', status: 401 } : { reason: 'server', status: 500 };
+    await scrapeFor(world, 60);
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 600, 5);
+    expect(world.reader.calls).toHaveLength(10);
+  });
+
   it('is tried again at once when the key changes', async () => {
     const world = new World();
     world.populate(2);
@@ -351,6 +361,17 @@ describe('the log', () => {
       { level: 40, msg: 'Could not be read', group: 'application_metrics', app_id: 2, problem: 'metric_data: server' },
       { level: 30, msg: 'Works again', app_id: 2 },
     ]);
+  });
+});
+
+describe('refreshes that were answered before they ended', () => {
+  it('are carried on by the next, which the log says, so that they cannot pile up', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 10 } })]);
+    world.populate(60);
+    await scrapeFor(world, 120, 10);
+    const parts = world.lines.filter(({ msg }) => msg.startsWith('Refreshed in part'));
+    expect(parts).toHaveLength(11);
+    for (const { left } of parts) expect(left).toBeGreaterThan(0);
   });
 });
 

@@ -259,6 +259,22 @@ describe('what a metric data call asks for (contract 4, points 5 and 6)', () => 
     expect(world.value(next, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
   });
 
+  it('publishes no total time of a host that was not asked for a datastore its application was asked for', async () => {
+    const intervals = { metric_names: 60_000 };
+    const world = new World([accountConfig()], collectionConfig({ intervals }));
+    world.populate(1, 1);
+    await world.scrape();
+    world.reader.names.set(1, ['Datastore/MySQL/allWeb', 'Datastore/Redis/allWeb']);
+    await world.nextMinute(1);
+    await world.scrape({ groups: new Set(['metric_names']) });
+    await world.nextMinute(1);
+    world.reader.latency = ({ hostId }) => (hostId === undefined ? 100 : 60_000);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
+    expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
+    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
+  });
+
   it('gives hosts the database kind of their application', async () => {
     const world = new World();
     world.populate(1, 2);
@@ -290,6 +306,19 @@ describe('failures and changes of the inventory (contract 4, point 7)', () => {
     const answer = await world.scrape();
     expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['2', '3']));
     expect(answer.complete).toBe(true);
+  });
+
+  it('what still arrives of an application that is gone is dropped', async () => {
+    const world = new World();
+    world.populate(2, 3);
+    world.reader.latency = ({ kind, applicationId }) => (kind === 'hosts' && applicationId === 1 ? 70_000 : 100);
+    await world.scrape();
+    world.reader.applications = world.reader.applications.slice(1);
+    await world.nextMinute(1);
+    await world.scrape();
+    await world.clock.advance(30_000);
+    expect(world.status.plan.groups.find(({ group }) => group === 'host_metrics')?.callsPerRefresh).toBe(3);
+    expect(world.lines.filter(({ level }) => level > 30)).toEqual([]);
   });
 
   it('a host that upstream knows no longer is gone from the next answer, before its list is due', async () => {

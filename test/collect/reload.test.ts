@@ -175,6 +175,19 @@ describe('custom metrics', () => {
     expect(world.value(await world.scrape(), other.name, { queue: 'a' })).toBe(9);
   });
 
+  it('of other names than before have the names read again', async () => {
+    const world = new World([accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    world.populate(1);
+    world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Pool/p/size']);
+    world.reader.values = () => ({ ...TRAFFIC, 'Custom/Pool/p/size': { average_value: 3 } });
+    await world.scrape();
+    const pool = { ...QUEUE, name: 'newrelic_custom_pool_size', match: 'Custom/Pool/{pool}/size' };
+    world.collector.reconfigure(config(accountConfig({ custom_metrics: [pool], hosts: false })));
+    await world.scrape();
+    await world.nextMinute(1);
+    expect(world.value(await world.scrape(), pool.name, { pool: 'p' })).toBe(3);
+  });
+
   it('keep their families through a reload that leaves them alone', async () => {
     const account = accountConfig({ custom_metrics: [QUEUE], hosts: false });
     const world = new World([account]);

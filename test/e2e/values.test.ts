@@ -25,10 +25,12 @@ async function healthOf(simulator: Simulator): Promise<Health> {
     const list = records.parse(body[envelope]);
     return list.flatMap(({ id, health_status: status }) => (status === undefined ? [] : [[id, status]]));
   };
-  const parts = simulator.world.applications().flatMap(({ id }) => [
-    read(`applications/${id}/hosts`, 'application_hosts'),
-    read(`applications/${id}/instances`, 'application_instances'),
-  ]);
+  const parts = simulator.world
+    .applications()
+    .flatMap(({ id }) => [
+      read(`applications/${id}/hosts`, 'application_hosts'),
+      read(`applications/${id}/instances`, 'application_instances'),
+    ]);
   const lists = [read('applications', 'applications'), read('key_transactions', 'key_transactions'), ...parts];
   return new Map((await Promise.all(lists)).flat());
 }

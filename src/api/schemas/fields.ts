@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseTime } from '../timestamps.ts';
 
-/** A text written as a number is no id: two systems would disagree about which record it is. */
+/** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */
 export const id = z.int().positive();
 
 /** A name, or another word that becomes a label. */
@@ -16,8 +16,8 @@ export const count = z.int().nonnegative();
 export const list = z.custom<readonly unknown[]>(Array.isArray);
 
 /**
- * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give, and
- * an issue for each of a million bad elements would not fit into the memory.
+ * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give,
+ * and an issue for each of a million bad elements would not fit into the memory.
  */
 export const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
 export const texts = z.custom<readonly string[]>(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallFailure } from '../callFailure.ts';
-import { isObject } from '../errorTitle.ts';
+import { isObject } from '../isObject.ts';
 import { parseTime } from '../timestamps.ts';
 import type { MetricData, Timeslice } from '../types.ts';
 import { list } from './fields.ts';

@@ -12,7 +12,7 @@ import type { Certificate } from './certificates.ts';
 export const KEY = 'NRAK-TEST/KEY+0123456789';
 
 /** Everything a reader told its observer, in words, and what it did at the gate. */
-export class Notes {
+class Notes {
   readonly failures: { reason: FailureReason; message: string }[] = [];
   readonly retries: { reason: FailureReason; delay: number }[] = [];
   readonly ended: { endpoint: string; code: number | 'error'; seconds: number }[] = [];

@@ -5,7 +5,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Certificate } from './certificates.ts';
 
 /** What a test server was asked. */
-export interface Asked {
+interface Asked {
   readonly url: URL;
   /** Path and query as they came over the wire. */
   readonly path: string;

@@ -76,7 +76,10 @@ export function startProgram(options: ProgramOptions): Program {
 }
 
 /** Runs the program to its end, in an empty folder unless told otherwise; rejects when it does not end. */
-export async function runProgram(options: ProgramOptions, limit = 20_000): Promise<Ended & { readonly output: string }> {
+export async function runProgram(
+  options: ProgramOptions,
+  limit = 20_000,
+): Promise<Ended & { readonly output: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
   const program = startProgram({ cwd: folder, ...options });
   const kill = setTimeout(() => program.signal('SIGKILL'), limit);

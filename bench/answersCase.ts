@@ -1,0 +1,87 @@
+/**
+ * Processor time per metric data answer, transport included, in a process of its own:
+ * `node --import tsx bench/answersCase.ts <runs> <answers per run> <address>`; prints JSON.
+ */
+import { Agent } from 'undici';
+import type { Gate } from '../src/api/reader.ts';
+import { createRestReader } from '../src/api/restReader.ts';
+import { METRIC, queryNames } from '../src/formulas/names.ts';
+
+export interface AnswersMeasurement {
+  /** Milliseconds of processor time per answer, one for each run. */
+  readonly reader: readonly number[];
+  /** undici and JSON alone. */
+  readonly bare: readonly number[];
+}
+
+const AT_ONCE = 32;
+
+const [runs = 0, answers = 0] = process.argv.slice(2).map(Number);
+const address = process.argv[4] ?? '';
+const gate: Gate = { enter: () => Promise.resolve(() => undefined) };
+const call = { signal: new AbortController().signal, gate };
+const reader = createRestReader({
+  baseUrl: address,
+  keyHeader: 'X-Api-Key',
+  key: () => 'benchmark-key-0123456789',
+  userAgent: 'benchmark',
+  requestTimeoutMs: 60_000,
+  maxRetries: 0,
+  maxConcurrent: AT_ONCE,
+  raw: false,
+  tls: {},
+  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore },
+  environment: {},
+  now: Date.now,
+  random: Math.random,
+  sleep: () => Promise.resolve(),
+});
+const agent = new Agent({ connections: AT_ONCE });
+const names = queryNames(['Datastore/MySQL/allWeb']);
+const query = { names, from: 1_795_219_200, to: 1_795_221_000, summarize: true };
+const origin = new URL(address).origin;
+const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}`;
+
+function ignore(): void {
+  // The benchmark only asks what an answer costs.
+}
+
+function fail(_endpoint: string, _reason: string, message: string): never {
+  throw new Error(message);
+}
+
+async function readOurs(): Promise<void> {
+  const data = await reader.readMetricData({ ...query, applicationId: 1 }, call);
+  if (data.size !== 15 || !data.has(METRIC.web)) throw new Error('the answer is not whole');
+}
+
+async function readBare(): Promise<void> {
+  const { body } = await agent.request({ origin, path, method: 'GET' });
+  JSON.parse(await body.text());
+}
+
+/** Milliseconds of processor time per answer, `AT_ONCE` under way all the time. */
+async function costOf(read: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage();
+  let left = answers;
+  const worker = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await read();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / answers;
+}
+
+// Once without counting, so that the code is compiled and the connections are open.
+await costOf(readOurs);
+await costOf(readBare);
+const measurement: { reader: number[]; bare: number[] } = { reader: [], bare: [] };
+for (let run = 0; run < runs; run += 1) {
+  measurement.reader.push(await costOf(readOurs));
+  measurement.bare.push(await costOf(readBare));
+}
+await Promise.all([reader.close(), agent.destroy()]);
+process.stdout.write(JSON.stringify(measurement satisfies AnswersMeasurement));

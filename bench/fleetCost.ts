@@ -1,0 +1,68 @@
+import type { Exporter } from './exporter.ts';
+import { startExporter } from './exporter.ts';
+import type { Upstream } from './processes.ts';
+import { startUpstream } from './processes.ts';
+import type { FleetSize } from './upstreamBodies.ts';
+
+/** What the built program costs with one fleet: a first refresh, the refresh of the next window, and scrapes after it. */
+export interface FleetCost extends FleetSize {
+  readonly series: number;
+  readonly coldCalls: number;
+  readonly coldMs: number;
+  readonly refreshCalls: number;
+  readonly refreshMs: number;
+  /** Processor time of the second refresh and its answer. */
+  readonly refreshCpuSeconds: number;
+  /** A further compressed scrape of the same window. */
+  readonly warmMs: number;
+  readonly peakRssMegabytes: number;
+}
+
+/** Runs the work with the built program in front of a canned upstream, and stops both. */
+export async function withExporter<T>(
+  size: FleetSize,
+  latencyMs: number,
+  work: (exporter: Exporter, upstream: Upstream) => Promise<T>,
+): Promise<T> {
+  const upstream = await startUpstream(size, latencyMs);
+  try {
+    const exporter = await startExporter(upstream.address);
+    try {
+      return await work(exporter, upstream);
+    } finally {
+      await exporter.stop();
+    }
+  } finally {
+    await upstream.stop();
+  }
+}
+
+export function fleetCost(size: FleetSize, latencyMs: number): Promise<FleetCost> {
+  return withExporter(size, latencyMs, async (exporter, upstream) => {
+    const cold = await exporter.scrape({ gzip: true });
+    const coldCalls = (await upstream.usage()).calls;
+    const before = await exporter.usage();
+    await exporter.nextWindow();
+    const refresh = await exporter.scrape({ gzip: true });
+    const after = await exporter.usage();
+    const warm = await exporter.scrape({ gzip: true });
+    const { peakRssMegabytes } = await exporter.usage();
+    const { calls } = await upstream.usage();
+    return {
+      ...size,
+      series: await seriesOf(exporter),
+      coldCalls,
+      coldMs: cold.milliseconds,
+      refreshCalls: calls - coldCalls,
+      refreshMs: refresh.milliseconds,
+      refreshCpuSeconds: after.cpuSeconds - before.cpuSeconds,
+      warmMs: warm.milliseconds,
+      peakRssMegabytes,
+    };
+  });
+}
+
+async function seriesOf(exporter: Exporter): Promise<number> {
+  const text = await exporter.read('');
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+}

@@ -1,0 +1,96 @@
+/** What one row of the table says; all figures of a row come from the same run. */
+export interface Row {
+  readonly what: string;
+  readonly unit: 'calls' | 'ms' | 'MB';
+  readonly runs: readonly number[];
+  readonly reference: { readonly what: string; readonly runs: readonly number[] };
+  readonly aim: Aim | undefined;
+}
+
+/** `most`: of the median; `mostTimes`: of the reference's median; `timesFaster`: the reference's median over it. */
+export type Aim = { readonly kind: 'most' | 'mostTimes' | 'timesFaster'; readonly limit: number };
+
+/** A row with what follows from its runs. */
+export interface JudgedRow extends Row {
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly referenceMedian: number;
+  /** The median over that of the reference. */
+  readonly ratio: number;
+  /** Undefined for rows without an aim. */
+  readonly met: boolean | undefined;
+}
+
+export function judge(row: Row): JudgedRow {
+  const referenceMedian = median(row.reference.runs);
+  const own = median(row.runs);
+  const ratio = own / referenceMedian;
+  return {
+    ...row,
+    median: own,
+    lowest: Math.min(...row.runs),
+    highest: Math.max(...row.runs),
+    referenceMedian,
+    ratio,
+    met: row.aim === undefined ? undefined : isMet(row.aim, own, ratio),
+  };
+}
+
+function isMet({ kind, limit }: Aim, own: number, ratio: number): boolean {
+  switch (kind) {
+    case 'most':
+      return own <= limit;
+    case 'mostTimes':
+      return ratio <= limit;
+    case 'timesFaster':
+      return 1 / ratio >= limit;
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
+}
+
+/** A table in Markdown, so that it can be read in a terminal and kept in a document. */
+export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  const written = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [written(head), written(widths.map((width) => '-'.repeat(width))), ...lines.map(written)].join('\n');
+}
+
+export function rowTable(rows: readonly JudgedRow[]): string {
+  const head = ['What', 'Median (lowest to highest)', 'Reference', 'Ratio', 'Aim', 'Met'];
+  return table(
+    head,
+    rows.map((row) => [
+      row.what,
+      `${figure(row.median)} ${row.unit} (${figure(row.lowest)} to ${figure(row.highest)})`,
+      `${figure(row.referenceMedian)} ${row.unit}, ${row.reference.what}`,
+      ratioText(row),
+      aimText(row),
+      row.met === undefined ? '' : row.met ? 'yes' : 'NO',
+    ]),
+  );
+}
+
+/** Three significant digits, and none lost before the point. */
+export function figure(value: number): string {
+  return Number.isInteger(value) ? String(value) : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
+
+function ratioText({ ratio, aim }: JudgedRow): string {
+  if (!Number.isFinite(ratio)) return '';
+  return aim?.kind === 'timesFaster' ? `${figure(1 / ratio)} times faster` : figure(ratio);
+}
+
+function aimText({ aim, unit }: JudgedRow): string {
+  if (aim === undefined) return '';
+  if (aim.kind === 'most') return `<= ${aim.limit} ${unit}`;
+  return aim.kind === 'mostTimes' ? `<= ${aim.limit}` : `>= ${aim.limit} times faster`;
+}

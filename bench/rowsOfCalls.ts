@@ -1,0 +1,122 @@
+import { Agent } from 'undici';
+import { withExporter } from './fleetCost.ts';
+import type { Row } from './rows.ts';
+import type { FleetSize } from './upstreamBodies.ts';
+import { pagesOf } from './upstreamBodies.ts';
+
+const AT_ONCE = 32;
+const LATENCY_MS = 50;
+
+/** Calls of each refresh against the least that bring all values, and of further scrapes of the same window. */
+export async function callRows(runs: number): Promise<Row[]> {
+  const size = { applications: 100, hostsPerApplication: 3 };
+  return withExporter(size, 0, async (exporter, upstream) => {
+    const { calls: before } = await upstream.usage();
+    const refreshes: number[] = [];
+    const further: number[] = [];
+    let spent = before;
+    const count = async (): Promise<number> => {
+      const { calls } = await upstream.usage();
+      const made = calls - spent;
+      spent = calls;
+      return made;
+    };
+    await exporter.scrape();
+    const first = await count();
+    // Host lists are refreshed every fifth minute.
+    for (let run = 0; run < runs; run += 1) {
+      await exporter.nextWindow();
+      if (run % 5 === 4) {
+        await exporter.scrape();
+        await count();
+        await exporter.nextWindow();
+      }
+      await exporter.scrape();
+      refreshes.push(await count());
+      await exporter.scrape({ gzip: true });
+      await exporter.scrape();
+      further.push(await count());
+    }
+    return [
+      {
+        what: 'Calls of the first refresh (names and host lists included)',
+        unit: 'calls',
+        runs: [first],
+        reference: { what: 'the minimum', runs: [leastCalls(size) + 2 * size.applications] },
+        aim: { kind: 'mostTimes', limit: 1 },
+      },
+      {
+        what: 'Calls per refresh',
+        unit: 'calls',
+        runs: refreshes,
+        reference: { what: 'the minimum', runs: [leastCalls(size)] },
+        aim: { kind: 'mostTimes', limit: 1 },
+      },
+      {
+        what: 'Calls of two further scrapes in the window',
+        unit: 'calls',
+        runs: further,
+        reference: { what: 'the minimum', runs: [0] },
+        aim: { kind: 'most', limit: 0 },
+      },
+    ];
+  });
+}
+
+/** The lists' pages (applications, key transactions), one call per application, one per host. */
+function leastCalls({ applications, hostsPerApplication }: FleetSize): number {
+  return pagesOf(applications) + 1 + applications * (1 + hostsPerApplication);
+}
+
+/** The first refresh of a fleet against the time that its calls take at best, and what undici alone makes of it. */
+export async function refreshRows(runs: number, applications: number): Promise<Row[]> {
+  const size = { applications, hostsPerApplication: 5 };
+  const walls: number[] = [];
+  const ideals: number[] = [];
+  const bare: number[] = [];
+  const bareIdeals: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    await withExporter(size, LATENCY_MS, async (exporter, upstream) => {
+      walls.push((await exporter.scrape({ gzip: true })).milliseconds);
+      const { calls } = await upstream.usage();
+      ideals.push((Math.ceil(calls / AT_ONCE) + pagesOf(applications)) * LATENCY_MS);
+      const rounds = 40;
+      bare.push(await bareCalls(upstream.address, rounds * AT_ONCE));
+      bareIdeals.push(rounds * LATENCY_MS);
+    });
+  }
+  return [
+    {
+      what: `First refresh and its answer, ${applications} applications with 5 hosts each`,
+      unit: 'ms',
+      runs: walls,
+      reference: { what: `(ceil(calls / ${AT_ONCE}) + list pages) x ${LATENCY_MS} ms`, runs: ideals },
+      aim: { kind: 'mostTimes', limit: 1.12 },
+    },
+    {
+      what: 'undici and JSON alone, 1280 calls',
+      unit: 'ms',
+      runs: bare,
+      reference: { what: `calls / ${AT_ONCE} x ${LATENCY_MS} ms`, runs: bareIdeals },
+      aim: undefined,
+    },
+  ];
+}
+
+async function bareCalls(address: string, calls: number): Promise<number> {
+  const agent = new Agent({ connections: AT_ONCE });
+  const { origin } = new URL(address);
+  let left = calls;
+  const worker = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const { body } = await agent.request({ origin, path: '/v2/applications/1/metrics/data.json', method: 'GET' });
+      JSON.parse(await body.text());
+    }
+  };
+  const started = performance.now();
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const taken = performance.now() - started;
+  await agent.destroy();
+  return taken;
+}

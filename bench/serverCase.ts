@@ -1,0 +1,28 @@
+/**
+ * A server that answers `/exposition` as the program does and `/bare` with the same bytes out of one buffer, in a process
+ * of its own: `node --import tsx bench/serverCase.ts <series>`. Sends its port to its parent.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Exposition } from '../src/exposition/exposition.ts';
+import { wantedBy, writeAnswer } from '../src/web/answerWriter.ts';
+import { Fleet } from './renderFleet.ts';
+
+const fleet = new Fleet('spread', Number(process.argv[2]));
+const exposition = new Exposition();
+const blocks = fleet.refresh();
+const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
+const bare = Buffer.concat((await exposition.render(blocks, undefined, wanted)).pieces);
+
+const server = createServer((request, response) => {
+  if (request.url === '/bare') {
+    response.setHeader('Content-Length', bare.length);
+    response.end(bare);
+    return;
+  }
+  void exposition
+    .render(blocks, undefined, wantedBy(request, { max_series: 1e9 }))
+    .then((answer) => writeAnswer(response, answer));
+});
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,61 @@
+/**
+ * The canned upstream, in a process of its own: `node --import tsx bench/upstream.ts <applications> <hosts> <latency ms>`.
+ * All bodies are made beforehand. Sends its port to its parent, and on `usage` what it was asked for so far.
+ */
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  applicationPages,
+  hostsBody,
+  KEY_TRANSACTIONS,
+  METRIC_NAMES,
+  metricDataBodies,
+} from './upstreamBodies.ts';
+
+export interface UpstreamUsage {
+  readonly calls: number;
+  /** The most calls that were being answered at once. */
+  readonly atOnce: number;
+}
+
+const [applications = 0, hostsPerApplication = 0, latency = 0] = process.argv.slice(2).map(Number);
+const metricData = metricDataBodies();
+const pages = applicationPages({ applications, hostsPerApplication });
+const hosts = Array.from({ length: applications }, (_, index) => hostsBody(index + 1, hostsPerApplication));
+
+let calls = 0;
+let atOnce = 0;
+let underWay = 0;
+
+function bodyOf(url: string, response: ServerResponse): Buffer | undefined {
+  if (url.includes('/metrics/data.json')) return metricData[calls % metricData.length];
+  if (url.includes('/metrics.json')) return METRIC_NAMES;
+  if (url.includes('/key_transactions.json')) return KEY_TRANSACTIONS;
+  const application = /\/applications\/(\d+)\/hosts\.json/.exec(url)?.[1];
+  if (application !== undefined) return hosts[Number(application) - 1];
+  const page = Number(/[?&]page=(\d+)/.exec(url)?.[1] ?? 1);
+  if (page < pages.length) {
+    response.setHeader('Link', `<http://${response.req.headers.host ?? ''}/v2/applications.json?page=${page + 1}>; rel="next"`);
+  }
+  return pages[page - 1];
+}
+
+const server = createServer((request, response) => {
+  calls += 1;
+  underWay += 1;
+  atOnce = Math.max(atOnce, underWay);
+  const body = bodyOf(request.url ?? '', response) ?? Buffer.from('{}');
+  const answer = (): void => {
+    underWay -= 1;
+    response.setHeader('Content-Type', 'application/json');
+    response.setHeader('Content-Length', body.length);
+    response.end(body);
+  };
+  if (latency === 0) answer();
+  else setTimeout(answer, latency);
+});
+
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on('message', () => process.send?.({ calls, atOnce } satisfies UpstreamUsage));
+process.on('disconnect', () => process.exit());

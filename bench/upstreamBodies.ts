@@ -1,0 +1,125 @@
+/** The size of a canned account. */
+export interface FleetSize {
+  readonly applications: number;
+  readonly hostsPerApplication: number;
+}
+
+/** Records on a page, as upstream has them. */
+export const PAGE_SIZE = 200;
+
+/** Answers of one kind that differ in all of their values: what is asked again has changed. */
+const VARIANTS = 16;
+
+const FROM = '2026-11-21T00:00:00+00:00';
+const TO = '2026-11-21T00:29:59+00:00';
+
+const APDEX = ['EndUser/Apdex', 'Apdex'];
+const TIMED = [
+  'HttpDispatcher',
+  'EndUser',
+  'OtherTransaction/all',
+  'WebTransactionTotalTime',
+  'WebFrontend/QueueTime',
+  'Database/allWeb',
+  'ActiveRecord/all',
+  'Memcache/allWeb',
+  'External/allWeb',
+  'Datastore/MySQL/allWeb',
+  'Errors/all',
+  'Memory/Physical',
+  'CPU/User Time',
+];
+
+/** Metric data answers of 15 metrics with 11 values each. */
+export function metricDataBodies(): readonly Buffer[] {
+  return Array.from({ length: VARIANTS }, (_, variant) => {
+    const metrics = [
+      ...APDEX.map((name) => ({ name, values: apdexValues(variant) })),
+      ...TIMED.map((name, index) => ({ name, values: timedValues(name, variant + index / 8) })),
+    ];
+    return json({
+      metric_data: {
+        from: FROM,
+        to: TO,
+        metrics_not_found: [],
+        metrics_found: metrics.map(({ name }) => name),
+        metrics: metrics.map(({ name, values }) => ({ name, timeslices: [{ from: FROM, to: TO, values }] })),
+      },
+    });
+  });
+}
+
+/** All pages of the application list. */
+export function applicationPages({ applications, hostsPerApplication }: FleetSize): readonly Buffer[] {
+  return Array.from({ length: pagesOf(applications) }, (_, page) => {
+    const ids = Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => {
+      return page * PAGE_SIZE + index + 1;
+    });
+    return json({
+      applications: ids.map((id) => ({
+        id,
+        name: `checkout-service-${id}`,
+        language: 'java',
+        health_status: 'green',
+        reporting: true,
+        last_reported_at: TO,
+        application_summary: { ...summary(id), host_count: hostsPerApplication, instance_count: hostsPerApplication },
+        settings: { app_apdex_threshold: 0.5, end_user_apdex_threshold: 7 },
+        links: { application_hosts: hostIds(id, hostsPerApplication), application_instances: [] },
+      })),
+    });
+  });
+}
+
+export function hostsBody(application: number, hostsPerApplication: number): Buffer {
+  return json({
+    application_hosts: hostIds(application, hostsPerApplication).map((id) => ({
+      id,
+      host: `node-${id}.example`,
+      language: 'java',
+      health_status: 'green',
+      application_summary: summary(id),
+    })),
+  });
+}
+
+export const KEY_TRANSACTIONS = json({ key_transactions: [] });
+
+export const METRIC_NAMES = json({ metrics: [{ name: 'Datastore/MySQL/allWeb', values: ['call_count'] }] });
+
+/** How many pages a list of so many records takes. */
+export function pagesOf(records: number): number {
+  return Math.max(1, Math.ceil(records / PAGE_SIZE));
+}
+
+function hostIds(application: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => application * 1000 + index);
+}
+
+function summary(id: number): Record<string, number> {
+  return { response_time: 100 + (id % 50), throughput: 600, error_rate: 0.01, apdex_target: 0.5, apdex_score: 0.94 };
+}
+
+function timedValues(name: string, x: number): Record<string, number> {
+  return {
+    call_count: 1800 + Math.floor(x * 10),
+    error_count: 3 + Math.floor(x),
+    average_response_time: 100 + x / 3,
+    average_call_time: 90 + x / 3,
+    requests_per_minute: 60 + x / 7,
+    calls_per_minute: 60 + x / 7,
+    min_response_time: 1.5,
+    max_response_time: 900 + x,
+    ...(name === 'CPU/User Time' ? { percent: 20 + x } : { average_exclusive_time: 40 + x / 3 }),
+    ...(name === 'Memory/Physical' ? { total_used_mb: 900 + x, used_mb_by_host: 300 + x } : { average_value: 0.1, sum: x }),
+  };
+}
+
+function apdexValues(x: number): Record<string, number> {
+  const counts = { s: 1500 + x, t: 250, f: 50, count: 1800 + x, value: 0.9 };
+  return { score: 0.9, ...counts, threshold: 0.5, threshold_min: 0.5, threshold_max: 0.5, min: 0, max: 1 };
+}
+
+function json(body: object): Buffer {
+  return Buffer.from(JSON.stringify(body), 'utf8');
+}
