@@ -14,7 +14,8 @@ export interface RenderMeasurement {
   /** Milliseconds, one for each refresh. */
   readonly first: readonly number[];
   readonly warm: readonly number[];
-  /** Longest time without a turn of the event loop while rendering, milliseconds on the processor. */
+  /** Longest times without a turn of the event loop, of first answers and warm ones in turn; milliseconds on the processor. */
+  readonly blocks: readonly number[];
   readonly longestBlock: number;
   readonly bytes: number;
   readonly peakRssMegabytes: number;
@@ -89,7 +90,7 @@ async function measure(fleet: Fleet, { take, render }: Contender, rounds: number
     blocks.push(await longestBlock(render), await longestBlock(render));
   }
   const peakRssMegabytes = process.resourceUsage().maxRSS / 1024;
-  return { first, warm, longestBlock: Math.max(...blocks), bytes, peakRssMegabytes };
+  return { first, warm, blocks, longestBlock: Math.max(...blocks), bytes, peakRssMegabytes };
 }
 
 const [who = '', shape = '', series = '', rounds = '7'] = process.argv.slice(2);

@@ -7,8 +7,14 @@ export interface Row {
   readonly aim: Aim | undefined;
 }
 
-/** `most`: of the median; `mostTimes`: of the reference's median; `timesFaster`: the reference's median over it. */
-export type Aim = { readonly kind: 'most' | 'mostTimes' | 'timesFaster'; readonly limit: number };
+/**
+ * `most`: of the median; `never`: of every run; `mostTimes`: of the median over the reference's; `timesFaster`: of the
+ * reference's median over it.
+ */
+export interface Aim {
+  readonly kind: 'most' | 'never' | 'mostTimes' | 'timesFaster';
+  readonly limit: number;
+}
 
 /** A row with what follows from its runs. */
 export interface JudgedRow extends Row {
@@ -33,14 +39,16 @@ export function judge(row: Row): JudgedRow {
     highest: Math.max(...row.runs),
     referenceMedian,
     ratio,
-    met: row.aim === undefined ? undefined : isMet(row.aim, own, ratio),
+    met: row.aim === undefined ? undefined : isMet(row.aim, row.runs, ratio),
   };
 }
 
-function isMet({ kind, limit }: Aim, own: number, ratio: number): boolean {
+function isMet({ kind, limit }: Aim, runs: readonly number[], ratio: number): boolean {
   switch (kind) {
     case 'most':
-      return own <= limit;
+      return median(runs) <= limit;
+    case 'never':
+      return runs.every((run) => run <= limit);
     case 'mostTimes':
       return ratio <= limit;
     case 'timesFaster':
@@ -91,6 +99,14 @@ function ratioText({ ratio, aim }: JudgedRow): string {
 
 function aimText({ aim, unit }: JudgedRow): string {
   if (aim === undefined) return '';
-  if (aim.kind === 'most') return `<= ${aim.limit} ${unit}`;
-  return aim.kind === 'mostTimes' ? `<= ${aim.limit}` : `>= ${aim.limit} times faster`;
+  switch (aim.kind) {
+    case 'most':
+      return `<= ${aim.limit} ${unit}`;
+    case 'never':
+      return `never > ${aim.limit} ${unit}`;
+    case 'mostTimes':
+      return `<= ${figure(aim.limit)}`;
+    case 'timesFaster':
+      return `>= ${aim.limit} times faster`;
+  }
 }

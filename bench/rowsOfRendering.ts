@@ -12,7 +12,7 @@ const LIBRARY_SECONDS = 1.7;
 
 const AS_FAST: Aim = { kind: 'timesFaster', limit: 8 };
 const AS_FAST_AT_LARGE: Aim = { kind: 'mostTimes', limit: AIM_SECONDS / LIBRARY_SECONDS };
-const NO_BLOCK: Aim = { kind: 'most', limit: 20 };
+const NO_BLOCK: Aim = { kind: 'never', limit: 20 };
 
 const SHAPE_WORDS: Record<Shape, string> = { spread: '35 families', flat: '1 family' };
 

@@ -1,8 +1,77 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AnswersMeasurement } from './answersCase.ts';
-import { listening, startExporter } from './exporter.ts';
+import { startExporter } from './exporter.ts';
 import { fleetCost } from './fleetCost.ts';
 import { libraryPeakMegabytes } from './memory.ts';
-import { end, measured, PROJECT, startUpstream } from './processes.ts';
+import { measured, startUpstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
+import type { FleetSize } from './upstreamBodies.ts';
+
+/** Fleets of so many series, as upstream.ts has them: 40 of an application or a host and some more. */
+export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {
+  '10k': { applications: 42, hostsPerApplication: 5 },
+  '100k': { applications: 416, hostsPerApplication: 5 },
+  '500k': { applications: 2080, hostsPerApplication: 5 },
+};
+
+/** Processor time of one metric data answer. */
+export async function answerRows(runs: number): Promise<Row[]> {
+  const upstream = await startUpstream({ applications: 1, hostsPerApplication: 1 }, 0);
+  try {
+    const { reader, bare } = await measured<AnswersMeasurement>('answersCase.ts', runs, 3000, upstream.address);
+    return [
+      {
+        what: 'Processor time per answer of 15 metrics x 11 values',
+        unit: 'ms',
+        runs: reader,
+        reference: { what: 'undici and JSON alone', runs: bare },
+        aim: { kind: 'most', limit: 0.25 },
+      },
+    ];
+  } finally {
+    await upstream.stop();
+  }
+}
+
+/** Peak memory of the built program, two refreshes and compressed answers included, against the client library's. */
+export async function memoryRow(size: '100k' | '500k', runs: number): Promise<Row> {
+  const ours: number[] = [];
+  const library: number[] = [];
+  let series = 0;
+  for (let run = 0; run < runs; run += 1) {
+    const cost = await fleetCost(FLEETS[size], 0);
+    series = cost.series;
+    ours.push(cost.peakRssMegabytes);
+    library.push(await libraryPeakMegabytes(series));
+  }
+  const aim: Aim = size === '100k' ? { kind: 'most', limit: 200 } : { kind: 'mostTimes', limit: 0.6 };
+  return {
+    what: `Peak RSS of the program at ${series} series`,
+    unit: 'MB',
+    runs: ours,
+    reference: { what: 'prom-client alone', runs: library },
+    aim,
+  };
+}
+
+/** From the start of the built program until it says that it listens. */
+export async function startRow(runs: number): Promise<Row> {
+  const ours: number[] = [];
+  const bare: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const exporter = await startExporter('http://127.0.0.1:9/v2');
+    ours.push(exporter.startMs);
+    await exporter.stop();
+    const started = performance.now();
+    await once(spawn(process.execPath, ['--eval', ''], { stdio: 'ignore' }), 'exit');
+    bare.push(performance.now() - started);
+  }
+  return {
+    what: 'Start of the program to listening',
+    unit: 'ms',
+    runs: ours,
+    reference: { what: 'node without a program, start to end', runs: bare },
+    aim: { kind: 'most', limit: 500 },
+  };
+}

@@ -4,6 +4,7 @@ import { answerOf, type AnswerTime } from './answer.ts';
 import type { AccountContext } from './context.ts';
 import type { Clock } from './clock.ts';
 import type { CollectorLog } from './log.ts';
+import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount, type ProbeResult } from './probe.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
 import { BatchSize } from './metricData.ts';
@@ -116,6 +117,12 @@ export class Collector implements CollectorView {
   status(asOf?: number): readonly AccountStatus[] {
     const time = this.#time(asOf);
     return this.#accounts().map((account) => statusOf(account, time));
+  }
+
+  /** How many series of 5.1 to 5.4 an account has at most, with the lists and names that are known now. */
+  expectedSeries(accountName: string): number {
+    const account = this.#entries.get(accountName)?.account;
+    return account === undefined ? 0 : expectedSeries(account, this.#time(undefined));
   }
 
   /** Refreshes and answers for one application (contract 3, `/probe`). */

@@ -16,7 +16,7 @@ import {
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 import type { Unit } from './unit.ts';
 import type { Units } from './units.ts';
-import { customNamesWork, hostsWork, instancesWork, metricNamesWork } from './works.ts';
+import { customNamesWork, hostsWork, instancesWork, metricNamesWork, windowCalls } from './works.ts';
 
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the units that
@@ -136,12 +136,16 @@ export class Inventory {
     record.units = {
       names:
         before?.names ??
-        this.#units.make('metric_names', subject, metricNamesWork(this.#context, record), () => undefined),
+        this.#units.make('metric_names', subject, metricNamesWork(this.#context, record), () =>
+          this.#learnCalls(record),
+        ),
       metrics:
         before?.metrics ??
         this.#units.makeWindow('application_metrics', subject, record, () => this.#decideDatabase(record)),
       customNames: this.#units.keep(customMetrics.length > 0, before?.customNames, () =>
-        this.#units.make('custom_metrics', subject, customNamesWork(this.#context, record), () => undefined),
+        this.#units.make('custom_metrics', subject, customNamesWork(this.#context, record), () =>
+          this.#learnCalls(record),
+        ),
       ),
       hosts: this.#units.keep(record.settings.hosts, before?.hosts, () =>
         this.#units.make('hosts', subject, hostsWork(this.#context, record), ({ value }) =>
@@ -175,6 +179,18 @@ export class Inventory {
     for (const [id, { metrics }] of record.hosts)
       if (!next.has(id) && metrics !== undefined) this.#units.retire([metrics]);
     record.hosts = next;
+    this.#learnCalls(record);
+  }
+
+  /** The names to ask for decide how many calls metric data takes: known before the first of it is read. */
+  #learnCalls(record: ApplicationRecord): void {
+    if (record.units === undefined) return;
+    const context = this.#context();
+    this.#units.learn(record.units.metrics, windowCalls(context, record, 'application'));
+    const ofHost = windowCalls(context, record, 'host');
+    for (const { metrics } of record.hosts.values()) if (metrics !== undefined) this.#units.learn(metrics, ofHost);
+    if (record.units.customNames === undefined) return;
+    this.#units.learn(record.units.customNames, new Set(context.customMetrics.map(({ filter }) => filter)).size);
   }
 
   #setInstances(record: ApplicationRecord, instances: readonly Instance[]): void {

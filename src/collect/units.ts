@@ -46,6 +46,11 @@ export class Units {
     return unit;
   }
 
+  /** Says how many calls a reading of a unit takes. */
+  learn(unit: Unit, calls: number): void {
+    this.#costs.learn(unit, calls);
+  }
+
   /** The unit there is, or a new one, while it is wanted; else none. */
   keep<V>(wanted: boolean, unit: Unit<V> | undefined, make: () => Unit<V>): Unit<V> | undefined {
     if (wanted) return unit ?? make();

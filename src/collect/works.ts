@@ -1,6 +1,8 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import { datastoreNames, queryNames } from '../formulas/names.ts';
+import type { Scope } from '../metrics/family.ts';
 import { matchTemplate } from '../metrics/template.ts';
+import { batches } from './batches.ts';
 import type { AccountContext } from './context.ts';
 import { readWindow } from './metricData.ts';
 import { calculate, customOf, keepUsed } from './reading.ts';
@@ -81,12 +83,22 @@ export function windowWork(
     const subject = hostId === undefined ? { applicationId: id } : { applicationId: id, hostId };
     const custom = customOf(customMetrics, record, scope);
     const datastores = record.units?.names.held?.value;
-    const names = new Set(queryNames(datastores ?? []));
-    for (const { metricName } of custom.matches) names.add(metricName);
+    const names = wantedNames(context(), record, scope);
     const { data, calls } = await readWindow(reader, subject, [...names], window, batchSize, call);
     const input = { values: keepUsed(data, names, custom), datastores, calls };
     return calculate(scope, input, record, context().customMetrics);
   };
+}
+
+/** How many metric data calls an application, or each of its hosts, takes with the names that are known now. */
+export function windowCalls(context: AccountContext, record: ApplicationRecord, scope: Scope): number {
+  return batches([...wantedNames(context, record, scope)], context.batchSize.names).length;
+}
+
+function wantedNames({ customMetrics }: AccountContext, record: ApplicationRecord, scope: Scope): Set<string> {
+  const names = new Set(queryNames(record.units?.names.held?.value ?? []));
+  for (const { metricName } of customOf(customMetrics, record, scope).matches) names.add(metricName);
+  return names;
 }
 
 /** False for names with half a character, which no query can carry: one of them would fail the whole call. */

@@ -1,8 +1,8 @@
 import type { Format } from './format.ts';
 
 /** Longest label value that is written, in bytes of UTF-8 before escaping; the mark of a cut is within it. */
-export const MAX_LABEL_BYTES = 1024;
-export const CUT_MARK = '…';
+const MAX_LABEL_BYTES = 1024;
+const CUT_MARK = '…';
 
 const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK);
 const LONGEST_UNIT = 3;

@@ -3,7 +3,7 @@ import { helpText } from './escape.ts';
 import type { Format } from './format.ts';
 
 /** What the lines above the samples of a family need to know. */
-export interface FamilyHead {
+interface FamilyHead {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter' | 'histogram';

@@ -1,0 +1,78 @@
+/**
+ * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--growth]`. Every row is set against a
+ * reference that is measured in the same run. `--quick` takes three runs of smaller fleets, `--growth` shows in place of the
+ * rows how cost grows. Whatever it finds, it ends with status 0: no timing decides anything.
+ */
+import { cpus, totalmem } from 'node:os';
+import { createRequire } from 'node:module';
+import { parseArgs } from 'node:util';
+import { GROWTHS, growthTable } from './growth.ts';
+import type { JudgedRow, Row } from './rows.ts';
+import { judge, rowTable } from './rows.ts';
+import { callRows, refreshRows } from './rowsOfCalls.ts';
+import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
+import { answerRows, memoryRow, startRow } from './rowsOfResources.ts';
+
+interface Part {
+  readonly name: string;
+  readonly rows: (runs: number) => Promise<readonly Row[]>;
+  readonly large?: boolean;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
+  },
+});
+
+const parts: readonly Part[] = [
+  { name: 'calls', rows: callRows },
+  { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
+  { name: 'rendering', rows: renderRows },
+  { name: 'rendering 500k', rows: largeRenderRows, large: true },
+  { name: 'answers', rows: answerRows },
+  { name: 'memory', rows: async (runs) => [await memoryRow('100k', runs)] },
+  { name: 'memory 500k', rows: async (runs) => [await memoryRow('500k', runs)], large: true },
+  { name: 'start', rows: async (runs) => [await startRow(runs)] },
+];
+
+const machine = {
+  date: new Date().toISOString().slice(0, 10),
+  processors: `${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}`,
+  memoryMegabytes: Math.round(totalmem() / 2 ** 20),
+  node: process.version,
+  ...versionsOf('prom-client', 'undici', 'zod'),
+};
+
+function versionsOf(...names: readonly string[]): Record<string, string> {
+  const load = createRequire(import.meta.url);
+  const { dependencies } = load('../package.json') as { readonly dependencies: Record<string, string> };
+  return Object.fromEntries(names.map((name) => [name, dependencies[name] ?? '']));
+}
+
+function progress(words: string): void {
+  process.stderr.write(`${words}\n`);
+}
+
+async function rows(): Promise<JudgedRow[]> {
+  const judged: JudgedRow[] = [];
+  const runs = flags.quick ? 3 : 5;
+  for (const part of parts.filter(({ large }) => large !== true || !flags.quick)) {
+    const started = performance.now();
+    judged.push(...(await part.rows(runs)).map(judge));
+    progress(`${part.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
+  return judged;
+}
+
+const title = Object.entries(machine).map(([what, value]) => `${what} ${value}`);
+if (flags.growth) {
+  console.log(`${title.join(', ')}\n`);
+  for (const growth of GROWTHS) console.log(`Growth with ${growth.of}\n\n${await growthTable(growth)}\n`);
+} else if (flags.json) {
+  console.log(JSON.stringify({ machine, rows: await rows() }, undefined, 2));
+} else {
+  console.log(`${title.join(', ')}\n\n${rowTable(await rows())}`);
+}
