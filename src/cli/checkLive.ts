@@ -1,20 +1,18 @@
 import process from 'node:process';
-import type { AccountStatus } from '../collect/view.ts';
+import type { AccountStatus, EntityStatus } from '../collect/view.ts';
 import { REGION_ADDRESSES } from '../config/addresses.ts';
 import type { AccountConfig } from '../config/config.ts';
-import type { Group } from '../metrics/groups.ts';
+import { escapeUnsafe } from '../log/logfmt.ts';
 import { ExitStatus } from './exitStatus.ts';
 import { readLists } from './listReading.ts';
 import type { CommonOptions } from './serveFlags.ts';
-
-const LISTS: readonly Group[] = ['applications', 'key_transactions', 'hosts', 'instances', 'custom_metrics'];
 
 /**
  * The command `check --live`, after the files were found valid: what each key can see, what matches nothing, and whether
  * the plan fits. An account that is refused or cannot be read ends it with status 1; warnings do not.
  */
 export async function runCheckLive(options: CommonOptions): Promise<void> {
-  const { config, collector } = await readLists(options, LISTS);
+  const { config, collector } = await readLists(options);
   const reports = collector.status().map((status) => {
     const account = config.accounts.find(({ name }) => name === status.name);
     return account === undefined ? { text: '', failed: false } : report(account, status);
@@ -32,26 +30,30 @@ export function report(account: AccountConfig, status: AccountStatus): { text: s
   if (list !== undefined || status.applications === undefined) {
     const problem = list?.problem ?? 'nothing was read';
     const verdict = status.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
-    return { text: `${where}: ${verdict}: ${problem}`, failed: true };
+    return { text: escapeUnsafe(`${where}: ${verdict}: ${problem}`), failed: true };
   }
   const { applications, visible, plan } = status;
   const reporting = applications.filter((application) => application.reporting).length;
   const lines = [
     `${where}: the key is accepted`,
     `  applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
-    account.key_transactions === false
-      ? '  key transactions: not read'
-      : `  key transactions: ${visible.keyTransactions} visible, ${status.keyTransactions} exported`,
+    `  key transactions: ${keyTransactions(account, status, failing)}`,
     `  plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ` +
       (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
     ...status.warnings.map((warning) => `  warning: ${warning}`),
     ...failing.map(({ group, application, problem }) =>
       [
         `  problem: ${group}`,
-        application === undefined ? '' : ` of ${JSON.stringify(application)}`,
+        application === undefined ? '' : ` of "${application}"`,
         `: ${problem}`,
       ].join(''),
     ),
   ];
-  return { text: lines.join('\n'), failed: failing.length > 0 };
+  return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 };
+}
+
+function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly EntityStatus[]): string {
+  if (account.key_transactions === false) return 'not read';
+  if (failing.some(({ group }) => group === 'key_transactions')) return 'cannot be read';
+  return `${status.visible.keyTransactions} visible, ${status.keyTransactions} exported`;
 }

@@ -18,15 +18,21 @@ import type { CommonOptions } from './serveFlags.ts';
 
 const LOOK_EVERY_MS = 250;
 
+/** All but metric data: the names decide how many calls that takes, and which templates match. */
+const LISTS: ReadonlySet<Group> = new Set<Group>([
+  'applications',
+  'key_transactions',
+  'metric_names',
+  'hosts',
+  'instances',
+  'custom_metrics',
+]);
+
 /**
- * Reads the lists of every account (and, with `custom_metrics` among the groups, the names its templates match) with the
- * daemon's own collector, so that plan and budget are the daemon's. No metric data. Ends the program with status 1 on
- * ctrl-C.
+ * Reads the lists of every account, those of metric names too, with the daemon's own collector, so that plan and budget
+ * are the daemon's. Ends the program with status 1 on ctrl-C.
  */
-export async function readLists(
-  options: CommonOptions,
-  groups: readonly Group[],
-): Promise<{ readonly config: Config; readonly collector: Collector }> {
+export async function readLists(options: CommonOptions): Promise<{ readonly config: Config; readonly collector: Collector }> {
   const { config, origin } = await loadOrExit(options['config.file']);
   const secrets = new Secrets();
   const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
@@ -51,7 +57,7 @@ export async function readLists(
   const stop = (): void => void collector.stop();
   signal.addEventListener('abort', stop);
   try {
-    await collector.refreshNow({ groups: new Set(groups), listsOnly: true }, Infinity);
+    await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity);
   } finally {
     clearInterval(look);
     progress.stop();
@@ -63,7 +69,6 @@ export async function readLists(
 }
 
 function readSoFar(statuses: readonly AccountStatus[]): { done: number; total: number } {
-  const lists = statuses.flatMap(({ entities }) => entities.filter(({ group }) => group !== 'application_metrics'));
-  const wanted = lists.filter(({ group }) => group !== 'host_metrics' && group !== 'metric_names');
-  return { done: wanted.filter(({ seconds }) => seconds !== undefined).length, total: wanted.length };
+  const lists = statuses.flatMap(({ entities }) => entities.filter(({ group }) => LISTS.has(group)));
+  return { done: lists.filter(({ seconds }) => seconds !== undefined).length, total: lists.length };
 }

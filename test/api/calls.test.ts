@@ -135,6 +135,34 @@ describe('a call', () => {
     expect(notes.ended.map(({ code }) => code)).toEqual(['error']);
   });
 
+  it('is never sent when it was given up while it waited for a connection', async () => {
+    const answers: (() => void)[] = [];
+    let arrived = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { server, reader, call } = await serve(
+      (response, _, index) => {
+        if (index > 0) return json(response, { application: application(9) });
+        answers.push(() => json(response, NONE));
+        arrived();
+      },
+      { maxConcurrent: 1 },
+    );
+    const first = reader.listApplications({}, call);
+    await asked;
+    const abort = new AbortController();
+    const second = reader.readApplication(2, { ...call, signal: abort.signal });
+    // One turn, so that it is past the gate and waits for the connection.
+    await new Promise((resolve) => setImmediate(resolve));
+    abort.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+    answers[0]?.();
+    await first;
+    await reader.readApplication(9, call);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
+  });
+
   it('is aborted by closing the reader', async () => {
     let arrived = (): void => undefined;
     const asked = new Promise<void>((resolve) => {

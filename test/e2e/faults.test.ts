@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Simulator } from '../../src/simulator/simulator.ts';
@@ -13,13 +13,15 @@ import { authority, certificate, LOCALHOST } from '../web/support/certificates.t
 import { byAccount, type AccountView } from './support/accountView.ts';
 import { everyInterval } from './support/config.ts';
 import { ALL_KINDS, answerFaults, KINDS, type Fault, type Kind, type Outcome } from './support/faultCases.ts';
+import { FAILING_NAMES_FLAG } from './support/failingNames.ts';
 import { complaintsAtStart, complaintsWhenHealed, complaintsWhileHeld, VICTIM } from './support/faultRules.ts';
 import { Front } from './support/front.ts';
 import { startExporter, type Exporter } from './support/program.ts';
 
 /** Every key holds this, so that one search finds any of them. */
 const KEY_MARK = 'MATRIXSECRET';
-const PHASE_LIMIT = 40_000;
+const PHASE_LIMIT = 60_000;
+const SECONDS_TO_NEXT_WINDOW = 30;
 const WORLD = { applications: 2, hostsPerApplication: 2, keyTransactions: 2 };
 
 interface Case {
@@ -102,8 +104,8 @@ async function watch(complaints: (view: ReturnType<typeof byAccount>) => readonl
 
 const allComplaints = (judge: (each: Case) => readonly string[]): readonly string[] => cases.flatMap(judge);
 
-function configOf(delay: string) {
-  const limits = { request_timeout: '3s', max_concurrent_requests: 2, max_retries: 1, requests_per_minute: 5000 };
+function configOf(delay: number) {
+  const limits = { request_timeout: '4s', max_concurrent_requests: 1, max_retries: 1, requests_per_minute: 5000 };
   const accounts = [...cases, ...connections].map(({ account }) => ({
     name: account,
     base_url: urls.get(account),
@@ -111,7 +113,7 @@ function configOf(delay: string) {
     limits,
     ...(tlsOf.has(account) ? { tls: { ca_file: 'ca.pem', server_name: 'localhost' } } : {}),
   }));
-  return { accounts, collection: { window: '5m', delay, intervals: everyInterval('1s') } };
+  return { accounts, collection: { window: '5m', delay: `${delay}s`, intervals: everyInterval('1s') } };
 }
 const urls = new Map<string, string>();
 const tlsOf = new Set<string>();
@@ -158,28 +160,35 @@ async function openSimulators(): Promise<string> {
   return ca.cert;
 }
 
+const t0 = Date.now();
+const mark = (what: string) => process.stderr.write(`${what} ${(Date.now() - t0) / 1000}\n`);
 beforeAll(async () => {
   elsewhere.listen(0, '127.0.0.1');
   const ca = await openSimulators();
   strike();
+  // What was left out of a good answer comes back with the next window, so there must be one during the second phase.
+  const delay = 180 + ((Math.floor(Date.now() / 1000) + SECONDS_TO_NEXT_WINDOW) % 60);
   exporter = await startExporter({
-    config: configOf('3m'),
+    config: configOf(delay),
     files: { 'ca.pem': ca },
     flags: ['--log.level=debug', '--web.enable-lifecycle'],
-    nodeArgs: [`--import=${resolve(import.meta.dirname, 'support/failingNames.mjs')}`],
+    nodeArgs: [FAILING_NAMES_FLAG],
     env: { FAILING_NAMES: namesFail },
   });
 
+  mark('started');
   answers.start = await watch((view) =>
     allComplaints(({ account, kind, outcome }) => complaintsAtStart(view(account), kind, outcome)),
   );
   await lookAround();
+  mark('struck');
   for (const simulator of simulators.values()) simulator.faults.clear();
   answers.healed = await watch((view) => [...simulators.keys()].flatMap((name) => complaintsWhenHealed(view(name))));
 
+  mark('healed');
   strike();
   for (const connection of connections) await connection.strike();
-  exporter.writeConfig(configOf('2m'));
+  exporter.writeConfig(configOf(delay - 60));
   const reload = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
   expect(reload.status).toBe(200);
   answers.held = await watch((view) => [
@@ -191,10 +200,12 @@ beforeAll(async () => {
   await lookAround();
 
   for (const simulator of simulators.values()) simulator.faults.clear();
+  mark('held');
   for (const connection of connections) await connection.heal();
-  answers.end = await watch((view) => [...simulators.keys()].flatMap((name) => complaintsWhenHealed(view(name))));
+  answers.end = await watch((view) => endComplaints(view));
   await lookAround();
-}, 240_000);
+  mark('end');
+}, 300_000);
 
 afterAll(async () => {
   if (existsSync(namesFail)) rmSync(namesFail);
@@ -203,6 +214,17 @@ afterAll(async () => {
   await exporter.stop();
   await Promise.all(closing.map((close) => close()));
 });
+
+/** True where the good answer that heals comes with the next window only. */
+function healsWithWindow({ kind, outcome }: Case): boolean {
+  if (outcome.kind === 'fails') return outcome.reason === 'auth' && kind !== 'applications';
+  return outcome.kind !== 'harmless';
+}
+
+function endComplaints(view: ReturnType<typeof byAccount>): readonly string[] {
+  const healing = [...cases.filter((each) => !healsWithWindow(each)), ...connections];
+  return healing.flatMap(({ account }) => complaintsWhenHealed(view(account)));
+}
 
 /** Every page, for the search for keys. */
 async function lookAround(): Promise<void> {
@@ -227,11 +249,12 @@ function brokenConnection(account: string, kind: Kind, answer: (account: string)
 describe('a fault of an answer', () => {
   test.each(cases.map((each) => [each.fault.name, each.kind, each] as const))(
     '%s, in calls of the kind %s',
-    (_, kind, { account, outcome }) => {
+    (_, kind, each) => {
+      const { account, outcome } = each;
       expect(complaintsAtStart(answers.start(account), kind, outcome)).toEqual([]);
       expect(complaintsWhenHealed(answers.healed(account))).toEqual([]);
       expect(complaintsWhileHeld(answers.held(account), answers.healed(account), kind, outcome)).toEqual([]);
-      expect(complaintsWhenHealed(answers.end(account))).toEqual([]);
+      if (!healsWithWindow(each)) expect(complaintsWhenHealed(answers.end(account))).toEqual([]);
     },
   );
 });

@@ -13,10 +13,12 @@ import { NOW, openSession, runOn } from './support.ts';
 let simulator: Simulator;
 let folder: string;
 let output: string;
+let uninterrupted: Awaited<ReturnType<typeof runOn>>;
 const sessions: ReturnType<typeof openSession>[] = [];
 
 beforeAll(async () => {
   simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
+  uninterrupted = await runOn(countingSession().session, WISH);
 });
 afterAll(() => simulator.close());
 beforeEach(() => {
@@ -47,8 +49,8 @@ function countingSession(stopAt = Infinity) {
   return { session, calls: () => calls };
 }
 
-// 20 hours and the window before them: 7 calls for each application after its list of names.
-const WISH = { from: '20h', apps: ['Storefront', 'Checkout API'] };
+// 20 hours and the minute before them: 7 calls for each application after its list of names.
+const WISH = { from: '20h', window: 60_000, apps: ['Storefront', 'Checkout API'] };
 const CALLS = 2 + 2 * (1 + 7);
 
 describe('an interrupted run', () => {
@@ -56,7 +58,7 @@ describe('an interrupted run', () => {
   it.each([5, 14, CALLS])(
     'that stopped at call %i goes on with --resume, reads nothing twice, and gives the same',
     async (at) => {
-      const { document } = await runOn(countingSession().session, WISH);
+      const { document } = uninterrupted;
       const interrupted = countingSession(at);
       await expect(runOn(interrupted.session, { ...WISH, output })).rejects.toThrow();
       expect(readdirSync(folder)).toEqual(['out.om.backfill']);
@@ -79,7 +81,7 @@ describe('an interrupted run', () => {
     const session = countingSession(5).session;
     const notes: string[] = [];
     const { backfill } = await import('../../../src/cli/backfill/run.ts');
-    const request = { to: undefined, window: undefined, hosts: false, labels: {}, force: false, resume: false };
+    const request = { to: undefined, hosts: false, labels: {}, force: false, resume: false };
     await expect(
       backfill(
         session,

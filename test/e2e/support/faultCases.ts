@@ -60,7 +60,7 @@ export function answerFaults(elsewhere: string): readonly Fault[] {
     fault('429 with Retry-After', rateLimit('retry-after'), fails('rate_limited')),
     fault('429 with X-RateLimit-Reset', rateLimit('reset'), fails('rate_limited')),
     fault('429 with the old reset header', rateLimit('old'), fails('rate_limited')),
-    fault('429 with no header', { ...rateLimit('none'), times: 1 }, fails('rate_limited')),
+    fault('429 with no header', rateLimit('none'), fails('rate_limited')),
     fault('HTML with 200', { effect: 'html' }, fails('invalid_response')),
     fault('empty body', { effect: 'empty' }, fails('invalid_response')),
     fault('cut body', { effect: 'cut' }, fails('network')),

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { DatabaseTally } from '../../../src/cli/backfill/databaseTally.ts';
+import { documentText } from '../../../src/cli/backfill/document.ts';
+import { inParallel } from '../../../src/cli/backfill/inParallel.ts';
+import { SeriesTable } from '../../../src/cli/backfill/seriesTable.ts';
+import { Turns } from '../../../src/cli/backfill/turns.ts';
+import { WINDOW } from '../../../src/metrics/catalogueWindow.ts';
+import { readDocument } from './readDocument.ts';
+
+describe('DatabaseTally', () => {
+  const chunk = (from: number, name: string, calls: number) => ({
+    from,
+    to: from + 60,
+    granule: 60,
+    metrics: [[name, [{ from, to: from + 60, values: { call_count: calls } }]]] as const,
+  });
+
+  it('decides over all chunks: one minute with calls anywhere is enough', () => {
+    const tally = new DatabaseTally();
+    tally.add(chunk(0, 'Datastore/MySQL/allWeb', 0));
+    tally.add(chunk(60, 'Database/allWeb', 9));
+    expect(tally.choose('java', 'auto')).toBe('database');
+    tally.add(chunk(120, 'Datastore/MySQL/allWeb', 1));
+    expect(tally.choose('java', 'auto')).toBe('datastore');
+    expect(tally.choose('java', 'database')).toBe('database');
+    expect(new DatabaseTally().choose('java', 'auto')).toBe('none');
+  });
+});
+
+describe('documentText', () => {
+  it('writes family by family, series by series, each by time, with the metadata once', async () => {
+    const { responseTime, componentTime } = WINDOW.application;
+    const tables = ['1', '2'].map((id) => {
+      const table = new SeriesTable();
+      for (const time of [1_791_979_200, 1_791_979_260]) {
+        const component = (name: string) => ({ family: componentTime, labels: { component: name }, value: 1e-7 });
+        const response = { family: responseTime, labels: undefined, value: 0.25 };
+        table.add(time, [component('External'), response, component('Memcache')]);
+      }
+      const families = new Map(table.families());
+      const read = (family: string) => Promise.resolve(families.get(family) ?? []);
+      return { labels: { app: 'a "b"\\\n', app_id: id }, families: new Set(families.keys()), read };
+    });
+    let document = '';
+    for await (const piece of documentText([responseTime, componentTime], tables)) document += piece;
+    const series = readDocument(document);
+    const labels = (id: string): string => `app="a \\"b\\"\\\\\\n",app_id="${id}"`;
+    expect([...series.keys()]).toEqual([
+      `newrelic_application_response_time_seconds{${labels('1')}}`,
+      `newrelic_application_response_time_seconds{${labels('2')}}`,
+      ...['1', '2'].flatMap((id) =>
+        ['External', 'Memcache'].map(
+          (name) => `newrelic_application_component_time_seconds{${labels(id)},component="${name}"}`,
+        ),
+      ),
+    ]);
+    expect([...series.values()].map((points) => [...points.keys()])).toEqual(
+      Array.from({ length: 6 }, () => [1_791_979_200, 1_791_979_260]),
+    );
+  });
+
+  it('is an end without anything where there is no sample', async () => {
+    const pieces: string[] = [];
+    for await (const piece of documentText([WINDOW.application.cpu], [])) pieces.push(piece);
+    expect(pieces.join('')).toBe('# EOF\n');
+  });
+});
+
+describe('Turns', () => {
+  it('lets so many run at once, in order, and goes on after a failure', async () => {
+    const turns = new Turns(2);
+    const begun: number[] = [];
+    const ends: (() => void)[] = [];
+    const work = (number: number) =>
+      turns.take(() => {
+        begun.push(number);
+        return new Promise<void>((resolve, reject) => {
+          ends.push(number === 0 ? () => reject(new Error('failed')) : resolve);
+        });
+      });
+    const all = [0, 1, 2, 3].map(work);
+    const outcome = Promise.allSettled(all);
+    expect(begun).toEqual([0, 1]);
+    ends[0]!();
+    await expect(all[0]).rejects.toThrow('failed');
+    expect(begun).toEqual([0, 1, 2]);
+    ends[1]!();
+    ends[2]!();
+    await all[2];
+    expect(begun).toEqual([0, 1, 2, 3]);
+    ends[3]!();
+    expect((await outcome).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+  });
+});
+
+describe('inParallel', () => {
+  it('begins nothing after a failure, and rejects with it only when all that had begun has ended', async () => {
+    const log: string[] = [];
+    await expect(
+      inParallel([1, 2, 3, 4], 2, async (item) => {
+        log.push(`begun ${item}`);
+        await Promise.resolve();
+        if (item === 1) throw new Error('failed');
+        await new Promise((resolve) => setImmediate(resolve));
+        log.push(`ended ${item}`);
+      }),
+    ).rejects.toThrow('failed');
+    expect(log).toEqual(['begun 1', 'begun 2', 'ended 2']);
+  });
+
+  it('works on every item', async () => {
+    const done: number[] = [];
+    await inParallel([1, 2, 3, 4, 5], 2, (item) => Promise.resolve(void done.push(item)));
+    expect(done).toEqual([1, 2, 3, 4, 5]);
+  });
+});
