@@ -70,7 +70,9 @@ export async function startExporter(upstream: string): Promise<Exporter> {
     startMs,
     scrape: async ({ gzip = false, query = '' } = {}) => (await fetchWhole(`${address}/metrics${query}`, gzip)).scrape,
     read: async (query) => (await fetchWhole(`${address}/metrics${query}`, false)).body.toString('utf8'),
-    nextWindow: async () => void (await ask(child, 'next')),
+    nextWindow: async () => {
+      await ask(child, 'next');
+    },
     usage: () => ask<ProcessUsage>(child, 'usage'),
     stop: async () => {
       await end(child);

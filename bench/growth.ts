@@ -7,7 +7,11 @@ import type { FleetSize } from './upstreamBodies.ts';
 const LATENCY_MS = 50;
 
 /** How the cost of the built program grows: three fleets of each kind, what grows put first. */
-export const GROWTHS: readonly { readonly of: string; readonly latencyMs: number; readonly sizes: readonly FleetSize[] }[] = [
+export const GROWTHS: readonly {
+  readonly of: string;
+  readonly latencyMs: number;
+  readonly sizes: readonly FleetSize[];
+}[] = [
   {
     of: 'applications (1 host each)',
     latencyMs: LATENCY_MS,
@@ -24,7 +28,16 @@ export const GROWTHS: readonly { readonly of: string; readonly latencyMs: number
 export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number]): Promise<string> {
   const costs: FleetCost[] = [];
   for (const size of sizes) costs.push(await fleetCost(size, latencyMs));
-  const head = ['Applications', 'Hosts', 'Series', 'First refresh', 'Next refresh', 'CPU of it', 'Same window again', 'Peak RSS'];
+  const head = [
+    'Applications',
+    'Hosts',
+    'Series',
+    'First refresh',
+    'Next refresh',
+    'CPU of it',
+    'Same window again',
+    'Peak RSS',
+  ];
   return table(
     head,
     costs.map((cost) => [

@@ -64,9 +64,7 @@ export function median(values: readonly number[]): number {
 
 /** A table in Markdown, so that it can be read in a terminal and kept in a document. */
 export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),
-  );
+  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)));
   const written = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   return [written(head), written(widths.map((width) => '-'.repeat(width))), ...lines.map(written)].join('\n');
@@ -89,7 +87,11 @@ export function rowTable(rows: readonly JudgedRow[]): string {
 
 /** Three significant digits, and none lost before the point. */
 export function figure(value: number): string {
-  return Number.isInteger(value) ? String(value) : value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+  return Number.isInteger(value)
+    ? String(value)
+    : value >= 100
+      ? value.toFixed(0)
+      : String(Number(value.toPrecision(3)));
 }
 
 function ratioText({ ratio, aim }: JudgedRow): string {

@@ -5,13 +5,7 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  applicationPages,
-  hostsBody,
-  KEY_TRANSACTIONS,
-  METRIC_NAMES,
-  metricDataBodies,
-} from './upstreamBodies.ts';
+import { applicationPages, hostsBody, KEY_TRANSACTIONS, METRIC_NAMES, metricDataBodies } from './upstreamBodies.ts';
 
 export interface UpstreamUsage {
   readonly calls: number;
@@ -36,7 +30,10 @@ function bodyOf(url: string, response: ServerResponse): Buffer | undefined {
   if (application !== undefined) return hosts[Number(application) - 1];
   const page = Number(/[?&]page=(\d+)/.exec(url)?.[1] ?? 1);
   if (page < pages.length) {
-    response.setHeader('Link', `<http://${response.req.headers.host ?? ''}/v2/applications.json?page=${page + 1}>; rel="next"`);
+    response.setHeader(
+      'Link',
+      `<http://${response.req.headers.host ?? ''}/v2/applications.json?page=${page + 1}>; rel="next"`,
+    );
   }
   return pages[page - 1];
 }

@@ -111,7 +111,9 @@ function timedValues(name: string, x: number): Record<string, number> {
     min_response_time: 1.5,
     max_response_time: 900 + x,
     ...(name === 'CPU/User Time' ? { percent: 20 + x } : { average_exclusive_time: 40 + x / 3 }),
-    ...(name === 'Memory/Physical' ? { total_used_mb: 900 + x, used_mb_by_host: 300 + x } : { average_value: 0.1, sum: x }),
+    ...(name === 'Memory/Physical'
+      ? { total_used_mb: 900 + x, used_mb_by_host: 300 + x }
+      : { average_value: 0.1, sum: x }),
   };
 }
 

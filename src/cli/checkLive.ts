@@ -42,11 +42,7 @@ export function report(account: AccountConfig, status: AccountStatus): { text: s
       (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
     ...status.warnings.map((warning) => `  warning: ${warning}`),
     ...failing.map(({ group, application, problem }) =>
-      [
-        `  problem: ${group}`,
-        application === undefined ? '' : ` of "${application}"`,
-        `: ${problem}`,
-      ].join(''),
+      [`  problem: ${group}`, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),
     ),
   ];
   return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 };

@@ -5,6 +5,7 @@ import { systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import { CollectorLog } from '../collect/log.ts';
 import type { Config } from '../config/config.ts';
+import type { Environment } from '../config/placeholders.ts';
 import { formatFault } from '../config/fault.ts';
 import type { ConfigResult } from '../config/read.ts';
 import { redactConfig } from '../config/redact.ts';
@@ -33,6 +34,8 @@ export interface DaemonOptions {
   readonly flags: ServeFlags;
   readonly logger: Logger;
   readonly secrets: Secrets;
+  /** Proxy settings, sockets from systemd, and the revision that was built. */
+  readonly environment: Environment;
 }
 
 /** A running exporter. */
@@ -45,11 +48,18 @@ export interface Daemon {
 }
 
 /** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
-export async function startDaemon({ config, reload, flags, logger, secrets }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon({
+  config,
+  reload,
+  flags,
+  logger,
+  secrets,
+  environment,
+}: DaemonOptions): Promise<Daemon> {
   let current = config;
   let stopping = false;
   let stopBackground: (() => void) | undefined;
-  const telemetry = new Telemetry({ version: VERSION, revision: process.env['REVISION'] ?? 'unknown' });
+  const telemetry = new Telemetry({ version: VERSION, revision: environment['REVISION'] ?? 'unknown' });
   const exposition = new Exposition();
   const collector = new Collector(config, {
     clock: systemClock,
@@ -57,6 +67,7 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
     openReader: (account, from) =>
       openReader(account, from, {
         secrets,
+        environment,
         observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
         keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
       }),
@@ -121,7 +132,7 @@ export async function startDaemon({ config, reload, flags, logger, secrets }: Da
   const servers = await startServers({
     app,
     listen: flags.listen,
-    sockets: flags.systemdSocket ? systemdSockets(process.env, process.pid) : undefined,
+    sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
     webConfigFile: flags.webConfigFile,
     warn: (message) => logger.warn(message),
     monotonic: () => performance.now(),

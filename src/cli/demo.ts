@@ -12,7 +12,7 @@ import { ExitStatus } from './exitStatus.ts';
 import { loadOrExit } from './serve.ts';
 import { readServeFlags, type ServeFlags } from './serveFlags.ts';
 import { closeOnSignals } from './signals.ts';
-import { simulatorOptions, type SimulatorFlags } from './simulate.ts';
+import { describeStartFailure, simulatorOptions, type SimulatorFlags } from './simulate.ts';
 
 /** The series shown at the start: what this exporter gives that the summaries alone do not. */
 const TELLING = [
@@ -34,22 +34,40 @@ const LINES_PER_FAMILY = 2;
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
 export async function demo(options: SimulatorFlags): Promise<void> {
   const flags = readServeFlags({ ...options });
-  const simulator = await startSimulator(simulatorOptions(options));
+  const simulator = await start(options);
   const config = await demoConfig(simulator, options, flags);
   const secrets = new Secrets();
   const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
   try {
-    const daemon = await startDaemon({ config, reload: () => Promise.resolve({ config }), flags, logger, secrets });
+    const daemon = await startDaemon({
+      config,
+      reload: () => Promise.resolve({ config }),
+      flags,
+      logger,
+      secrets,
+      environment: {},
+    });
+    const stopping = new AbortController();
     const stop = async (): Promise<void> => {
+      stopping.abort();
       await daemon.stop();
       await simulator.close();
     };
     closeOnSignals({ ...daemon, stop }, logger);
-    await introduce(daemon, simulator, flags);
+    await introduce(daemon, simulator, flags, stopping.signal);
   } catch (error) {
     await simulator.close();
     if (!(error instanceof ListenError)) throw error;
     logger.error(error.message);
+    throw new ExitStatus(1);
+  }
+}
+
+async function start(options: SimulatorFlags): Promise<Simulator> {
+  try {
+    return await startSimulator(simulatorOptions(options));
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error, options)}\n`);
     throw new ExitStatus(1);
   }
 }
@@ -70,8 +88,13 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
   return { ...loaded.config, collection: config.collection };
 }
 
-/** Waits for the first whole scrape, then says where everything is and shows what it looks like. */
-async function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): Promise<void> {
+/** Says where everything is and, once there is metric data, shows what it looks like. */
+async function introduce(
+  { servers }: Daemon,
+  simulator: Simulator,
+  flags: ServeFlags,
+  signal: AbortSignal,
+): Promise<void> {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const base = `${servers.scheme}://${reachable(servers.addresses[0] ?? '')}${prefix}`;
   const lines = [
@@ -79,20 +102,28 @@ async function introduce({ servers }: Daemon, simulator: Simulator, flags: Serve
     `The upstream service   ${simulator.url} (simulated)`,
     `Metrics                ${base}${flags.telemetryPath}`,
     `Status page            ${base}/`,
+    'Stop with ctrl-C.',
     '',
   ];
+  process.stdout.write(`${lines.join('\n')}\n`);
   // With TLS or basic auth in front, only its owner can scrape it.
-  if (flags.webConfigFile === undefined) lines.push(...telling(await firstScrape(`${base}${flags.telemetryPath}`)), '');
-  process.stdout.write([...lines, 'Stop with ctrl-C.', ''].join('\n'));
+  if (flags.webConfigFile !== undefined) return;
+  const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
+  if (metrics !== undefined) process.stdout.write([...telling(metrics), '', ''].join('\n'));
 }
 
-/** The first scrape with metric data; with faults or a slow upstream it can take several. */
-async function firstScrape(url: string): Promise<string> {
-  for (;;) {
-    const response = await fetch(url);
-    const text = await response.text();
-    if (text.includes('newrelic_application_response_time_seconds{')) return text;
-    await sleep(PAUSE_MS);
+/** The first scrape with metric data, which with faults or a slow upstream takes several; undefined when stopped before. */
+async function firstScrape(url: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    for (;;) {
+      const response = await fetch(url, { signal });
+      const text = await response.text();
+      if (text.includes('newrelic_application_response_time_seconds{')) return text;
+      await sleep(PAUSE_MS, undefined, { signal });
+    }
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
   }
 }
 

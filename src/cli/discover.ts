@@ -1,63 +1,94 @@
 import process from 'node:process';
 import { Document } from 'yaml';
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
+import { errorText } from '../log/errorText.ts';
+import { escapeUnsafe } from '../log/logfmt.ts';
+import { ExitStatus } from './exitStatus.ts';
 import { withAccounts, type LiveAccount } from './live.ts';
 import { showProgress, type Progress } from './progress.ts';
 import type { CommonOptions } from './serveFlags.ts';
 import { table } from './table.ts';
 
-export const DISCOVER_FORMATS = ['table', 'yaml', 'json'] as const;
+export type DiscoverFormat = 'table' | 'yaml' | 'json';
 
-export type DiscoverFormat = (typeof DISCOVER_FORMATS)[number];
-
-/** An application with its hosts and instances. */
+/** An application with its hosts and instances; a list that could not be read is undefined. */
 export interface DiscoveredApplication {
   readonly application: Application;
-  readonly hosts: readonly Host[];
-  readonly instances: readonly Instance[];
+  readonly hosts: readonly Host[] | undefined;
+  readonly instances: readonly Instance[] | undefined;
 }
 
 /** Everything one account's key can see. */
 export interface Discovered {
   readonly account: string;
   readonly applications: readonly DiscoveredApplication[];
-  readonly keyTransactions: readonly KeyTransaction[];
+  readonly keyTransactions: readonly KeyTransaction[] | undefined;
 }
 
-/** The command `discover`. */
+/** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
 export async function runDiscover(options: CommonOptions & { readonly format: DiscoverFormat }): Promise<void> {
-  await withAccounts(options, async ({ accounts }) => {
+  await withAccounts(options, async ({ accounts, signal }) => {
     const found: Discovered[] = [];
+    let failures = 0;
     for (const account of accounts) {
-      const progress = showProgress(`reading hosts and instances of ${account.config.name}`);
+      const { name } = account.config;
+      const note = (what: string, error: unknown): void => {
+        signal.throwIfAborted();
+        failures += 1;
+        process.stderr.write(`account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}\n`);
+      };
+      const progress = showProgress(`reading hosts and instances of ${name}`);
       try {
-        found.push(await discover(account, progress));
+        found.push(await discover(account, progress, note));
+      } catch (error) {
+        note('the application list', error);
       } finally {
         progress.stop();
       }
     }
-    process.stdout.write(formatDiscovered(found, options.format));
+    if (found.length > 0) process.stdout.write(formatDiscovered(found, options.format));
+    if (failures > 0) throw new ExitStatus(1);
   });
 }
 
-/** Reads all lists of an account: whatever its key can see, filters of the configuration aside. */
-export async function discover({ config, reader, call }: LiveAccount, progress: Progress): Promise<Discovered> {
-  const [list, keyTransactions] = await Promise.all([
-    reader.listApplications({}, call),
-    reader.listKeyTransactions({}, call),
-  ]);
+/**
+ * Reads all lists of an account: whatever its key can see, filters of the configuration aside. Rejects when there is no
+ * application list.
+ *
+ * @param note told of every other list that cannot be read; what it throws ends the reading
+ */
+export async function discover(
+  { config, reader, call }: LiveAccount,
+  progress: Pick<Progress, 'update'>,
+  note: (what: string, error: unknown) => void,
+): Promise<Discovered> {
+  const attempt = async <T>(what: string, reading: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await reading;
+    } catch (error) {
+      note(what, error);
+      return undefined;
+    }
+  };
+  const list = await reader.listApplications({}, call);
   let done = 0;
-  const applications = await Promise.all(
-    list.map(async (application) => {
-      const hosts = await reader.listHosts(application.id, call);
-      const instances = await reader.listInstances(application.id, call);
-      done += 1;
-      progress.update(done, list.length);
-      return { application, hosts, instances };
-    }),
-  );
+  const readApplication = async (application: Application): Promise<DiscoveredApplication> => {
+    const of = `of application ${application.id} (${application.name})`;
+    const hosts = await attempt(`the host list ${of}`, reader.listHosts(application.id, call));
+    const instances = await attempt(`the instance list ${of}`, reader.listInstances(application.id, call));
+    done += 1;
+    progress.update(done, list.length);
+    return { application, hosts, instances };
+  };
+  const [keyTransactions, applications] = await Promise.all([
+    attempt('the key transaction list', reader.listKeyTransactions({}, call)),
+    Promise.all(list.map(readApplication)),
+  ]);
   return { account: config.name, applications, keyTransactions };
 }
+
+/** Stands for a number that could not be read. */
+const UNKNOWN = '?';
 
 /** What was discovered, as text that ends in a line feed. */
 export function formatDiscovered(found: readonly Discovered[], format: DiscoverFormat): string {
@@ -80,16 +111,17 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
       language: application.language ?? null,
       reporting: application.reporting ?? null,
       health_status: application.healthStatus ?? null,
-      hosts: hosts.map(({ id, host }) => ({ id, host })),
-      instances: instances.map(({ id, host, port }) => ({ id, host, port: port ?? null })),
+      hosts: hosts?.map(({ id, host }) => ({ id, host })) ?? null,
+      instances: instances?.map(({ id, host, port }) => ({ id, host, port: port ?? null })) ?? null,
     })),
-    key_transactions: keyTransactions.map((transaction) => ({
-      id: transaction.id,
-      name: transaction.name,
-      transaction_name: transaction.transactionName ?? null,
-      application_id: transaction.applicationId ?? null,
-      reporting: transaction.reporting ?? null,
-    })),
+    key_transactions:
+      keyTransactions?.map((transaction) => ({
+        id: transaction.id,
+        name: transaction.name,
+        transaction_name: transaction.transactionName ?? null,
+        application_id: transaction.applicationId ?? null,
+        reporting: transaction.reporting ?? null,
+      })) ?? null,
   };
 }
 
@@ -97,12 +129,12 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
 function asYaml({ account, applications }: Discovered): string {
   const document = new Document(applications.map(({ application }) => ({ id: application.id })));
   const comments = applications.map(({ application, hosts }) =>
-    [application.name, application.language, stateOf(application), `${hosts.length} hosts`].join(', '),
+    [application.name, application.language, stateOf(application), `${hosts?.length ?? UNKNOWN} hosts`].join(', '),
   );
   const lines = document.toString().trimEnd().split('\n');
   const entries =
-    applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${oneLine(comments[index] ?? '')}`);
-  return [`# account ${oneLine(account)}: under applications.include`, ...entries, ''].join('\n');
+    applications.length === 0 ? lines : lines.map((line, index) => `${line} # ${escapeUnsafe(comments[index] ?? '')}`);
+  return [`# account ${account}: under applications.include`, ...entries, ''].join('\n');
 }
 
 function asTables({ account, applications, keyTransactions }: Discovered): string {
@@ -118,8 +150,8 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
           application.language ?? '',
           stateOf(application),
           application.healthStatus ?? '',
-          hosts.length,
-          instances.length,
+          hosts?.length ?? UNKNOWN,
+          instances?.length ?? UNKNOWN,
         ]),
       ],
     ],
@@ -128,7 +160,7 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
       [
         ['ID', 'HOST', 'APPLICATION ID', 'APPLICATION'],
         ...applications.flatMap(({ application, hosts }) =>
-          hosts.map(({ id, host }) => [id, host, application.id, application.name]),
+          (hosts ?? []).map(({ id, host }) => [id, host, application.id, application.name]),
         ),
       ],
     ],
@@ -137,7 +169,7 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
       [
         ['ID', 'HOST', 'PORT', 'APPLICATION ID', 'APPLICATION'],
         ...applications.flatMap(({ application, instances }) =>
-          instances.map(({ id, host, port }) => [id, host, port ?? '', application.id, application.name]),
+          (instances ?? []).map(({ id, host, port }) => [id, host, port ?? '', application.id, application.name]),
         ),
       ],
     ],
@@ -145,7 +177,7 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
       'key transactions',
       [
         ['ID', 'NAME', 'TRANSACTION', 'APPLICATION ID', 'APPLICATION'],
-        ...keyTransactions.map(({ id, name, transactionName, applicationId }) => [
+        ...(keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => [
           id,
           name,
           transactionName ?? '',
@@ -165,8 +197,4 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
 function stateOf({ reporting }: Application): string {
   if (reporting === undefined) return 'unknown';
   return reporting ? 'reporting' : 'not reporting';
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ');
 }

@@ -32,7 +32,9 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
  * Reads the lists of every account, those of metric names too, with the daemon's own collector, so that plan and budget
  * are the daemon's. Ends the program with status 1 on ctrl-C.
  */
-export async function readLists(options: CommonOptions): Promise<{ readonly config: Config; readonly collector: Collector }> {
+export async function readLists(
+  options: CommonOptions,
+): Promise<{ readonly config: Config; readonly collector: Collector }> {
   const { config, origin } = await loadOrExit(options['config.file']);
   const secrets = new Secrets();
   const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
@@ -45,6 +47,7 @@ export async function readLists(options: CommonOptions): Promise<{ readonly conf
     openReader: (account, from) =>
       openReader(account, from, {
         secrets,
+        environment: process.env,
         observer: (name) => observeCalls(SILENT, logger.child({ account: name })),
         keyProblem: () => undefined,
       }),

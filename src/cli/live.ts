@@ -42,6 +42,7 @@ export function openAccounts(
   const accounts = config.accounts.map((account) => {
     const { reader } = openReader(account, config, {
       secrets: options.secrets,
+      environment: process.env,
       observer: () => options.observer,
       keyProblem: () => undefined,
     });

@@ -76,19 +76,28 @@ export async function readMetricNames(
   return { account: account.config.name, application, names, complete };
 }
 
-/** Finds an application by id or exact name. Throws an Error whose message is a sentence. */
+/**
+ * Finds an application by id or exact name. Throws an Error whose message is a sentence: also when an account cannot be
+ * read, unless the id was found in another, because it may have an application of the same name.
+ */
 export async function findApplication(
   accounts: readonly LiveAccount[],
   app: string,
 ): Promise<{ account: LiveAccount; application: Application }> {
-  const lists = await Promise.all(
+  const lists = await Promise.allSettled(
     accounts.map(async (account) => {
       const applications = await account.reader.listApplications({}, account.call);
       return applications.map((application) => ({ account, application }));
     }),
   );
-  const all = lists.flat();
+  const all = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
   const found = all.filter(({ application }) => application.name === app || String(application.id) === app);
+  const failed = lists.findIndex(({ status }) => status === 'rejected');
+  const failure = lists[failed];
+  if (failure?.status === 'rejected' && !found.some(({ application }) => String(application.id) === app)) {
+    const name = accounts[failed]?.config.name ?? '';
+    throw new Error(`account ${name}: the application list cannot be read`, { cause: failure.reason });
+  }
   const [only, ...others] = found;
   if (only === undefined) {
     throw new Error(`no application has the id or name "${app}": the command discover lists them`);
@@ -101,9 +110,12 @@ export async function findApplication(
 }
 
 /** As a table of names and value names, or as JSON; ends in a line feed. */
-export function formatMetricNames({ account, application, names }: MetricNames, format: 'table' | 'json'): string {
+export function formatMetricNames(
+  { account, application, names, complete }: MetricNames,
+  format: 'table' | 'json',
+): string {
   if (format === 'json') {
-    const about = { account, application: { id: application.id, name: application.name } };
+    const about = { account, application: { id: application.id, name: application.name }, complete };
     return `${JSON.stringify({ ...about, metrics: names }, undefined, 2)}\n`;
   }
   return `${table([['METRIC', 'VALUES'], ...names.map(({ name, values }) => [name, values.join(' ')])])}\n`;

@@ -1,10 +1,9 @@
 import process from 'node:process';
-import type { Collector } from '../collect/collector.ts';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
-import { FAMILIES } from '../metrics/catalogue.ts';
-import { GROUPS, type Group } from '../metrics/groups.ts';
+import type { Plan } from '../collect/plan.ts';
 import { ExitStatus } from './exitStatus.ts';
+import { escapeUnsafe } from '../log/logfmt.ts';
 import { readLists } from './listReading.ts';
 import type { CommonOptions } from './serveFlags.ts';
 import { table } from './table.ts';
@@ -31,44 +30,28 @@ export interface AccountPlan {
   readonly advice: readonly string[];
 }
 
-/** What a plan is made of. */
-const LISTS: readonly Group[] = ['applications', 'key_transactions', 'hosts', 'instances'];
+const MINUTE = 60_000;
 
-/** Families with a label of their own have several series: zones, and a component per kind of call. */
-const SERIES_PER_LABELLED_FAMILY = 4;
+/** Beyond this a group is better left out; milliseconds. */
+const LONGEST_ADVISED = 30 * MINUTE;
+
+/** What upstream allows an account by itself, calls per minute (api-facts 2; contract 2, limits). */
+const ACCOUNT_LIMIT = 1_000;
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
-  const { collector } = await readLists(options, LISTS);
+  const { collector } = await readLists(options);
   const statuses = collector.status();
   const unread = statuses.filter(({ applications }) => applications === undefined);
   for (const { name, entities } of unread) {
     const problem = entities.find(({ group }) => group === 'applications')?.problem ?? 'nothing was read';
-    process.stderr.write(`account ${name}: the application list cannot be read: ${problem}\n`);
+    process.stderr.write(`account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}\n`);
   }
   const read = statuses.filter(({ applications }) => applications !== undefined);
-  const plans = read.map((status) => planOf(status, seriesOf(collector, status)));
+  const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
   if (plans.length > 0) process.stdout.write(formatPlans(plans, options.format));
   if (unread.length > 0) throw new ExitStatus(1);
 }
-
-/** The series of the lists as they are, and those of the metric data at most. */
-function seriesOf(collector: Collector, { name, entities }: AccountStatus): number {
-  const lists = collector.answer({ groups: new Set(GROUPS), account: name });
-  const ofLists = lists.blocks.reduce((sum, { samples }) => sum + samples.length, 0);
-  const ofData = entities.reduce((sum, { group }) => sum + (MOST_SERIES.get(group) ?? 0), 0);
-  return ofLists + ofData;
-}
-
-const MOST_SERIES: ReadonlyMap<Group, number> = new Map(
-  (['application_metrics', 'host_metrics'] as const).map((group) => [
-    group,
-    FAMILIES.filter((family) => family.group === group).reduce(
-      (sum, { labelNames }) => sum + (labelNames.length > 0 ? SERIES_PER_LABELLED_FAMILY : 1),
-      0,
-    ),
-  ]),
-);
 
 /** @param series the series expected of the account */
 export function planOf(status: AccountStatus, series: number): AccountPlan {
@@ -87,8 +70,27 @@ export function planOf(status: AccountStatus, series: number): AccountPlan {
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    advice: status.warnings,
+    advice: [...status.warnings, ...remedies(plan)],
   };
+}
+
+/** Settings that would each make a plan fit that does not, with their values. */
+export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): string[] {
+  if (stretch <= 1) return [];
+  const found: string[] = [];
+  const needed = Math.ceil(callsPerMinute);
+  if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
+  for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
+    if (group === 'custom_metrics') continue;
+    const left = budget - (callsPerMinute - ofGroup);
+    if (left <= 0) continue;
+    const interval = Math.ceil(callsPerRefresh / left) * MINUTE;
+    if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
+  }
+  if (found.length === 0) {
+    found.push(`collection.intervals: each of them ${Math.ceil(stretch)} times as long`);
+  }
+  return [`each of these would make it fit: ${found.join('; ')}`];
 }
 
 /** As a table for people, or as JSON; ends in a line feed. */
@@ -118,7 +120,7 @@ function asTable({ account, groups, callsPerMinute, budget, share, series, advic
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
     `Series expected: at most ${series}.`,
-    ...advice.map((text) => `Warning: ${text}`),
+    ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',
   ].join('\n');
 }

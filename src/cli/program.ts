@@ -1,12 +1,17 @@
+import process from 'node:process';
 import { Command, CommanderError, Option } from 'commander';
 import { backfillCommand } from './backfill.ts';
 import { ExitStatus } from './exitStatus.ts';
+import { errorText } from '../log/errorText.ts';
 import { addCommonFlags, addWebFlags, type CommonOptions } from './serveFlags.ts';
 import { simulateCommand, simulatorFlags, type SimulatorFlags } from './simulate.ts';
 import { HOME, NAME, VERSION } from './version.ts';
 
 /** Bad usage, such as a flag that does not exist (contract 1). */
 const USAGE = 2;
+
+/** What nobody foresaw, such as a proxy setting that is no address (contract 1). */
+const FAILED = 1;
 
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
@@ -16,14 +21,23 @@ export function buildProgram(): Command {
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves. Documentation: ${HOME}#readme`)
     .exitOverride()
-    .showHelpAfterError('(add --help for the flags)');
+    .showHelpAfterError('(add --help for commands and flags)');
   addServe(program);
   addCheck(program);
   addPlan(program);
   addDiscover(program);
   addMetricNames(program);
   program.addCommand(backfillCommand());
-  program.addCommand(simulateCommand());
+  program.addCommand(
+    simulateCommand().addHelpText(
+      'after',
+      examples(
+        'simulate',
+        '--listen-address=127.0.0.1:9127',
+        '--applications=200 --fault status=503,on=metric_data,times=3',
+      ),
+    ),
+  );
   addDemo(program);
   return program;
 }
@@ -36,7 +50,8 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   } catch (error) {
     if (error instanceof ExitStatus) return error.status;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    throw error;
+    process.stderr.write(`${errorText(error, args.includes('--log.level=debug'))}\n`);
+    return FAILED;
   }
 }
 
@@ -48,7 +63,11 @@ function addServe(program: Command): void {
       'after',
       examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
     )
+    .allowExcessArguments()
     .action(async (options: Record<string, unknown>) => {
+      const [unknown] = command.args;
+      // Without the name of a command, commander takes the word for an argument of the default one.
+      if (unknown !== undefined) command.error(`error: there is no command '${unknown}'`);
       const { serve } = await import('./serve.ts');
       await serve(options);
     });

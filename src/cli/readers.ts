@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../api/observer.ts';
 import { createRestReader } from '../api/restReader.ts';
 import type { AccountReader } from '../collect/collector.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
+import type { Environment } from '../config/placeholders.ts';
 import { KeySource } from '../config/keyFile.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
 
 export interface ReaderOptions {
   readonly secrets: Secrets;
+  /** Where proxy settings are looked up. */
+  readonly environment: Environment;
   readonly observer: (account: string) => CallObserver;
   /** Told once when a key file can no longer be used. */
   readonly keyProblem: (account: string, problem: string) => void;
@@ -40,7 +42,7 @@ export function openReader(account: AccountConfig, config: Config, options: Read
     raw: config.collection.raw_values,
     tls: { ca: ca_file === undefined ? undefined : readFileSync(ca_file, 'utf8'), serverName: server_name },
     observer: options.observer(account.name),
-    environment: process.env,
+    environment: options.environment,
     now: Date.now,
     random: Math.random,
     sleep: (ms, signal) => sleep(ms, undefined, { signal }),

@@ -24,7 +24,14 @@ export async function serve(options: Readonly<Record<string, unknown>>): Promise
   const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
   logger.info(describeOrigin(origin));
   try {
-    const daemon = await startDaemon({ config, reload: () => readFrom(origin, process.env), flags, logger, secrets });
+    const daemon = await startDaemon({
+      config,
+      reload: () => readFrom(origin, process.env),
+      flags,
+      logger,
+      secrets,
+      environment: process.env,
+    });
     closeOnSignals(daemon, logger);
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;

@@ -136,7 +136,7 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
 }
 
 /** One sentence on why the simulator did not start. */
-function describeStartFailure(error: unknown, { listenAddress }: SimulatorFlags): string {
+export function describeStartFailure(error: unknown, { listenAddress }: SimulatorFlags): string {
   const { host, port } = listenAddress;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return `The address ${host}:${port} is in use: choose another with --listen-address.`;

@@ -143,7 +143,10 @@ describe('a call', () => {
     });
     const { server, reader, call } = await serve(
       (response, _, index) => {
-        if (index > 0) return json(response, { application: application(9) });
+        if (index > 0) {
+          json(response, { application: application(9) });
+          return;
+        }
         answers.push(() => json(response, NONE));
         arrived();
       },

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
-import { value } from '../support/exposition.ts';
+import { parseText, value } from '../support/exposition.ts';
 import { lint } from '../support/expositionLint.ts';
 import { authority, certificate, LOCALHOST } from '../web/support/certificates.ts';
 import { byAccount, type AccountView } from './support/accountView.ts';
@@ -95,8 +95,11 @@ function strike(): void {
 async function watch(complaints: (view: ReturnType<typeof byAccount>) => readonly string[]) {
   const end = Date.now() + PHASE_LIMIT;
   for (;;) {
-    lastScrape = await exporter.scrape();
+    // What is struck may hang: waiting for it would only take time.
+    lastScrape = parseText(await exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '2' }));
     const view = byAccount(lastScrape);
+    const c = complaints(view);
+    mark(`  ${c.length}: ${c.slice(0, 3).join(' | ')}`);
     if (complaints(view).length === 0 || Date.now() > end) return view;
     await sleep(100);
   }
@@ -178,7 +181,7 @@ beforeAll(async () => {
 
   mark('started');
   answers.start = await watch((view) =>
-    allComplaints(({ account, kind, outcome }) => complaintsAtStart(view(account), kind, outcome)),
+    allComplaints(({ account, fault, kind, outcome }) => complaintsAtStart(view(account), kind, outcome).map((x) => `${fault.name} ${kind} ${x}`)),
   );
   await lookAround();
   mark('struck');

@@ -228,8 +228,8 @@ describe('/api/status', () => {
           refused: null,
           window_end: 1_767_225_480,
           visible: { applications: 0, keyTransactions: 0 },
-    keyTransactions: 0,
-    warnings: [],
+          keyTransactions: 0,
+          warnings: [],
           budget: {
             requests_per_minute: 600,
             requests_per_minute_in_force: 600,

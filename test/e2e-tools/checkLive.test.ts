@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEMO_API_KEY, startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { account } from '../e2e/support/config.ts';
+import { runTool } from './support/tool.ts';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 6, hostsPerApplication: 1 });
+});
+afterAll(() => simulator.close());
+
+describe('check --live', () => {
+  it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
+    const settings = {
+      applications: { include: [{ name: 'S*' }, { name: 'nix-*' }, { id: 77 }] },
+      custom_metrics: [
+        { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
+        { name: 'custom_nothing', help: 'Nothing', match: 'Custom/Nothing/{what}', value: 'average_value' },
+      ],
+    };
+    const result = await runTool(['check', '--live'], { config: { accounts: [account(simulator, 'shop', settings)] } });
+    expect(result.stderr).toBe('');
+    expect(result.stdout.split('\n')).toEqual([
+      'config.yaml: valid',
+      `account shop (${simulator.url}/v2): the key is accepted`,
+      '  applications: 6 visible, 2 exported, 2 of them reporting',
+      '  key transactions: 8 visible, 2 exported',
+      '  plan: 6.4 of 600 calls per minute, every group keeps its interval',
+      '  warning: applications.include: no application has the name "nix-*": correct the entry or remove it',
+      '  warning: applications.include: no application has the id 77: correct the entry or remove it',
+      '  warning: custom_metrics: "Custom/Nothing/{what}" (custom_nothing) matches no metric of any application',
+      '',
+    ]);
+    expect(result.status).toBe(0);
+  });
+
+  it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
+    const forbidding = await startSimulator({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
+    const { status, stdout, stderr } = await runTool(['check', '--live'], {
+      config: {
+        accounts: [
+          account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
+          account(forbidding, 'forbidden'),
+          account({ url: 'http://127.0.0.1:1' }, 'gone', { limits: { max_retries: 0 } }),
+          account(simulator, 'good', { key_transactions: false }),
+        ],
+      },
+    });
+    await forbidding.close();
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      `account refused (${simulator.url}/v2): the key is refused: GET /applications.json: status 401`,
+    );
+    expect(stdout).toMatch(/^account forbidden .*: the key is refused: GET \/applications\.json: status 403.*$/m);
+    expect(stdout).toMatch(/^account gone .*: the application list cannot be read: .*connection refused.*$/m);
+    expect(stdout).toMatch(/^account good .*: the key is accepted$/m);
+    expect(stdout).toContain('  key transactions: not read\n');
+    for (const key of [DEMO_API_KEY, 'NRAK-WRONG']) expect(stdout + stderr).not.toContain(key);
+  });
+
+  it('names a list of an application that cannot be read, and ends with 1', async () => {
+    const faulty = await startSimulator({
+      applications: 2,
+      faults: [
+        { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
+        { effect: 'forbidden-page', on: 'key_transactions' },
+      ],
+    });
+    const { status, stdout } = await runTool(['check', '--live'], { config: { accounts: [account(faulty)] } });
+    await faulty.close();
+    expect(status).toBe(1);
+    expect(stdout).toContain('the key is accepted');
+    expect(stdout).toContain('  key transactions: cannot be read\n');
+    expect(stdout).toMatch(/^ {2}problem: hosts of "Checkout API": GET .*status 404.*$/m);
+    expect(stdout).toMatch(/^ {2}problem: key_transactions: GET \/key_transactions\.json: status 403.*$/m);
+  });
+
+  it('says that a plan does not fit, and which setting to change', async () => {
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(simulator, 'default', { limits: { requests_per_minute: 10 } })] },
+    });
+    expect(status).toBe(0);
+    expect(stdout).toContain('of 10 calls per minute, which does not fit');
+    expect(stdout).toMatch(/warning: limits\.requests_per_minute: a refresh of everything needs \d+ calls per minute/);
+  });
+
+  it('calls nothing upstream when the configuration is invalid, prints every fault and ends with 2', async () => {
+    const before = simulator.requests.count();
+    const { status, stdout, stderr } = await runTool(['check', '--live'], {
+      config: 'accounts:\n  - api_key: abc\n    hots: true\ncollection:\n  window: 5\n',
+    });
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(/^config\.yaml:3:5: accounts\[0\]\.hots: /m);
+    expect(stderr).toMatch(/^config\.yaml:5:\d+: collection\.window: /m);
+    expect(simulator.requests.count()).toBe(before);
+  });
+});

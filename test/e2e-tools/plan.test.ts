@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import type { ParsedFamily } from '../support/exposition.ts';
+import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { startExporter } from '../e2e/support/program.ts';
+import { scrapeUntilFresh } from '../e2e/support/states.ts';
+import { runTool } from './support/tool.ts';
+
+interface PlanDocument {
+  readonly accounts: readonly {
+    readonly callsPerMinute: number;
+    readonly stretch: number;
+    readonly series: number;
+    readonly advice: readonly string[];
+    readonly groups: readonly {
+      readonly group: string;
+      readonly callsPerMinute: number;
+      readonly intervalSeconds: number;
+      readonly effectiveIntervalSeconds: number;
+    }[];
+  }[];
+}
+
+/** Forty metric names per application beside the built-in ones: more than one call carries. */
+const CUSTOM = [
+  { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
+  {
+    name: 'custom_depth_of_host',
+    help: 'Depth',
+    match: 'Custom/Queue/{queue}/depth',
+    value: 'average_value',
+    scope: 'host',
+  },
+  { name: 'custom_transactions', help: 'Calls', match: 'WebTransaction/**', value: 'call_count', max_series: 60 },
+];
+
+const seriesOf = (families: readonly ParsedFamily[]): number =>
+  families
+    .filter(({ name }) => !/^(?:newrelic_exporter_|newrelic_up$|process_|nodejs_)/.test(name))
+    .reduce((sum, { samples }) => sum + samples.length, 0);
+
+describe('plan', () => {
+  it('agrees with what the daemon then calls, within one call per minute, and bounds the series it serves', async () => {
+    const simulator = await startSimulator({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
+    const config = {
+      accounts: [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })],
+      collection: { delay: delayUntilNextWindow(55) },
+    };
+    const { status, stdout, stderr } = await runTool(['plan', '--format=json'], { config });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(simulator.requests.counts()['metric_data']).toBeUndefined();
+    const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
+    expect(plan?.stretch).toBe(1);
+
+    simulator.requests.clear();
+    const exporter = await startExporter({ config });
+    try {
+      const families = await scrapeUntilFresh(exporter);
+      const counts = simulator.requests.counts();
+      const perMinute = (...groups: string[]): number =>
+        (plan?.groups ?? [])
+          .filter(({ group }) => groups.includes(group))
+          .reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0);
+      const expected: [readonly string[], string, number][] = [
+        [['applications'], 'applications', 1],
+        [['key_transactions'], 'key_transactions', 1],
+        [['application_metrics', 'host_metrics'], 'metric_data', 1],
+        [['hosts'], 'hosts', 5],
+        [['instances'], 'instances', 5],
+        [['metric_names', 'custom_metrics'], 'metric_names', 360],
+      ];
+      for (const [groups, kind, minutes] of expected) {
+        const daemon = (counts[kind] ?? 0) / minutes;
+        expect(Math.abs(perMinute(...groups) - daemon), `${kind}: ${daemon} per minute`).toBeLessThanOrEqual(1);
+      }
+      // Of an application with more names than one call carries, each refresh takes several.
+      expect(counts['metric_data']).toBeGreaterThan(5 + 5 * 2);
+      expect(plan?.callsPerMinute).toBeCloseTo(
+        plan?.groups.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0) ?? NaN,
+      );
+      const served = seriesOf(families);
+      expect(plan?.series).toBeGreaterThanOrEqual(served);
+      expect(plan?.series).toBeLessThan(served * 1.5);
+    } finally {
+      await exporter.stop();
+      await simulator.close();
+    }
+  }, 60_000);
+
+  it('shows a table, and names the settings that would make it fit', async () => {
+    const simulator = await startSimulator({ applications: 6, hostsPerApplication: 2 });
+    const config = { accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })] };
+    const { status, stdout } = await runTool(['plan'], { config });
+    await simulator.close();
+    expect(status).toBe(0);
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
+    expect(rows).toContainEqual(['host_metrics', '12.00', '100.0%', '1m', '2m']);
+    expect(stdout).toMatch(
+      /^Budget: 12 calls per minute\. It does not fit: every group is refreshed 1\.77 times slower\.$/m,
+    );
+    expect(stdout).toMatch(/^Warning: limits\.requests_per_minute: /m);
+    expect(stdout).toContain(
+      'Warning: each of these would make it fit: limits.requests_per_minute: 22; collection.intervals.host_metrics: 5m',
+    );
+  });
+
+  it('with the advised setting, it fits', async () => {
+    const simulator = await startSimulator({ applications: 6, hostsPerApplication: 2 });
+    const config = {
+      accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })],
+      collection: { intervals: { host_metrics: '5m' } },
+    };
+    const { stdout } = await runTool(['plan', '--format=json'], { config });
+    await simulator.close();
+    const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
+    expect({ stretch: plan?.stretch, advice: plan?.advice }).toEqual({ stretch: 1, advice: [] });
+  });
+
+  it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
+    const simulator = await startSimulator({ applications: 1 });
+    const { status, stdout, stderr } = await runTool(['plan', '--format=json'], {
+      config: { accounts: [account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good')] },
+    });
+    await simulator.close();
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'account bad: the application list cannot be read: GET /applications.json: status 401: Invalid API Key\n',
+    );
+    expect(
+      (JSON.parse(stdout) as { accounts: { account: string }[] }).accounts.map(({ account: name }) => name),
+    ).toEqual(['good']);
+  });
+});

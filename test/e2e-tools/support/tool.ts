@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { ConfigInput } from '../../e2e/support/config.ts';
+import { configText } from '../../e2e/support/config.ts';
+
+/** The built program; `npm test` builds it first. */
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
+
+const LIMIT_MS = 25_000;
+
+export interface ToolOptions {
+  /** Written to config.yaml in the folder in which the program runs. */
+  readonly config?: ConfigInput | string;
+  /** The whole environment but for PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Told of what arrives on either stream, with everything so far; may signal the program. */
+  readonly onOutput?: (output: { stdout: string; stderr: string }, signal: (name: NodeJS.Signals) => void) => void;
+  /** Given as soon as the program runs. */
+  readonly onStart?: (signal: (name: NodeJS.Signals) => void) => void;
+}
+
+/** How a command ended and what it wrote. */
+export interface ToolResult {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command of the built program to its end, in a folder of its own; rejects when it does not end in time. */
+export async function runTool(args: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'tool-'));
+  const { config } = options;
+  if (config !== undefined) {
+    writeFileSync(join(folder, 'config.yaml'), typeof config === 'string' ? config : configText(config));
+  }
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  const signal = (name: NodeJS.Signals): void => void child.kill(name);
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      options.onOutput?.(output, signal);
+    });
+  }
+  options.onStart?.(signal);
+  const kill = setTimeout(() => signal('SIGKILL'), LIMIT_MS);
+  try {
+    const status = await new Promise<number | null>((done, failed) => {
+      child.once('error', failed);
+      child.once('close', (code, ended) =>
+        ended === 'SIGKILL' ? failed(new Error(`did not end: ${JSON.stringify(output)}`)) : done(code),
+      );
+    });
+    return { status, ...output };
+  } finally {
+    clearTimeout(kill);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,133 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { value } from '../support/exposition.ts';
+import { account, configText } from './support/config.ts';
+import { runProgram, startExporter } from './support/program.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'e2e-start-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE' }] });
+
+test.each([
+  {
+    what: 'an unknown region',
+    config: 'accounts:\n  - name: one\n    region: mars\n    api_key: NRAK-ONE\n',
+    says: [/config\.yaml:3:13: accounts\[0\]\.region: .*us.*eu/],
+  },
+  {
+    what: 'misspelt settings, all of them',
+    config: 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n',
+    says: [/config\.yaml:3:5: .*api_key/, /config\.yaml:4:1: .*collection/],
+  },
+  {
+    what: 'a variable that is not set',
+    config: 'accounts:\n  - name: one\n    api_key: ${NO_SUCH_KEY}\n',
+    says: [/config\.yaml:3:14: .*NO_SUCH_KEY/],
+  },
+])('$what: status 2 and one line for each fault, whether it serves or checks', async ({ config, says }) => {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, config);
+  for (const args of [['serve'], [], ['check'], ['--config.check']]) {
+    const { status, output } = await runProgram({ args: [...args, `--config.file=${file}`] });
+    expect(status).toBe(2);
+    for (const line of says) expect(output).toMatch(line);
+    expect(output.trim().split('\n')).toHaveLength(says.length);
+  }
+});
+
+test.each([
+  { what: 'a file that does not exist', args: ['--config.file=nowhere.yaml'], says: /nowhere\.yaml/ },
+  { what: 'no configuration at all', args: [], says: /NEW_RELIC_API_KEY/ },
+  { what: 'an unknown flag', args: ['--web.listen-adress=:1'], says: /unknown option '--web\.listen-adress/ },
+  { what: 'an unknown command', args: ['serv'], says: /serv/ },
+  { what: 'an address that is none', args: ['--web.listen-address=nonsense'], says: /listen-address/ },
+  { what: 'a log level that is none', args: ['--log.level=loud'], says: /debug, info, warn, error/ },
+])('$what: status 2 and a sentence', async ({ args, says }) => {
+  const { status, output } = await runProgram({ args });
+  expect(output).toMatch(says);
+  expect(output).not.toMatch(/\n\s+at /);
+  expect(status).toBe(2);
+});
+
+test('a valid configuration passes check and --config.check with status 0', async () => {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, VALID);
+  for (const command of [['check'], ['--config.check']]) {
+    const { status, output } = await runProgram({ args: [...command, `--config.file=${file}`] });
+    expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining('valid') as string });
+  }
+});
+
+test('a bad web configuration keeps it from starting: status 2 and the place', async () => {
+  writeFileSync(join(folder, 'config.yaml'), VALID);
+  writeFileSync(join(folder, 'web.yaml'), 'tls_server_confg: {}\n');
+  const { status, output } = await runProgram({ args: ['--web.config.file=web.yaml'], cwd: folder });
+  expect(output).toMatch(/web\.yaml:1:1: .*tls_server_config/);
+  expect(status).toBe(2);
+});
+
+test('an address that is in use: status 1 and a sentence', async () => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as { port: number };
+  try {
+    writeFileSync(join(folder, 'config.yaml'), VALID);
+    const { status, output } = await runProgram({ args: [`--web.listen-address=127.0.0.1:${port}`], cwd: folder });
+    expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}.*in use`));
+    expect(output).not.toMatch(/\n\s+at /);
+    expect(status).toBe(1);
+  } finally {
+    holder.close();
+  }
+});
+
+test('--version and --help answer with status 0', async () => {
+  const version = await runProgram({ args: ['--version'] });
+  expect(version).toMatchObject({ status: 0, output: expect.stringMatching(/newrelic-apm-exporter \d+\.\d+\.\d+/) as string });
+  expect(await runProgram({ args: ['--help'] })).toMatchObject({ status: 0 });
+});
+
+test('without a file it runs on the environment, and says so', async () => {
+  const exporter = await startExporter({ env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' } });
+  try {
+    expect(exporter.output()).toMatch(/environment/);
+    expect(await exporter.text('/config')).toMatch(/eu/);
+    await exporter.scrape('/metrics?collect[]=exporter');
+    const pages = await Promise.all(['/', '/config', '/api/status'].map((path) => exporter.text(path)));
+    for (const text of [...pages, exporter.output()]) expect(text).not.toContain('ENVIRONMENTSECRET');
+  } finally {
+    await exporter.stop();
+  }
+});
+
+test('with a wrong key it starts, newrelic_up is 0, and the log says what to change', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  const exporter = await startExporter({
+    config: { accounts: [account(simulator, 'one', { api_key: 'NRAK-WRONGKEYSECRET' })] },
+  });
+  try {
+    for (let scrape = 0; scrape < 3; scrape += 1) {
+      expect(value(await exporter.scrape(), 'newrelic_up', { account: 'one' })).toBe(0);
+    }
+    // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
+    expect(simulator.requests.count()).toBeLessThanOrEqual(2);
+    const refusals = exporter.output().split('\n').filter((line) => /level=error/.test(line));
+    expect(refusals).toHaveLength(1);
+    expect(refusals[0]).toMatch(/refused.*401/);
+    for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {
+      expect(text).not.toContain('WRONGKEYSECRET');
+    }
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
