@@ -27,7 +27,6 @@ const TELLING = [
   'newrelic_key_transaction_rolling_response_time_seconds',
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
-const MOST_LINES = 14;
 const PAUSE_MS = 500;
 const LINES_PER_FAMILY = 2;
 
@@ -129,9 +128,7 @@ async function firstScrape(url: string, signal: AbortSignal): Promise<string | u
 
 function telling(metrics: string): string[] {
   const lines = metrics.split('\n');
-  return TELLING.flatMap((family) =>
-    lines.filter((line) => line.startsWith(`${family}{`)).slice(0, LINES_PER_FAMILY),
-  ).slice(0, MOST_LINES);
+  return TELLING.flatMap((family) => lines.filter((line) => line.startsWith(`${family}{`)).slice(0, LINES_PER_FAMILY));
 }
 
 /** All interfaces are reached by name from here. */

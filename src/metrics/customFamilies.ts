@@ -34,7 +34,7 @@ export interface CustomMatch {
   readonly labels: Labels | undefined;
 }
 
-/** The matches to read and, by family name, how many series of one application or host were cut. */
+/** The matches to read and, by family name, how many series of one application, all its hosts included, were cut. */
 export interface CustomMatches {
   readonly matches: readonly CustomMatch[];
   readonly cut: ReadonlyMap<string, number>;
@@ -92,7 +92,7 @@ export function customMatches(
       if (kept.length < limit && !taken.has(series)) kept.push(match);
       taken.add(series);
     }
-    const dropped = found.length - kept.length;
+    const dropped = (found.length - kept.length) * entities;
     if (dropped > 0) cut.set(metric.family.name, (cut.get(metric.family.name) ?? 0) + dropped);
     return kept;
   });

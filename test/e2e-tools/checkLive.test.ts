@@ -24,7 +24,7 @@ describe('check --live', () => {
       'config.yaml: valid',
       `account shop (${simulator.url}/v2): the key is accepted`,
       '  applications: 6 visible, 2 exported, 2 of them reporting',
-      '  key transactions: 8 visible, 2 exported',
+      '  key transactions: 8 visible, 3 exported',
       '  plan: 6.4 of 600 calls per minute, every group keeps its interval',
       '  warning: applications.include: no application has the name "nix-*": correct the entry or remove it',
       '  warning: applications.include: no application has the id 77: correct the entry or remove it',
@@ -76,9 +76,11 @@ describe('check --live', () => {
   });
 
   it('says that a plan does not fit, and which setting to change', async () => {
+    const wide = await startSimulator({ applications: 1, hostsPerApplication: 40 });
     const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(simulator, 'default', { limits: { requests_per_minute: 10 } })] },
+      config: { accounts: [account(wide, 'default', { limits: { requests_per_minute: 10 } })] },
     });
+    await wide.close();
     expect(status).toBe(0);
     expect(stdout).toContain('of 10 calls per minute, which does not fit');
     expect(stdout).toMatch(/warning: limits\.requests_per_minute: a refresh of everything needs \d+ calls per minute/);

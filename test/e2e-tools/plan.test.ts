@@ -21,7 +21,7 @@ interface PlanDocument {
   }[];
 }
 
-/** Forty metric names per application beside the built-in ones: more than one call carries. */
+/** Of one application, more metric names than one call carries. */
 const CUSTOM = [
   { name: 'custom_depth', help: 'Depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' },
   {
@@ -31,7 +31,13 @@ const CUSTOM = [
     value: 'average_value',
     scope: 'host',
   },
-  { name: 'custom_transactions', help: 'Calls', match: 'WebTransaction/**', value: 'call_count', max_series: 60 },
+  {
+    name: 'custom_transactions',
+    help: 'Calls',
+    match: 'Datastore/statement/{store}/{table}/{operation}',
+    value: 'call_count',
+    max_series: 60,
+  },
 ];
 
 const seriesOf = (families: readonly ParsedFamily[]): number =>
@@ -88,25 +94,25 @@ describe('plan', () => {
   }, 60_000);
 
   it('shows a table, and names the settings that would make it fit', async () => {
-    const simulator = await startSimulator({ applications: 6, hostsPerApplication: 2 });
+    const simulator = await startSimulator({ applications: 1, hostsPerApplication: 40 });
     const config = { accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })] };
     const { status, stdout } = await runTool(['plan'], { config });
     await simulator.close();
     expect(status).toBe(0);
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
-    expect(rows).toContainEqual(['host_metrics', '12.00', '100.0%', '1m', '2m']);
+    expect(rows).toContainEqual(['host_metrics', '40.00', '333.3%', '1m', '3m36s']);
     expect(stdout).toMatch(
-      /^Budget: 12 calls per minute\. It does not fit: every group is refreshed 1\.77 times slower\.$/m,
+      /^Budget: 12 calls per minute\. It does not fit: every group is refreshed 3\.60 times slower\.$/m,
     );
     expect(stdout).toMatch(/^Warning: limits\.requests_per_minute: /m);
     expect(stdout).toContain(
-      'Warning: each of these would make it fit: limits.requests_per_minute: 22; collection.intervals.host_metrics: 5m',
+      'Warning: each of these would make it fit: limits.requests_per_minute: 44; collection.intervals.host_metrics: 5m',
     );
   });
 
   it('with the advised setting, it fits', async () => {
-    const simulator = await startSimulator({ applications: 6, hostsPerApplication: 2 });
+    const simulator = await startSimulator({ applications: 1, hostsPerApplication: 40 });
     const config = {
       accounts: [account(simulator, 'shop', { limits: { requests_per_minute: 12 } })],
       collection: { intervals: { host_metrics: '5m' } },

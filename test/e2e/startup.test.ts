@@ -26,7 +26,7 @@ test.each([
   {
     what: 'misspelt settings, all of them',
     config: 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n',
-    says: [/config\.yaml:3:5: .*api_key/, /config\.yaml:4:1: .*collection/],
+    says: [/config\.yaml:3:5: .*api_key/, /config\.yaml:4:1: .*collection/, /accounts\[0\].*key/],
   },
   {
     what: 'a variable that is not set',
@@ -82,7 +82,7 @@ test('an address that is in use: status 1 and a sentence', async () => {
   try {
     writeFileSync(join(folder, 'config.yaml'), VALID);
     const { status, output } = await runProgram({ args: [`--web.listen-address=127.0.0.1:${port}`], cwd: folder });
-    expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}.*in use`));
+    expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}: another process uses this address`));
     expect(output).not.toMatch(/\n\s+at /);
     expect(status).toBe(1);
   } finally {
@@ -92,12 +92,17 @@ test('an address that is in use: status 1 and a sentence', async () => {
 
 test('--version and --help answer with status 0', async () => {
   const version = await runProgram({ args: ['--version'] });
-  expect(version).toMatchObject({ status: 0, output: expect.stringMatching(/newrelic-apm-exporter \d+\.\d+\.\d+/) as string });
+  expect(version).toMatchObject({
+    status: 0,
+    output: expect.stringMatching(/newrelic-apm-exporter \d+\.\d+\.\d+/) as string,
+  });
   expect(await runProgram({ args: ['--help'] })).toMatchObject({ status: 0 });
 });
 
 test('without a file it runs on the environment, and says so', async () => {
-  const exporter = await startExporter({ env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' } });
+  const exporter = await startExporter({
+    env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' },
+  });
   try {
     expect(exporter.output()).toMatch(/environment/);
     expect(await exporter.text('/config')).toMatch(/eu/);
@@ -120,7 +125,10 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
     }
     // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
     expect(simulator.requests.count()).toBeLessThanOrEqual(2);
-    const refusals = exporter.output().split('\n').filter((line) => /level=error/.test(line));
+    const refusals = exporter
+      .output()
+      .split('\n')
+      .filter((line) => /level=error/.test(line));
     expect(refusals).toHaveLength(1);
     expect(refusals[0]).toMatch(/refused.*401/);
     for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {

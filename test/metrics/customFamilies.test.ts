@@ -71,10 +71,10 @@ describe('customMatches', () => {
     expect(read([{ ...DEPTH, max_series: 1 }], [...NAMES, ...NAMES])).toEqual(expected);
   });
 
-  it('shares max_series out among the hosts, and counts what each of them loses', () => {
+  it('shares max_series out among the hosts, and counts what all of them lose', () => {
     expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 4)).toEqual({
       names: ['Custom/Queue/jobs/depth'],
-      cut: { newrelic_custom_queue_depth: 1 },
+      cut: { newrelic_custom_queue_depth: 4 },
     });
     expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 0).names).toHaveLength(2);
   });

@@ -15,8 +15,8 @@ export interface ToolOptions {
   readonly config?: ConfigInput | string;
   /** The whole environment but for PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Told of what arrives on either stream, with everything so far; may signal the program. */
-  readonly onOutput?: (output: { stdout: string; stderr: string }, signal: (name: NodeJS.Signals) => void) => void;
+  /** Interrupts the program as ctrl-C does, the first time this is true of what it has written. */
+  readonly interruptOnce?: (output: { readonly stdout: string; readonly stderr: string }) => boolean;
   /** Given as soon as the program runs. */
   readonly onStart?: (signal: (name: NodeJS.Signals) => void) => void;
 }
@@ -41,11 +41,14 @@ export async function runTool(args: readonly string[], options: ToolOptions = {}
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
+  let interrupted = false;
   const signal = (name: NodeJS.Signals): void => void child.kill(name);
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
       output[stream] += text;
-      options.onOutput?.(output, signal);
+      if (options.interruptOnce?.(output) !== true || interrupted) return;
+      interrupted = true;
+      signal('SIGINT');
     });
   }
   options.onStart?.(signal);

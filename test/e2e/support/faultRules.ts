@@ -32,9 +32,9 @@ export function complaintsAtStart(view: AccountView, kind: Kind, outcome: Outcom
   const complaints = new Complaints();
   const { group, endpoint } = KINDS[kind];
   common(complaints, view);
-  if (outcome.kind === 'fails') {
+  if (outcome.kind === 'fails' || outcome.kind === 'pauses') {
     complaints.atLeastOne(`failures (${outcome.reason})`, view.failures({ endpoint, reason: outcome.reason }));
-    complaints.expect('up', view.up, kind === 'applications' ? 0 : 1);
+    if (outcome.kind === 'fails') complaints.expect('up', view.up, kind === 'applications' ? 0 : 1);
     complaints.expect(`success of ${group}`, view.success(group), 0);
     complaints.atLeastOne(`missing of ${group}`, view.entities('missing', group));
     complaints.expect('the family of the failed call', view.has(FAMILY[kind], ofVictim(kind)), false);
@@ -50,7 +50,7 @@ export function complaintsWhileHeld(view: AccountView, before: AccountView, kind
   const complaints = new Complaints();
   const { group, endpoint } = KINDS[kind];
   common(complaints, view);
-  if (outcome.kind === 'fails') {
+  if (outcome.kind === 'fails' || outcome.kind === 'pauses') {
     const { reason } = outcome;
     const fresh = view.failures({ endpoint, reason }) - before.failures({ endpoint, reason });
     complaints.atLeastOne(`new failures (${reason})`, fresh);
@@ -103,7 +103,7 @@ function withoutFailure(complaints: Complaints, view: AccountView, kind: Kind, o
 
 /** Entities that were not struck are unaffected. */
 function others(complaints: Complaints, view: AccountView, kind: Kind, outcome: Outcome): void {
-  if (kind === 'applications' && outcome.kind === 'fails') return;
+  if (outcome.kind === 'pauses' || (kind === 'applications' && outcome.kind === 'fails')) return;
   // A 401 anywhere stops the whole account.
   if (outcome.kind === 'fails' && outcome.reason === 'auth') return;
   const families = Object.values(FAMILY).filter((family) => family !== FAMILY.applications);

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { DEMO_API_KEY, startSimulator } from '../../src/simulator/simulator.ts';
+import { account } from '../e2e/support/config.ts';
+import { runTool } from './support/tool.ts';
+
+const COMMANDS = ['serve', 'check', 'plan', 'discover', 'metric-names', 'backfill', 'simulate', 'demo'];
+const READING: string[][] = [
+  ['check', '--live'],
+  ['plan'],
+  ['discover'],
+  ['metric-names', '--app=1000001'],
+  ['backfill', '--from=10m', '--to=5m', '--output=out.om'],
+];
+
+describe.concurrent('every command', () => {
+  it.each(COMMANDS)('%s --help shows examples that begin with the program and its name', async (command) => {
+    const { status, stdout, stderr } = await runTool([command, '--help']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.split('Examples:\n')[1]).toContain(`  newrelic-apm-exporter ${command}`);
+  });
+
+  it.each([
+    [['nope'], "error: there is no command 'nope'"],
+    [['plan', '--nope'], "error: unknown option '--nope'"],
+    [['plan', 'stray'], "error: too many arguments for 'plan'"],
+    [['discover', '--format=xml'], "error: option '--format <format>' argument 'xml' is invalid"],
+    [['metric-names'], "error: required option '--app <id or name>' not specified"],
+    [['serve', '--web.listen-address=nonsense'], "error: option '--web.listen-address <address>' argument 'nonsense'"],
+  ])('%j is wrong usage: a sentence and status 2', async (args, sentence) => {
+    const { status, stdout, stderr } = await runTool(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr.slice(0, sentence.length)).toBe(sentence);
+  });
+
+  it.each(READING)('%s without a configuration says what to do and ends with 2', async (...args) => {
+    const { status, stdout, stderr } = await runTool(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(/^config\.yaml: there is no such file and NEW_RELIC_API_KEY is not set: .*\n$/);
+  });
+
+  it.each(READING)('%s runs from the environment alone, and says so in one log line', async (...args) => {
+    // Without a way out, the call fails at the proxy; nothing leaves this machine.
+    const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://127.0.0.1:1' };
+    const { status, stdout, stderr } = await runTool(args, { env });
+    expect(status).toBe(1);
+    const lines = stderr.split('\n').filter((line) => line.includes('no configuration file: one account named'));
+    expect(lines).toHaveLength(1);
+    expect(stdout + stderr).not.toContain('NRAK-FROM');
+  });
+
+  it.each(READING)('%s stops on ctrl-C: one word, status 1, no data, no stack', async (...args) => {
+    const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
+    let interrupted = false;
+    const polling: { timer?: NodeJS.Timeout } = {};
+    const { status, stdout, stderr } = await runTool(args, {
+      config: { accounts: [account(simulator)] },
+      onStart: (signal) => {
+        polling.timer = setInterval(() => {
+          if (interrupted || simulator.requests.running === 0) return;
+          interrupted = true;
+          signal('SIGINT');
+        }, 20);
+      },
+    });
+    clearInterval(polling.timer);
+    await simulator.close();
+    expect(interrupted).toBe(true);
+    expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/stopped|resume/);
+    expect(stderr).not.toMatch(/\n {4}at |Error:/);
+  });
+
+  it('says in a sentence that a proxy setting is no address', async () => {
+    const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://user:secret@:::' };
+    for (const args of [[], ['plan'], ['discover']]) {
+      const { status, stderr } = await runTool(
+        [...args, ...(args.length === 0 ? ['--web.listen-address=127.0.0.1:0'] : [])],
+        {
+          env,
+        },
+      );
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/HTTPS_PROXY is no address: it should look like http:\/\/proxy\.example:3128\n$/);
+      expect(stderr).not.toMatch(/secret|\n {4}at /);
+    }
+  });
+
+  it('shows progress on standard error only, and only when it takes long', async () => {
+    const slow = await startSimulator({ applications: 40, hostsPerApplication: 1, latencyMs: 300 });
+    const config = { accounts: [account(slow, 'default', { limits: { max_concurrent_requests: 4 } })] };
+    const { status, stdout, stderr } = await runTool(['discover', '--format=json'], { config });
+    await slow.close();
+    expect(status).toBe(0);
+    expect(stderr).toMatch(/reading hosts and instances of default \[.*\] \d+\/40/);
+    expect(() => JSON.parse(stdout) as unknown).not.toThrow();
+    expect(stderr + stdout).not.toContain(DEMO_API_KEY);
+  });
+});

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import type { ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, value } from '../support/exposition.ts';
+import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { startExporter, type Exporter } from '../e2e/support/program.ts';
+import { scrapeUntilFresh } from '../e2e/support/states.ts';
+import { runTool } from './support/tool.ts';
+
+const DEPTH = { help: 'Jobs waiting', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
+const CUSTOM = [
+  { ...DEPTH, name: 'custom_queue_depth' },
+  { ...DEPTH, name: 'custom_queue_depth_thousandth', scale: 0.001 },
+  { ...DEPTH, name: 'custom_queue_depth_of_host', scope: 'host' },
+  { ...DEPTH, name: 'custom_few', match: 'Custom/Queue/{queue}/**', max_series: 1 },
+  { ...DEPTH, name: 'custom_few_of_hosts', scope: 'host', max_series: 2 },
+  { ...DEPTH, name: 'custom_oldest_seconds', match: 'Custom/Jobs/oldest_seconds' },
+  { ...DEPTH, name: 'custom_gauge', match: 'Custom/{what}/Größe' },
+  { ...DEPTH, name: 'custom_percent', match: 'Datastore/{store}/allWeb', value: 'call_count' },
+  { ...DEPTH, name: 'custom_no_such_value', value: 'nonsense_value' },
+  { ...DEPTH, name: 'custom_no_such_metric', match: 'Custom/Nothing/{what}' },
+];
+
+const QUEUES = ['invoices', 'mail', 'with "quotes" and \\'];
+
+let simulator: Simulator;
+let exporter: Exporter;
+let families: ParsedFamily[];
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 16, hostsPerApplication: 2, hostMetrics: 'all' });
+  const applications = { include: [1000001, 1000011, 1000015].map((id) => ({ id })) };
+  exporter = await startExporter({
+    config: {
+      accounts: [account(simulator, 'default', { applications, custom_metrics: CUSTOM })],
+      collection: { delay: delayUntilNextWindow(58) },
+    },
+  });
+  families = await scrapeUntilFresh(exporter);
+});
+afterAll(async () => {
+  await exporter.stop();
+  await simulator.close();
+});
+
+function labelled(family: string, appId: string, label: string): (string | undefined)[] {
+  return samplesOf(families, family, { app_id: appId }).map(({ labels }) => labels[label]);
+}
+
+describe('custom metrics', () => {
+  it('turn captures into labels, beside those of the application', () => {
+    expect(labelled('custom_queue_depth', '1000001', 'queue').toSorted()).toEqual(QUEUES);
+    const [sample] = samplesOf(families, 'custom_queue_depth', { app_id: '1000001', queue: 'mail' });
+    expect(sample?.labels).toEqual({ account: 'default', app: 'Storefront', app_id: '1000001', queue: 'mail' });
+    expect(families.find(({ name }) => name === 'custom_queue_depth')?.help).toContain('Jobs waiting');
+  });
+
+  it('multiply by the scale', () => {
+    const [scaled, plain] = ['custom_queue_depth_thousandth', 'custom_queue_depth'].map((family) =>
+      value(families, family, { app_id: '1000001', queue: 'invoices' }),
+    );
+    expect(plain).toBeGreaterThan(0);
+    expect(scaled).toBeCloseTo((plain ?? NaN) / 1000, 12);
+  });
+
+  it('are read per host where the scope says so', () => {
+    const samples = samplesOf(families, 'custom_queue_depth_of_host', { app_id: '1000001', queue: 'mail' });
+    expect(samples.map(({ labels }) => labels['host_id'])).toHaveLength(2);
+    expect(new Set(samples.map(({ labels }) => labels['host_id'])).size).toBe(2);
+    expect(samplesOf(families, 'custom_queue_depth').every(({ labels }) => labels['host'] === undefined)).toBe(true);
+  });
+
+  it('take names with brackets, bars, percent signs and other letters', () => {
+    expect(labelled('custom_gauge', '1000015', 'what')).toEqual(['Gauge[bytes|host] 100%']);
+    expect(labelled('custom_percent', '1000015', 'store')).toEqual(['Odd [store] 50%']);
+    expect(value(families, 'custom_gauge', { app_id: '1000015' })).toBeGreaterThan(0);
+  });
+
+  it('need no capture', () => {
+    expect(samplesOf(families, 'custom_oldest_seconds').map(({ labels }) => labels['app_id'])).toEqual(['1000011']);
+  });
+
+  it('are absent where the metric lacks the value', () => {
+    expect(samplesOf(families, 'custom_no_such_value')).toEqual([]);
+    expect(samplesOf(families, 'custom_no_such_metric')).toEqual([]);
+  });
+
+  it('count what max_series leaves out; hosts share the cap of their application', async () => {
+    expect(samplesOf(families, 'custom_few', { app_id: '1000001' })).toHaveLength(1);
+    // The cap of 2 leaves each of the two hosts one of three queues.
+    expect(samplesOf(families, 'custom_few_of_hosts', { app_id: '1000001' })).toHaveLength(2);
+    const dropped = (of: readonly ParsedFamily[], family: string): number =>
+      value(of, 'newrelic_exporter_series_dropped_total', { family }) ?? 0;
+    const before = await exporter.scrape('/metrics?collect[]=exporter');
+    await exporter.scrape();
+    const after = await exporter.scrape('/metrics?collect[]=exporter');
+    expect(dropped(after, 'custom_few') - dropped(before, 'custom_few')).toBe(2);
+    expect(dropped(after, 'custom_few_of_hosts') - dropped(before, 'custom_few_of_hosts')).toBe(4);
+  });
+
+  it('travel in the metric data call of the rest, and cost a name list per filter and application', () => {
+    const lists = simulator.requests
+      .all()
+      .filter(({ kind }) => kind === 'metric_names')
+      .map(({ applicationId, query }) => `${applicationId} ${new URLSearchParams(query).get('name')}`);
+    const filters = ['Custom/Queue/', 'Custom/Jobs/oldest_seconds', 'Custom/Nothing/', 'Custom/', 'Datastore/'];
+    const ofCustom = lists.filter((list) => !list.endsWith('/allWeb'));
+    expect(new Set(ofCustom).size).toBe(ofCustom.length);
+    expect(ofCustom).toContain('1000001 Custom/Queue/');
+    expect(filters).toEqual(expect.arrayContaining(ofCustom.map((list) => list.slice('1000001 '.length))));
+    expect(lists.filter((list) => list === '1000001 /allWeb')).toHaveLength(1);
+    // Three applications and their six hosts, one call each.
+    expect(simulator.requests.counts()['metric_data']).toBe(9);
+    expect(simulator.requests.ranges()).toHaveLength(1);
+  });
+
+  it('are a group of their own in collect[]', async () => {
+    const only = await exporter.scrape('/metrics?collect[]=custom_metrics');
+    const names = only.map(({ name }) => name);
+    expect(names).toContain('custom_queue_depth');
+    expect(names.filter((name) => name.startsWith('newrelic_'))).toEqual([]);
+    const without = await exporter.scrape('/metrics?collect[]=application_metrics');
+    expect(without.filter(({ name }) => name.startsWith('custom_'))).toEqual([]);
+  });
+
+  it('say on the status page when a template matches nothing', async () => {
+    const page = await exporter.text('/');
+    const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { warnings: string[] }[] };
+    const warning =
+      'custom_metrics: "Custom/Nothing/{what}" (custom_no_such_metric) matches no metric of any application';
+    expect(status.accounts[0]?.warnings).toEqual([warning]);
+    expect(page).toContain('(custom_no_such_metric) matches no metric of any application');
+  });
+
+  it.each([
+    ['newrelic_application_error_ratio', {}, /custom_metrics\[0\]\.name: /],
+    ['newrelic_exporter_scrapes_total', {}, /custom_metrics\[0\]\.name: /],
+    ['custom_queue_depth', { match: 'Custom/Queue/{app}/depth' }, /custom_metrics\[0\]\.match: /],
+    ['custom_queue_depth', { match: '{a}/{b}' }, /custom_metrics\[0\]\.match: /],
+  ])('%s with %j is a fault of the configuration', async (name, settings, place) => {
+    const { status, stderr } = await runTool(['check'], {
+      config: { accounts: [account(simulator, 'default', { custom_metrics: [{ ...DEPTH, name, ...settings }] })] },
+    });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(place);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { runTool } from './support/tool.ts';
+
+const PORTS = ['--web.listen-address=127.0.0.1:0'];
+
+describe('demo', () => {
+  it('needs no account, looks at no config.yaml and no environment variable, and stops cleanly on ctrl-C', async () => {
+    const { status, stdout, stderr } = await runTool(
+      ['demo', ...PORTS, '--applications=3', '--hosts-per-application=1'],
+      {
+        config: 'accounts: [',
+        env: {
+          NEW_RELIC_API_KEY: 'NRAK-NOTTOBELOOKEDAT00000000',
+          NEW_RELIC_REGION: 'moon',
+          HTTPS_PROXY: ':::',
+          HTTP_PROXY: 'http://127.0.0.1:1',
+        },
+        interruptOnce: ({ stdout: text }) => text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{'),
+      },
+    );
+    expect(stderr).not.toMatch(/level=(?:warn|error)|\n {4}at /);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^The upstream service {3}http:\/\/127\.0\.0\.1:[1-9]\d* \(simulated\)$/m);
+    expect(stdout).toMatch(/^Metrics {16}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m);
+    expect(stdout).toMatch(/^newrelic_up\{account="demo"\} 1$/m);
+    expect(stdout).toMatch(/^newrelic_application_response_time_seconds\{account="demo",.*\} 0?\.?\d/m);
+  });
+
+  it('says where everything is although the upstream fails from the start, and stops cleanly', async () => {
+    const { status, stdout, stderr } = await runTool(['demo', ...PORTS, '--applications=1', '--fault=invalid-key'], {
+      interruptOnce: ({ stdout: text }) => text.includes('Stop with ctrl-C.\n'),
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.not.stringMatching(/\n {4}at |AbortError/) });
+    expect(stdout).toContain('Status page');
+    expect(stdout).not.toMatch(/^newrelic_/m);
+  });
+
+  it('takes the flags of both, and says in a sentence that one is wrong', async () => {
+    const { status, stderr } = await runTool(['demo', '--applications=none']);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^error: option '--applications <number>' argument 'none' is invalid\./);
+  });
+});

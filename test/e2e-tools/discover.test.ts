@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { samplesOf } from '../support/exposition.ts';
+import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { startExporter } from '../e2e/support/program.ts';
+import { runTool } from './support/tool.ts';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 16, hostsPerApplication: 2 });
+});
+afterAll(() => simulator.close());
+
+describe('discover', () => {
+  it('prints YAML that serves the same applications when it stands under applications.include', async () => {
+    const { status, stdout, stderr } = await runTool(['discover', '--format=yaml'], {
+      config: { accounts: [account(simulator)] },
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const pasted = stdout.replace(/^/gm, '        ');
+    const settings = `api_key: NRAK-SIMULATOR0000000000000000\n    base_url: ${simulator.url}/v2\n    hosts: false`;
+    const exporter = await startExporter({
+      config:
+        `accounts:\n  - ${settings}\n    applications:\n      include:\n${pasted}\n` +
+        `collection: {delay: ${delayUntilNextWindow(55)}}\n`,
+    });
+    try {
+      const families = await exporter.scrape('/metrics?collect[]=applications');
+      const served = samplesOf(families, 'newrelic_application_info').map(({ labels }) => Number(labels['app_id']));
+      const all = simulator.world.applications().map(({ id }) => id);
+      expect(served.toSorted()).toEqual(all.toSorted());
+    } finally {
+      await exporter.stop();
+    }
+    expect(stdout).toContain('- id: 1000013 # Retired intranet, php, not reporting, 0 hosts\n');
+  });
+
+  it('prints a table with state, hosts, instances and key transactions', async () => {
+    const { stdout } = await runTool(['discover'], { config: { accounts: [account(simulator, 'shop')] } });
+    const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(rows).toContainEqual(['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', 'INSTANCES']);
+    expect(rows.find(([id]) => id === '1000013')?.slice(0, 4)).toEqual([
+      '1000013',
+      'Retired intranet',
+      'php',
+      'not reporting',
+    ]);
+    expect(stdout).toMatch(/^Account shop: 16 applications$/m);
+    expect(stdout).toMatch(/^Account shop: 30 hosts$/m);
+    expect(stdout).toMatch(/^Account shop: 8 key transactions$/m);
+    expect(stdout).toContain('(not visible)');
+  });
+
+  it('prints JSON with every id', async () => {
+    const { stdout } = await runTool(['discover', '--format=json'], { config: { accounts: [account(simulator)] } });
+    const { accounts } = JSON.parse(stdout) as {
+      accounts: { applications: { id: number; hosts: { id: number }[] }[]; key_transactions: { id: number }[] }[];
+    };
+    const applications = simulator.world.applications().filter(({ archetype }) => archetype.reporting);
+    const hosts = applications.flatMap((application) => simulator.world.hosts(application, Date.now()));
+    expect(
+      accounts[0]?.applications
+        .flatMap((application) => application.hosts)
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(hosts.map(({ id }) => id).toSorted());
+    expect(accounts[0]?.key_transactions).toHaveLength(8);
+  });
+
+  it('keeps a hostile name on its line of the table and in the comment of the YAML', async () => {
+    const hostile = await startSimulator({ applications: 1, hostsPerApplication: 1 });
+    hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });
+    const config = { accounts: [account(hostile)] };
+    const [table, yaml] = await Promise.all([
+      runTool(['discover'], { config }),
+      runTool(['discover', '--format=yaml'], { config }),
+    ]);
+    await hostile.close();
+    expect(parse(yaml.stdout)).toEqual([{ id: 1000001 }]);
+    expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d');
+    expect(table.stdout + yaml.stdout).not.toMatch(/[^\P{Cc}\n]|[\u2028]/u);
+  });
+
+  it('lists the accounts that can be read, says what cannot, shows no number in its place, and ends with 1', async () => {
+    const faulty = await startSimulator({
+      applications: 2,
+      hostsPerApplication: 1,
+      faults: [{ effect: 'status', status: 404, on: 'hosts', app: 1000002 }],
+    });
+    const { status, stdout, stderr } = await runTool(['discover', '--format=json'], {
+      config: { accounts: [account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good')] },
+    });
+    await faulty.close();
+    expect(status).toBe(1);
+    expect(stderr.split('\n')).toEqual([
+      expect.stringMatching(/^account bad: the application list cannot be read: GET \/applications\.json: status 401/),
+      expect.stringMatching(
+        /^account good: the host list of application 1000002 \(Checkout API\) cannot be read: GET .*404/,
+      ),
+      '',
+    ]);
+    const document = JSON.parse(stdout) as { accounts: { account: string; applications: { hosts: unknown }[] }[] };
+    expect(document.accounts.map(({ account: name }) => name)).toEqual(['good']);
+    expect(document.accounts[0]?.applications.map(({ hosts }) => hosts)).toEqual([[expect.anything()], null]);
+  });
+});

@@ -1,0 +1,109 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { until } from '../real/support/until.ts';
+import { samplesOf, value } from '../support/exposition.ts';
+import { account, delayUntilNextWindow } from './support/config.ts';
+import { startExporter } from './support/program.ts';
+import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
+
+const RELOADED = 'newrelic_exporter_config_last_reload_successful';
+
+test('a reload swaps the whole configuration or nothing, and what is held survives it', async () => {
+  const simulator = await startSimulator({ applications: 3 });
+  const collection = { delay: delayUntilNextWindow(58) };
+  const config = { accounts: [account(simulator, 'one')], collection };
+  const exporter = await startExporter({ config, flags: ['--web.enable-lifecycle'] });
+  try {
+    await scrapeUntilFresh(exporter);
+    const calls = simulator.requests.count();
+
+    exporter.writeConfig({ accounts: [account(simulator, 'one', { labels: { team: 'blue' } })], collection });
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+    const labelled = await exporter.scrape();
+    expect(samplesOf(labelled, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
+    expect(simulator.requests.count()).toBe(calls);
+
+    exporter.writeConfig('accounts:\n  - name: one\n    regoin: us\n');
+    const refused = await fetch(`${exporter.url}/-/reload`, { method: 'PUT' });
+    expect(refused.status).toBe(500);
+    expect(await refused.text()).toMatch(/config\.yaml:3:5: .*region/);
+    const after = await exporter.scrape();
+    expect(value(after, RELOADED)).toBe(0);
+    expect(samplesOf(after, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
+    expect(simulator.requests.count()).toBe(calls);
+
+    exporter.writeConfig({ ...config, accounts: [account(simulator, 'two')] });
+    exporter.signal('SIGHUP');
+    const renamed = await scrapeUntil(exporter, 'the other account', (families) => {
+      return samplesOf(families, 'newrelic_application_info', { account: 'two' }).length === 3;
+    });
+    expect(value(renamed, RELOADED)).toBe(1);
+    expect(samplesOf(renamed, 'newrelic_up').map(({ labels }) => labels['account'])).toEqual(['two']);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
+test('without --web.enable-lifecycle a POST does not reload, and SIGHUP does', async () => {
+  const simulator = await startSimulator({ applications: 1 });
+  const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
+  try {
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(403);
+    exporter.writeConfig('nonsense: true\n');
+    exporter.signal('SIGHUP');
+    await until('the reload to fail', async () => {
+      const families = await exporter.scrape('/metrics?collect[]=exporter');
+      return value(families, RELOADED) === 0 ? true : undefined;
+    });
+    expect(exporter.output()).toMatch(/nonsense/);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
+test('a refused account heals when its key file changes, without a restart', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  const exporter = await startExporter({
+    files: { 'key.txt': 'NRAK-REVOKEDSECRET\n' },
+    config: {
+      accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }],
+      collection: { delay: delayUntilNextWindow(58) },
+    },
+  });
+  try {
+    expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
+    writeFileSync(join(exporter.folder, 'key.txt'), `${DEMO_API_KEY}\n`);
+    const healed = await scrapeUntilFresh(exporter);
+    expect(value(healed, 'newrelic_up')).toBe(1);
+    const command = readFileSync(`/proc/${exporter.pid}/cmdline`, 'utf8');
+    for (const text of [command, exporter.output(), await exporter.text('/config')]) {
+      expect(text).not.toMatch(new RegExp(`REVOKEDSECRET|${DEMO_API_KEY}`));
+    }
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
+test('in background mode a scrape calls nothing itself and never waits', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  const exporter = await startExporter({
+    config: { accounts: [account(simulator)], collection: { background: true, delay: delayUntilNextWindow(58) } },
+  });
+  try {
+    await until('the first refresh to end', async () => ((await exporter.get('/-/ready')).ok ? true : undefined));
+    const calls = simulator.requests.count();
+    const families = await exporter.scrape();
+    expect(entities(families, 'missing')).toBe(0);
+    expect(samplesOf(families, 'newrelic_application_memory_used_bytes')).toHaveLength(2);
+    expect(simulator.requests.count()).toBe(calls);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { until } from '../real/support/until.ts';
+import { parseText, value } from '../support/exposition.ts';
+import { account } from './support/config.ts';
+import { startExporter } from './support/program.ts';
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s while a scrape is in flight: the scrape is answered, and the process ends with status 0 within 5 seconds',
+  async (signal) => {
+    const simulator = await startSimulator({ applications: 2 });
+    simulator.faults.add({ effect: 'hang', on: 'metric_data' });
+    const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
+    try {
+      const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '60' });
+      await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
+      const start = performance.now();
+      exporter.signal(signal);
+      expect(value(parseText(await scrape), 'newrelic_up')).toBe(1);
+      expect(await exporter.ended).toEqual({ status: 0, signal: null });
+      expect((performance.now() - start) / 1000).toBeLessThan(5);
+      await expect(exporter.get('/metrics')).rejects.toThrow();
+    } finally {
+      await exporter.stop();
+      await simulator.close();
+    }
+  },
+);
+
+test('a second signal ends it at once', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  simulator.faults.add({ effect: 'hang' });
+  const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
+  try {
+    const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '60' }).catch(() => 'cut off');
+    await until('a call to hang', () => Promise.resolve(simulator.requests.count() > 0 || undefined));
+    exporter.signal('SIGTERM');
+    await until('the shutdown to begin', () =>
+      Promise.resolve(exporter.output().includes('Shutting down') || undefined),
+    );
+    exporter.signal('SIGTERM');
+    expect((await exporter.ended).status).not.toBe(0);
+    expect(await scrape).toBe('cut off');
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
