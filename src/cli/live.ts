@@ -3,7 +3,7 @@ import process from 'node:process';
 import type { CallOptions, UpstreamReader } from '../api/reader.ts';
 import type { CallObserver } from '../api/observer.ts';
 import { Budget } from '../collect/budget.ts';
-import { systemClock } from '../collect/clock.ts';
+import type { Clock } from '../collect/clock.ts';
 import { CallGate } from '../collect/gate.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { describeOrigin } from '../config/find.ts';
@@ -22,6 +22,15 @@ export interface LiveAccount {
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
 }
+
+/** The machine's clock with timers that keep the process alive: a command that waits for the budget is not done. */
+const WAITING_CLOCK: Clock = {
+  now: Date.now,
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 /** Ends the calls of a command on ctrl-C and SIGTERM. */
 export function stopOnSignals(): AbortSignal {
@@ -47,7 +56,7 @@ export function openAccounts(
       keyProblem: () => undefined,
     });
     const budget = new Budget(account.limits.requests_per_minute);
-    const gate = new CallGate(budget, systemClock, account.limits.max_concurrent_requests, () => undefined);
+    const gate = new CallGate(budget, WAITING_CLOCK, account.limits.max_concurrent_requests, () => undefined);
     return { config: account, reader, call: { signal: options.signal, gate } };
   });
   return {
