@@ -3,6 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { faultsOf } from './reading.ts';
 
+/** Four properties of this many inputs each; `FUZZ_SEED` replays a run. */
+const FUZZ = { numRuns: 1_250, seed: Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31)) };
+process.stderr.write(`configuration fuzz: ${4 * FUZZ.numRuns} inputs, FUZZ_SEED=${FUZZ.seed}\n`);
+
 const SECRET = 'NRAK-S3CR3T';
 const FILE = `accounts:
   - name: a
@@ -80,16 +84,16 @@ function loads(text: string): void {
 
 describe('any text at all', () => {
   it('is a configuration or has a fault, and never throws', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), loads), { numRuns: 500 });
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), loads), FUZZ);
   });
 
   it('made of pieces of YAML is a configuration or has a fault, and never throws', () => {
     const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''));
-    fc.assert(fc.property(text, loads), { numRuns: 500 });
+    fc.assert(fc.property(text, loads), FUZZ);
   });
 
   it('that was a valid file before one change of one character is a configuration or has a fault', () => {
-    fc.assert(fc.property(changed(), loads), { numRuns: 500 });
+    fc.assert(fc.property(changed(), loads), FUZZ);
   });
 });
 
@@ -99,7 +103,7 @@ describe('a secret', () => {
       fc.property(changed(), (text) => {
         expect(faultsOf(text).join('\n')).not.toContain('S3CR3T');
       }),
-      { numRuns: 500 },
+      FUZZ,
     );
   });
 
