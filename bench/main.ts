@@ -1,14 +1,15 @@
 /**
- * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--growth]`. Every row is set against a
- * reference that is measured in the same run. `--quick` takes three runs of smaller fleets, `--growth` shows in place of the
- * rows how cost grows. Whatever it finds, it ends with status 0: no timing decides anything.
+ * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--only <part> ...] [--growth]`. Every row is set
+ * against a reference that is measured in the same run. `--quick` takes three runs of smaller fleets, `--only` some parts of
+ * the table, `--growth` shows in place of the rows how cost grows. Whatever it finds, it ends with status 0: no timing
+ * decides anything.
  */
 import { cpus, totalmem } from 'node:os';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { GROWTHS, growthTable } from './growth.ts';
 import type { JudgedRow, Row } from './rows.ts';
-import { judge, rowTable } from './rows.ts';
+import { figure, judge, rowTable } from './rows.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
 import { answerRows, memoryRow, startRow } from './rowsOfResources.ts';
@@ -24,6 +25,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
   },
 });
 
@@ -31,10 +33,10 @@ const parts: readonly Part[] = [
   { name: 'calls', rows: callRows },
   { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
   { name: 'rendering', rows: renderRows },
-  { name: 'rendering 500k', rows: largeRenderRows, large: true },
+  { name: 'rendering-500k', rows: largeRenderRows, large: true },
   { name: 'answers', rows: answerRows },
   { name: 'memory', rows: async (runs) => [await memoryRow('100k', runs)] },
-  { name: 'memory 500k', rows: async (runs) => [await memoryRow('500k', runs)], large: true },
+  { name: 'memory-500k', rows: async (runs) => [await memoryRow('500k', runs)], large: true },
   { name: 'start', rows: async (runs) => [await startRow(runs)] },
 ];
 
@@ -52,6 +54,10 @@ function versionsOf(...names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, dependencies[name] ?? '']));
 }
 
+function isWanted({ name, large }: Part): boolean {
+  return flags.only.length === 0 ? large !== true || !flags.quick : flags.only.includes(name);
+}
+
 function progress(words: string): void {
   process.stderr.write(`${words}\n`);
 }
@@ -59,10 +65,12 @@ function progress(words: string): void {
 async function rows(): Promise<JudgedRow[]> {
   const judged: JudgedRow[] = [];
   const runs = flags.quick ? 3 : 5;
-  for (const part of parts.filter(({ large }) => large !== true || !flags.quick)) {
+  for (const part of parts.filter(isWanted)) {
     const started = performance.now();
-    judged.push(...(await part.rows(runs)).map(judge));
+    const ofPart = (await part.rows(runs)).map(judge);
+    judged.push(...ofPart);
     progress(`${part.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    for (const { what, runs: all } of ofPart) progress(`  ${what}: ${all.map(figure).join(', ')}`);
   }
   return judged;
 }

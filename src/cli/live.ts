@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { existsSync } from 'node:fs';
 import process from 'node:process';
 import type { CallOptions, UpstreamReader } from '../api/reader.ts';
 import type { CallObserver } from '../api/observer.ts';
@@ -6,7 +7,7 @@ import { Budget } from '../collect/budget.ts';
 import type { Clock } from '../collect/clock.ts';
 import { CallGate } from '../collect/gate.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
-import { describeOrigin } from '../config/find.ts';
+import { describeOrigin, findConfig } from '../config/find.ts';
 import { errorText } from '../log/errorText.ts';
 import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
@@ -41,6 +42,14 @@ export function stopOnSignals(): AbortSignal {
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
   return controller.signal;
+}
+
+/** Says in one log line that there is no file and the environment took its place (contract 2); says nothing of a file. */
+export function sayOrigin(options: CommonOptions): void {
+  const found = findConfig({ flag: options['config.file'], exists: existsSync, env: process.env });
+  if ('faults' in found || found.origin.kind !== 'environment') return;
+  const { 'log.level': level, 'log.format': format } = options;
+  createLogger({ level, format, secrets: new Secrets() }).info(describeOrigin(found.origin));
 }
 
 /** Opens every account of a configuration; `close` ends their connections. */

@@ -88,7 +88,11 @@ function addCheck(program: Command): void {
         webConfigFile: options['web.config.file'],
       });
       if (status !== 0) throw new ExitStatus(status);
-      if (!options.live) return;
+      if (!options.live) {
+        const { sayOrigin } = await import('./live.ts');
+        sayOrigin(options);
+        return;
+      }
       const { runCheckLive } = await import('./checkLive.ts');
       await runCheckLive(options);
     });

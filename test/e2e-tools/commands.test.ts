@@ -48,6 +48,16 @@ describe.concurrent('every command', () => {
     expect(stdout + stderr).not.toContain('NRAK-FROM');
   });
 
+  it('check without calls says so in one log line, too, and says nothing of a file', async () => {
+    const [environment, file] = await Promise.all([
+      runTool(['check'], { env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000' } }),
+      runTool(['check'], { config: 'accounts: [{api_key: abc}]' }),
+    ]);
+    expect(environment).toMatchObject({ status: 0, stdout: 'environment: valid\n' });
+    expect(environment.stderr).toMatch(/^[^\n]*no configuration file: one account named[^\n]*\n$/);
+    expect(file).toEqual({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
+  });
+
   it.each(READING)('%s stops on ctrl-C: one word, status 1, no data, no stack', async (...args) => {
     const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
     let interrupted = false;

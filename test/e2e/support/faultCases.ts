@@ -14,7 +14,7 @@ export const ALL_KINDS: readonly Kind[] = ['applications', 'key_transactions', '
 /** What a fault does to a call: it fails for a reason, a part of its answer is left out, or nothing. */
 export type Outcome =
   | { readonly kind: 'fails'; readonly reason: string }
-  /** It fails, and the whole account pauses, longer each time. */
+  /** It fails, and the whole account pauses, longer each time; it is struck a few times only. */
   | { readonly kind: 'pauses'; readonly reason: string }
   | { readonly kind: 'leaves_out' }
   | { readonly kind: 'harmless' }
@@ -62,7 +62,7 @@ export function answerFaults(elsewhere: string): readonly Fault[] {
     fault('429 with Retry-After', rateLimit('retry-after'), fails('rate_limited')),
     fault('429 with X-RateLimit-Reset', rateLimit('reset'), fails('rate_limited')),
     fault('429 with the old reset header', rateLimit('old'), fails('rate_limited')),
-    fault('429 with no header', rateLimit('none'), () => ({ kind: 'pauses', reason: 'rate_limited' })),
+    fault('429 with no header', { ...rateLimit('none'), times: 2 }, () => ({ kind: 'pauses', reason: 'rate_limited' })),
     fault('HTML with 200', { effect: 'html' }, fails('invalid_response')),
     fault('empty body', { effect: 'empty' }, fails('invalid_response')),
     fault('cut body', { effect: 'cut' }, fails('network')),

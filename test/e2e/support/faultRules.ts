@@ -32,9 +32,11 @@ export function complaintsAtStart(view: AccountView, kind: Kind, outcome: Outcom
   const complaints = new Complaints();
   const { group, endpoint } = KINDS[kind];
   common(complaints, view);
-  if (outcome.kind === 'fails' || outcome.kind === 'pauses') {
+  if (outcome.kind === 'pauses') {
     complaints.atLeastOne(`failures (${outcome.reason})`, view.failures({ endpoint, reason: outcome.reason }));
-    if (outcome.kind === 'fails') complaints.expect('up', view.up, kind === 'applications' ? 0 : 1);
+  } else if (outcome.kind === 'fails') {
+    complaints.atLeastOne(`failures (${outcome.reason})`, view.failures({ endpoint, reason: outcome.reason }));
+    complaints.expect('up', view.up, kind === 'applications' ? 0 : 1);
     complaints.expect(`success of ${group}`, view.success(group), 0);
     complaints.atLeastOne(`missing of ${group}`, view.entities('missing', group));
     complaints.expect('the family of the failed call', view.has(FAMILY[kind], ofVictim(kind)), false);
@@ -50,7 +52,11 @@ export function complaintsWhileHeld(view: AccountView, before: AccountView, kind
   const complaints = new Complaints();
   const { group, endpoint } = KINDS[kind];
   common(complaints, view);
-  if (outcome.kind === 'fails' || outcome.kind === 'pauses') {
+  if (outcome.kind === 'pauses') {
+    const { reason } = outcome;
+    const fresh = view.failures({ endpoint, reason }) - before.failures({ endpoint, reason });
+    complaints.atLeastOne(`new failures (${reason})`, fresh);
+  } else if (outcome.kind === 'fails') {
     const { reason } = outcome;
     const fresh = view.failures({ endpoint, reason }) - before.failures({ endpoint, reason });
     complaints.atLeastOne(`new failures (${reason})`, fresh);
