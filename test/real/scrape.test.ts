@@ -20,8 +20,8 @@ import { until } from './support/until.ts';
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
 const OURS = /^newrelic_(application|host|instance|key_transaction)_/;
 
-function configOf(port: number, timeout = '1s'): string {
-  return `global: {scrape_interval: 1s, scrape_timeout: ${timeout}}
+function configOf(port: number, interval = '1s'): string {
+  return `global: {scrape_interval: ${interval}, scrape_timeout: ${interval}}
 scrape_configs:
   - job_name: newrelic-apm-exporter
     static_configs: [{targets: ['127.0.0.1:${port}']}]
@@ -37,7 +37,7 @@ async function withExporter(
   const exporter = await startExporter({
     config: {
       accounts: [account(simulator, 'default', { instances: true })],
-      collection: { delay: delayUntilNextWindow(seconds) },
+      collection: { delay: delayUntilNextWindow(seconds), scrape_timeout_offset: '1500ms' },
     },
   });
   try {
@@ -81,12 +81,7 @@ await describeReal('a real Prometheus that scrapes the exporter', ['prometheus',
           const metadata = z.record(z.string(), z.unknown()).parse(await server.api('/api/v1/metadata?limit=10000'));
           expect(names.filter((name) => !Object.hasOwn(metadata, name))).toEqual([]);
           const queried = await server.query('{__name__=~"newrelic_(application|host|instance|key_transaction)_.+"}');
-          const found = new Map(
-            queried.map(({ labels: { __name__: name, job: _job, instance: _instance, ...labels }, value }) => [
-              keyOf(name ?? '', labels),
-              value,
-            ]),
-          );
+          const found = new Map(queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value]));
           const ours = families.filter(({ name }) => OURS.test(name)).flatMap(({ samples }) => samples);
           expect(found.size).toBe(ours.length);
           const wrong = ours.filter((sample) => found.get(keyOf(sample.name, sample.labels)) !== sample.value);
@@ -102,8 +97,8 @@ await describeReal('a real Prometheus that scrapes the exporter', ['prometheus',
     'a timeout shorter than the collection loses no scrape, and an application that is removed goes at once',
     () =>
       withExporter(25, async (exporter, simulator) => {
-        simulator.faults.add({ effect: 'delay', milliseconds: 400, times: 20 });
-        const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port) });
+        simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
+        const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '3s') });
         try {
           const removed = 'newrelic_application_info{app_id="1000003"}';
           await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
@@ -162,8 +157,11 @@ await describeReal('a real Prometheus that scrapes the exporter', ['prometheus',
   );
 });
 
-/** Prometheus keeps no label that is empty. */
+/** Labels that Prometheus adds. */
+const ADDED = new Set(['__name__', 'job', 'instance']);
+
+/** Name and labels as the exporter wrote them; Prometheus keeps no label that is empty. */
 function keyOf(name: string, labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).filter(([, value]) => value !== '');
+  const pairs = Object.entries(labels).filter(([label, value]) => value !== '' && !ADDED.has(label));
   return JSON.stringify([name, pairs.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }

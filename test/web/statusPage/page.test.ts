@@ -227,8 +227,6 @@ describe('/api/status', () => {
           up: true,
           refused: null,
           window_end: 1_767_225_480,
-          visible: { applications: 0, keyTransactions: 0 },
-          keyTransactions: 0,
           warnings: [],
           budget: {
             requests_per_minute: 600,
