@@ -27,10 +27,10 @@ export class CollectorLog {
       },
       refreshed: (refresh, seconds) => {
         const counts = { units: refresh.units, failed: refresh.failures, left: refresh.pending.size, seconds };
-        logger.info(
-          counts,
-          refresh.pending.size === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest',
-        );
+        const text = refresh.pending.size === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
+        // During a pause scrapes come and nothing is read: that is no news.
+        const level = refresh.pending.size === refresh.units ? 'debug' : 'info';
+        logger[level](counts, text);
       },
       refused: (reason) => {
         if (reason === undefined) logger.info('The account is accepted again');

@@ -68,8 +68,18 @@ export class DueQueue {
   take(now: number): Unit | undefined {
     const best = this.#mostOverdue(now);
     if (best !== undefined && best.overdue >= 0) return best.lane.pop();
-    const failed = ORDER.map((group) => wanted(this.#failed, group)).find((lane) => lane !== undefined);
-    return (failed ?? best?.lane)?.pop();
+    return (this.#longestFailed() ?? best?.lane)?.pop();
+  }
+
+  /** Of what failed, the one that may be tried again the longest; ties go in the order of the groups. */
+  #longestFailed(): Heap<Unit> | undefined {
+    let longest: Heap<Unit> | undefined;
+    for (const group of ORDER) {
+      const lane = wanted(this.#failed, group);
+      const retryAt = lane?.peek()?.retryAt ?? Infinity;
+      if (retryAt < (longest?.peek()?.retryAt ?? Infinity)) longest = lane;
+    }
+    return longest;
   }
 
   #mostOverdue(now: number): Candidate | undefined {

@@ -87,6 +87,14 @@ describe('the queue', () => {
     expect(order(queue(failed, soon, healthy))).toEqual([healthy, failed, soon]);
   });
 
+  it('takes of what failed the one that may be tried again the longest, so that none keeps the others waiting', () => {
+    const list = due('applications', 5_000, 1);
+    const transactions = due('key_transactions', 10_000, 1);
+    expect(order(queue(list, transactions))).toEqual([transactions, list]);
+    const later = due('key_transactions', 5_000, 1);
+    expect(order(queue(later, list))).toEqual([list, later]);
+  });
+
   it('does not starve what failed: after an interval of waiting it competes with healthy work', () => {
     const failed = due('applications', 120_000 + 31_000, 7);
     const healthy = due('instances', 30_000);
