@@ -1,24 +1,8 @@
+import type { ProbeResult } from '../collect/probe.ts';
 import type { CollectorView } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/own.ts';
-import type { Block } from '../metrics/sample.ts';
-
-/** What came of reading one application on demand (contract 3, `/probe`). */
-export type ProbeResult =
-  | { readonly kind: 'unknown_account' }
-  /** The account's list was read, and the application is not in it. */
-  | { readonly kind: 'unknown_application' }
-  /** No list of the account can be read; `notes` say why. */
-  | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
-  | {
-      readonly kind: 'answer';
-      /** True when nothing failed. */
-      readonly success: boolean;
-      readonly blocks: readonly Block[];
-      /** In words, for `debug=true`: each call, what was found, why a family is absent. Carries no secret. */
-      readonly notes: readonly string[];
-    };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {

@@ -1,6 +1,7 @@
 import type { OwnFamily, OwnMetrics } from '../../exposition/own.ts';
 import { timeToAnswer } from '../deadline.ts';
-import type { ProbeResult, WebDependencies } from '../dependencies.ts';
+import type { ProbeResult } from '../../collect/probe.ts';
+import type { WebDependencies } from '../dependencies.ts';
 import { queryOf, readProbeQuery, type ProbeQuery } from '../query.ts';
 import { sendText, writePieces } from '../respond.ts';
 import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';

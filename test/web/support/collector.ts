@@ -1,5 +1,6 @@
 import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
-import type { ProbeResult, WebCollector } from '../../../src/web/dependencies.ts';
+import type { ProbeResult } from '../../../src/collect/probe.ts';
+import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
 import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
 

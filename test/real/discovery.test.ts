@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { startExporter, type Exporter } from '../e2e/support/program.ts';
+import { describeReal } from './support/realPrograms.ts';
+import { startPrometheus } from './support/servers.ts';
+import { until } from './support/until.ts';
+
+const APPLICATIONS = 16;
+const GLOBAL = 'global: {scrape_interval: 2s, scrape_timeout: 2s}\n';
+
+/** The scrape configuration that docs/scaling.md gives for one shard of several. */
+function shardOf(port: number, shard: number, shards: number): string {
+  const page = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
+  const example = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const hashmod = example.find((text) => text.includes('hashmod'));
+  if (hashmod === undefined) throw new Error('docs/scaling.md shows no hashmod any more');
+  return (
+    GLOBAL +
+    hashmod
+      .replace(/scrape_(interval|timeout): .*\n/g, '')
+      .replace(/http:\/\/[^/]+\/sd/, `http://127.0.0.1:${port}/sd`)
+      .replace(/modulus: \d+/, `modulus: ${shards}`)
+      .replace(/regex: ["']?\d+["']?/, `regex: "${shard}"`)
+  );
+}
+
+async function withExporters(count: number, body: (exporters: readonly Exporter[]) => Promise<void>): Promise<void> {
+  const simulator = await startSimulator({ applications: APPLICATIONS });
+  const config = { accounts: [account(simulator)], collection: { delay: delayUntilNextWindow(58) } };
+  const exporters = await Promise.all(Array.from({ length: count }, () => startExporter({ config })));
+  try {
+    await body(exporters);
+  } finally {
+    await Promise.all(exporters.map((exporter) => exporter.stop()));
+    await simulator.close();
+  }
+}
+
+await describeReal('a real Prometheus that discovers applications', ['prometheus'], (program) => {
+  test('scrapes every application as a target of its own, from /sd alone', () =>
+    withExporters(1, async ([exporter]) => {
+      const config =
+        `${GLOBAL}scrape_configs:\n  - job_name: newrelic\n` +
+        `    http_sd_configs: [{url: 'http://127.0.0.1:${exporter?.port ?? 0}/sd'}]\n`;
+      const server = await startPrometheus(program('prometheus'), { config });
+      try {
+        const found = await until('every application', async () => {
+          const series = await server.query('probe_success == 1');
+          return series.length === APPLICATIONS ? series : undefined;
+        });
+        const instances = found.map(({ labels }) => labels['instance']);
+        expect(new Set(instances).size).toBe(APPLICATIONS);
+        expect(instances.every((instance) => /^default\/\d+$/.test(instance ?? ''))).toBe(true);
+        const data = await server.query('count by (instance) (newrelic_application_info)');
+        expect(data.map(({ value }) => value)).toEqual(Array.from({ length: APPLICATIONS }, () => 1));
+      } finally {
+        await server.stop();
+      }
+    }));
+
+  test.each([2, 3])(
+    'divides the applications among %i servers as docs/scaling.md shows: each is scraped by one',
+    (shards) =>
+      withExporters(shards, async (exporters) => {
+        const servers = await Promise.all(
+          exporters.map(({ port }, shard) =>
+            startPrometheus(program('prometheus'), { config: shardOf(port, shard, shards) }),
+          ),
+        );
+        try {
+          const scraped = await until('every application', async () => {
+            const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
+            return all.flat().length >= APPLICATIONS ? all : undefined;
+          });
+          const instances = scraped.flat().map(({ labels }) => labels['instance']);
+          expect(instances).toHaveLength(APPLICATIONS);
+          expect(new Set(instances).size).toBe(APPLICATIONS);
+          expect(scraped.every((some) => some.length > 0)).toBe(true);
+        } finally {
+          await Promise.all(servers.map((server) => server.stop()));
+        }
+      }),
+  );
+});
