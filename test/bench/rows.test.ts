@@ -33,7 +33,10 @@ describe('the rows of the benchmark', () => {
 
   it('show median, spread, reference, ratio and a missed aim', () => {
     const text = rowTable([judge(row([10, 30, 20], [2], { kind: 'mostTimes', limit: 1.12 }))]);
-    const cells = text.split('\n')[2]?.split('|').map((cell) => cell.trim());
+    const cells = text
+      .split('\n')[2]
+      ?.split('|')
+      .map((cell) => cell.trim());
     expect(cells).toEqual(['', 'Work', '20 ms (10 to 30)', '2 ms, other work', '10', '<= 1.12', 'NO', '']);
   });
 

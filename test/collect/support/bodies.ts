@@ -1,11 +1,4 @@
-import type {
-  Application,
-  Host,
-  Instance,
-  KeyTransaction,
-  MetricData,
-  RollingSummary,
-} from '../../../src/api/types.ts';
+import type { Application, Host, KeyTransaction, MetricData, RollingSummary } from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
   responseTime: 120,
@@ -38,10 +31,6 @@ export function application(id: number, over: Partial<Application> = {}): Applic
 
 export function host(id: number, over: Partial<Host> = {}): Host {
   return { id, host: `host-${id}`, language: 'java', healthStatus: 'green', summary: SUMMARY, ...over };
-}
-
-export function instance(id: number, over: Partial<Instance> = {}): Instance {
-  return { ...host(id), port: 8080, hostId: undefined, ...over };
 }
 
 export function keyTransaction(id: number, applicationId: number, over: Partial<KeyTransaction> = {}): KeyTransaction {
