@@ -13,9 +13,5 @@ export function moved(address: URL, origin: string): URL {
 
 /** Path and query under a base address, with or without a slash at its end. */
 export function under(base: URL, path: string): URL {
-  const [pathname = '', query = ''] = path.split('?', 2);
-  const result = new URL(base);
-  result.pathname = base.pathname.replace(/\/+$/, '') + pathname;
-  result.search = query;
-  return result;
+  return new URL(base.origin + base.pathname.replace(/\/+$/, '') + path);
 }

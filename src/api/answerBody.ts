@@ -1,6 +1,6 @@
 import { CallFailure } from './callFailure.ts';
 import { hasError, titleOf } from './errorTitle.ts';
-import { isObject } from './isObject.ts';
+import { isObject } from './shapes.ts';
 import type { KeyMask } from './keyMask.ts';
 
 /** The JSON object in the text of a good answer. Throws a CallFailure (`invalid_response`) for anything else. */

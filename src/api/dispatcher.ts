@@ -10,6 +10,13 @@ export interface DispatcherOptions {
 }
 
 /**
+ * How many connections there are for each call that may be under way. undici gives a connection free one turn of the event
+ * loop after its answer: without spare ones, the next call would wait until all answers that came in the same turn are
+ * read, and calls would go out in bursts.
+ */
+const SPARE = 1.25;
+
+/**
  * The pool of kept connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
  * only (contract 2) and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
  * takes the place of the public authorities, `serverName` of the host's name.
@@ -25,7 +32,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
   return new EnvHttpProxyAgent({
-    connections: options.maxConcurrent,
+    connections: Math.ceil(options.maxConcurrent * SPARE),
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,

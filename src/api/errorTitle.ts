@@ -1,4 +1,4 @@
-import { isObject } from './isObject.ts';
+import { isObject } from './shapes.ts';
 import { KeyMask } from './keyMask.ts';
 
 const LONGEST_TITLE = 120;

@@ -10,8 +10,15 @@ const REST_OF_QUERY = 100;
 
 const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 
-/** Splits names over as few calls as the limits allow, in order. A single name too long for a call goes alone. */
-export function batches(names: readonly string[], mostNames: number): string[][] {
+/** The most characters that one of a name can travel as. */
+const LONGEST_CHARACTER = '%E8%AA%9E'.length;
+
+/**
+ * Splits names over as few calls as the limits allow, in order. A single name too long for a call goes alone. Names that
+ * surely fit are the list they came in.
+ */
+export function batches(names: readonly string[], mostNames: number): readonly (readonly string[])[] {
+  if (names.length <= mostNames && longestQuery(names) <= MOST_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
   let batch: string[] = [];
   let characters = REST_OF_QUERY;
@@ -27,4 +34,8 @@ export function batches(names: readonly string[], mostNames: number): string[][]
   }
   if (batch.length > 0) result.push(batch);
   return result;
+}
+
+function longestQuery(names: readonly string[]): number {
+  return names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
 }

@@ -31,14 +31,14 @@ export async function readWindow(
   size: BatchSize,
   call: CallOptions,
 ): Promise<WindowData> {
-  const data = new Map<string, NonNullable<ReturnType<MetricData['get']>>>();
+  let data: MetricData | undefined;
   let cautious = false;
   let remaining = batches(names, size.names);
   while (remaining.length > 0) {
     const [batch = [], ...rest] = remaining;
     try {
       const answer = await reader.readMetricData({ ...subject, names: batch, ...window, summarize: true }, call);
-      for (const [name, timeslices] of answer) data.set(name, timeslices);
+      data = data === undefined ? answer : new Map([...data, ...answer]);
       // Only now it is known that the number of names was what upstream refused.
       if (cautious) size.names = CAUTIOUS_NAMES;
       remaining = rest;
@@ -48,7 +48,7 @@ export async function readWindow(
       remaining = batches(remaining.flat(), CAUTIOUS_NAMES);
     }
   }
-  return { data, calls: batches(names, size.names).length };
+  return { data: data ?? new Map(), calls: batches(names, size.names).length };
 }
 
 function isRefusal(error: unknown): boolean {

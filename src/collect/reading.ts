@@ -4,7 +4,7 @@ import { usedValues } from '../formulas/names.ts';
 import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
 import { windowSamples } from '../metrics/windowSamples.ts';
-import { toWindowValues } from '../metrics/windowValues.ts';
+import { toMetricWindow } from '../metrics/windowValues.ts';
 import type { ApplicationRecord, WindowInput, WindowReading } from './records.ts';
 
 const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
@@ -41,7 +41,7 @@ export function customOf(
 /** What is worth keeping of an answer: of the metrics that were asked for, the values that something reads. */
 export function keepUsed(
   data: MetricData,
-  asked: ReadonlySet<string>,
+  asked: readonly string[],
   { matches }: CustomMatches,
 ): WindowInput['values'] {
   const wanted = new Map<string, Set<string>>();
@@ -50,10 +50,15 @@ export function keepUsed(
     wanted.set(metricName, values.add(metric.definition.value));
   }
   const kept = new Map<string, MetricWindow>();
-  for (const [name, { seconds, values }] of toWindowValues(data)) {
-    if (!asked.has(name)) continue;
-    const names = new Set([...usedValues(name), ...(wanted.get(name) ?? [])]);
-    kept.set(name, { seconds, values: pick(values, names) });
+  // By the names as they were asked for: those of the answer would keep a copy of each for every entity.
+  for (const name of asked) {
+    const answered = toMetricWindow(data.get(name));
+    if (answered === undefined) continue;
+    const { seconds, values } = answered;
+    const picked: Record<string, number> = {};
+    pick(values, usedValues(name), picked);
+    pick(values, wanted.get(name) ?? [], picked);
+    kept.set(name, { seconds, values: picked });
   }
   return kept;
 }
@@ -87,11 +92,9 @@ function databaseOf({ database }: ApplicationRecord, datastores: readonly string
   return sameNames(database.datastores, datastores) ? database.choice : undefined;
 }
 
-function pick(values: Readonly<Record<string, number>>, names: Iterable<string>): Record<string, number> {
-  const picked: Record<string, number> = {};
+function pick(values: MetricWindow['values'], names: Iterable<string>, picked: Record<string, number>): void {
   for (const name of names) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value !== undefined) picked[name] = value;
   }
-  return picked;
 }

@@ -1,5 +1,5 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
-import { datastoreNames, queryNames } from '../formulas/names.ts';
+import { datastoreNames } from '../formulas/names.ts';
 import type { Scope } from '../metrics/family.ts';
 import { matchTemplate } from '../metrics/template.ts';
 import { batches } from './batches.ts';
@@ -9,6 +9,7 @@ import { calculate, customOf, keepUsed } from './reading.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import { onlyIds } from './selection.ts';
 import type { Work } from './unit.ts';
+import { wantedNames } from './wantedNames.ts';
 
 /** Database metrics all end in this; the whole name list would be large (contract 4, point 6). */
 const DATABASE_NAME_FILTER = '/allWeb';
@@ -84,7 +85,7 @@ export function windowWork(
     const custom = customOf(customMetrics, record, scope);
     const datastores = record.units?.names.held?.value;
     const names = wantedNames(context(), record, scope);
-    const { data, calls } = await readWindow(reader, subject, [...names], window, batchSize, call);
+    const { data, calls } = await readWindow(reader, subject, names, window, batchSize, call);
     const input = { values: keepUsed(data, names, custom), datastores, calls };
     return calculate(scope, input, record, context().customMetrics);
   };
@@ -92,13 +93,7 @@ export function windowWork(
 
 /** How many metric data calls an application, or each of its hosts, takes with the names that are known now. */
 export function windowCalls(context: AccountContext, record: ApplicationRecord, scope: Scope): number {
-  return batches([...wantedNames(context, record, scope)], context.batchSize.names).length;
-}
-
-function wantedNames({ customMetrics }: AccountContext, record: ApplicationRecord, scope: Scope): Set<string> {
-  const names = new Set(queryNames(record.units?.names.held?.value ?? []));
-  for (const { metricName } of customOf(customMetrics, record, scope).matches) names.add(metricName);
-  return names;
+  return batches(wantedNames(context, record, scope), context.batchSize.names).length;
 }
 
 /** False for names with half a character, which no query can carry: one of them would fail the whole call. */

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { promisify } from 'node:util';
-import type { DeflateRaw } from 'node:zlib';
-import { constants, crc32, createDeflateRaw, deflateRaw } from 'node:zlib';
+import { constants, crc32, deflateRaw } from 'node:zlib';
 
 /**
- * The beginning of a gzip stream that can be kept and given different ends. It stops at a byte boundary (Z_SYNC_FLUSH), and what
- * follows is compressed on its own and appended to the same deflate stream. A second gzip member would be as valid
+ * The beginning of a gzip stream that can be kept and given different ends. Its pieces are compressed each on its own and stop
+ * at a byte boundary (Z_SYNC_FLUSH), so that they, and what follows, make one deflate stream. A second gzip member would be as valid
  * (RFC 1952, 2.2), but there are clients that stop reading after the first; one member is read by all.
  */
 export interface GzipStart {
@@ -23,29 +21,24 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
 
 const deflateRawAsync = promisify(deflateRaw);
 
-/** Compresses piece by piece, off the main thread; a piece can be forgotten as soon as `add` has resolved. */
+/** Pieces that are compressed at once: beyond, whoever makes them waits. */
+const AT_ONCE = 2;
+
+/** Compresses piece by piece, off the main thread; a piece can be forgotten once the second after it was added. */
 export class GzipWriter {
-  readonly #deflate: DeflateRaw = createDeflateRaw({ ...OPTIONS, finishFlush: constants.Z_SYNC_FLUSH });
-  readonly #pieces: Buffer[] = [HEADER];
+  readonly #pieces: Promise<Buffer>[] = [];
   #crc = 0;
   #bytes = 0;
-
-  constructor() {
-    this.#deflate.on('data', (piece: Buffer) => this.#pieces.push(piece));
-  }
 
   async add(piece: Buffer): Promise<void> {
     this.#crc = crc32(piece, this.#crc);
     this.#bytes += piece.length;
-    if (!this.#deflate.write(piece)) {
-      await once(this.#deflate, 'drain');
-    }
+    this.#pieces.push(deflateRawAsync(piece, { ...OPTIONS, finishFlush: constants.Z_SYNC_FLUSH }));
+    await this.#pieces.at(-AT_ONCE);
   }
 
   async finish(): Promise<GzipStart> {
-    this.#deflate.end();
-    await once(this.#deflate, 'end');
-    return { pieces: this.#pieces, crc: this.#crc, bytes: this.#bytes };
+    return { pieces: [HEADER, ...(await Promise.all(this.#pieces))], crc: this.#crc, bytes: this.#bytes };
   }
 }
 

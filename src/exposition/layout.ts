@@ -27,22 +27,33 @@ export function* layOut(
   const entities: LabelText[] = [];
   let refused = 0;
   let work = 0;
+  const addSamples = (block: Block, entity: LabelText, repeated: boolean, first: number, end: number): void => {
+    for (let place = first; place < end; place += 1) {
+      const sample = block.samples[place];
+      if (sample === undefined) {
+        continue;
+      }
+      const family = finder.find(sample, place);
+      if (!isWritable(sample, block.labels)) {
+        refused += 1;
+        continue;
+      }
+      family.add(sample, block, entity, repeated);
+      for (const name in sample.labels) {
+        addedNames.add(name);
+      }
+    }
+  };
   for (const [place, block] of blocks.entries()) {
     const entity = labelTexts.of(block, place);
     const repeated = seenEntities.has(block, entity);
     entities.push(entity);
-    for (const [index, sample] of block.samples.entries()) {
-      const family = finder.find(sample, index);
-      if (isWritable(sample, block.labels)) {
-        family.add(sample, block, entity, repeated);
-        for (const name in sample.labels) {
-          addedNames.add(name);
-        }
-      } else {
-        refused += 1;
-      }
-      work += 1;
-      if (work % LINES_PER_SLICE === 0) {
+    for (let first = 0; first < block.samples.length; first += LINES_PER_SLICE) {
+      const end = Math.min(first + LINES_PER_SLICE, block.samples.length);
+      addSamples(block, entity, repeated, first, end);
+      work += end - first;
+      if (work >= LINES_PER_SLICE) {
+        work = 0;
         yield;
       }
     }

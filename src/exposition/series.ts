@@ -98,7 +98,9 @@ export class FamilySeries {
   }
 }
 
-/** Within a block, the labels of the entity are the same. */
-function keyOf({ labels }: Sample): string {
-  return seriesKey(labelPairs(labels ?? {}));
+/** Within a block, the labels of the entity are the same. Most samples add one label, and no label name begins with `=`. */
+function keyOf({ labels = {} }: Sample): string {
+  const names = Object.keys(labels);
+  const [name = ''] = names;
+  return names.length === 1 ? `=${name}=${labels[name] ?? ''}` : seriesKey(labelPairs(labels));
 }

@@ -56,6 +56,6 @@ export function queryNames(datastores: readonly string[]): string[] {
 
 /** The value names of a metric that the calculations read, of a metric that they do not read none. */
 export function usedValues(metricName: string): readonly string[] {
-  if (isDatastore(metricName)) return TIMED_CALLS;
-  return Object.hasOwn(USED_VALUES, metricName) ? USED_VALUES[metricName as keyof typeof USED_VALUES] : [];
+  if (Object.hasOwn(USED_VALUES, metricName)) return USED_VALUES[metricName as keyof typeof USED_VALUES];
+  return isDatastore(metricName) ? TIMED_CALLS : [];
 }

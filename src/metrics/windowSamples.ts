@@ -17,6 +17,7 @@ import { totalTime } from '../formulas/totalTime.ts';
 import { METRIC } from '../formulas/names.ts';
 import { webTransactionTime } from '../formulas/webTransactionTime.ts';
 import { WINDOW } from './catalogueWindow.ts';
+import { componentLabels } from './componentLabels.ts';
 import type { WindowFamilies } from './catalogueWindow.ts';
 import type { Scope } from './family.ts';
 import { SampleList } from './sampleList.ts';
@@ -70,7 +71,7 @@ function addComponents(
   const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
   const components = names.map((name) => ({ name, timed: timedCalls(values, name) }));
   for (const { name, timed } of components) {
-    const labels = { component: componentLabel(name) };
+    const labels = componentLabels(name);
     samples.add(families.componentTime, componentTime(timed, webRequests), labels);
     samples.add(families.componentCalls, componentCalls(timed.calls, windowOf(values, name).seconds), labels);
   }
@@ -143,6 +144,3 @@ function rateOf({ values, seconds }: MetricWindow): number | undefined {
   return requestRate({ requestsPerMinute: values['requests_per_minute'], calls: values['call_count'], seconds });
 }
 
-function componentLabel(metricName: string): string {
-  return metricName.replace(/\/all(?:Web)?$/, '');
-}

@@ -1,17 +1,13 @@
-import type { MetricData, Timeslice } from '../api/types.ts';
-import type { MetricWindow, WindowValues } from '../formulas/inputs.ts';
+import type { Timeslice } from '../api/types.ts';
+import type { MetricWindow } from '../formulas/inputs.ts';
 
 /**
- * The inputs of the calculations from a summarized answer, which has one timeslice per metric; of several, the last.
- * A metric without a timeslice was not answered.
+ * The input of the calculations from what a summarized answer says of a metric: one timeslice; of several, the last.
+ * Undefined for a metric without one: it was not answered.
  */
-export function toWindowValues(data: MetricData): WindowValues {
-  const windows = new Map<string, MetricWindow>();
-  for (const [name, timeslices] of data) {
-    const last = timeslices.at(-1);
-    if (last !== undefined) windows.set(name, { seconds: secondsOf(last), values: last.values });
-  }
-  return windows;
+export function toMetricWindow(timeslices: readonly Timeslice[] | undefined): MetricWindow | undefined {
+  const last = timeslices?.at(-1);
+  return last === undefined ? undefined : { seconds: secondsOf(last), values: last.values };
 }
 
 /**

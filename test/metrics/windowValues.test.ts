@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { secondsOf, toWindowValues } from '../../src/metrics/windowValues.ts';
+import { secondsOf, toMetricWindow } from '../../src/metrics/windowValues.ts';
 
 describe('secondsOf', () => {
   it.each([
@@ -14,24 +14,25 @@ describe('secondsOf', () => {
   });
 });
 
-describe('toWindowValues', () => {
-  it('takes the one timeslice of each metric, of several the last, and leaves out metrics without any', () => {
-    const data = new Map([
-      ['EndUser', [{ from: 0, to: 1799, values: { call_count: 724, average_response_time: 2110 } }]],
+describe('toMetricWindow', () => {
+  it.each([
+    [
+      'the one timeslice',
+      [{ from: 0, to: 1799, values: { call_count: 724 } }],
+      { seconds: 1800, values: { call_count: 724 } },
+    ],
+    [
+      'of several the last',
       [
-        'Apdex',
-        [
-          { from: 0, to: 60, values: { s: 1 } },
-          { from: 60, to: 180, values: { s: 2 } },
-        ],
+        { from: 0, to: 60, values: { s: 1 } },
+        { from: 60, to: 180, values: { s: 2 } },
       ],
-      ['Errors/all', [{ from: 0, to: 1800, values: {} }]],
-      ['Memcache/allWeb', []],
-    ]);
-    expect([...toWindowValues(data)]).toEqual([
-      ['EndUser', { seconds: 1800, values: { call_count: 724, average_response_time: 2110 } }],
-      ['Apdex', { seconds: 120, values: { s: 2 } }],
-      ['Errors/all', { seconds: 1800, values: {} }],
-    ]);
+      { seconds: 120, values: { s: 2 } },
+    ],
+    ['one without values', [{ from: 0, to: 1800, values: {} }], { seconds: 1800, values: {} }],
+    ['nothing of none', [], undefined],
+    ['nothing of what was not answered', undefined, undefined],
+  ])('takes %s', (_, timeslices, expected) => {
+    expect(toMetricWindow(timeslices)).toEqual(expected);
   });
 });

@@ -12,9 +12,6 @@ export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
-/** A list whose elements are read one by one. */
-export const list = z.custom<readonly unknown[]>(Array.isArray);
-
 /**
  * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give,
  * and an issue for each of a million bad elements would not fit into the memory.

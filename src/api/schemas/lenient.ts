@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { CallFailure } from '../callFailure.ts';
-import { list } from './fields.ts';
+import { isList, isObject } from '../shapes.ts';
 import type { LeftOut } from './leftOut.ts';
 
 /** Pages have 200 records, of metric names 1,000 (api-facts 5); a page of millions would stop everything else. */
@@ -28,9 +28,8 @@ export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: L
  * taken for an empty list, it would end every series of its kind.
  */
 export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T[] {
-  const envelope = z.object({ [member]: list }).safeParse(body);
-  const records = envelope.success ? envelope.data[member] : undefined;
-  if (records === undefined) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
+  const records = memberOf(body, member);
+  if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
   if (records.length > MOST_RECORDS) {
     throw new CallFailure('invalid_response', `"${member}" has more than ${MOST_RECORDS} records on one page`);
   }
@@ -43,10 +42,13 @@ export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string
 
 /** The one record of an answer. Throws a CallFailure when it is missing or bad. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T {
-  const envelope = z.object({ [member]: z.unknown() }).safeParse(body);
-  const record = envelope.success ? parseRecord(schema, envelope.data[member], leftOut, member) : undefined;
+  const record = parseRecord(schema, memberOf(body, member), leftOut, member);
   if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
   return record;
+}
+
+function memberOf(body: unknown, member: string): unknown {
+  return isObject(body) ? body[member] : undefined;
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {

@@ -1,14 +1,8 @@
-import { z } from 'zod';
 import { CallFailure } from '../callFailure.ts';
-import { isObject } from '../isObject.ts';
+import { isList, isObject } from '../shapes.ts';
 import { parseTime } from '../timestamps.ts';
 import type { MetricData, Timeslice } from '../types.ts';
-import { list } from './fields.ts';
 import type { LeftOut } from './leftOut.ts';
-
-const envelope = z.object({
-  metric_data: z.object({ metrics: list, metrics_found: z.unknown().optional() }),
-});
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
 const NEVER_NEGATIVE = new Set([
@@ -34,19 +28,22 @@ export function parseMetricData(
   range: { readonly from: number; readonly to: number },
   leftOut: LeftOut,
 ): MetricData {
-  const { data: { metric_data: data } = {} } = envelope.safeParse(body);
-  if (data === undefined) throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
+  const data = isObject(body) ? body['metric_data'] : undefined;
+  if (!isObject(data) || !isList(data['metrics'])) {
+    throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
+  }
+  const answered = data['metrics'];
   const timeslices = new TimesliceParser(leftOut);
   const metrics = new Map<string, readonly Timeslice[]>();
-  for (const metric of data.metrics) {
+  for (const metric of answered) {
     const name = isObject(metric) ? metric['name'] : undefined;
     if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) leftOut.record('metrics');
     else metrics.set(name, timeslices.parse(name, metric['timeslices']));
   }
-  if (data.metrics.length > 0 && metrics.size === 0) {
-    throw new CallFailure('invalid_response', `none of the ${data.metrics.length} metrics of the answer can be read`);
+  if (answered.length > 0 && metrics.size === 0) {
+    throw new CallFailure('invalid_response', `none of the ${answered.length} metrics of the answer can be read`);
   }
-  const found: readonly unknown[] = Array.isArray(data.metrics_found) ? data.metrics_found : [];
+  const found = isList(data['metrics_found']) ? data['metrics_found'] : [];
   for (const name of [...metrics.keys(), ...found]) {
     if (typeof name === 'string' && !metrics.get(name)?.length) metrics.set(name, [{ ...range, values: NO_VALUES }]);
   }
@@ -65,8 +62,7 @@ class TimesliceParser {
   /** Two of one beginning would be counted twice: the first counts. */
   parse(metric: string, timeslices: unknown): readonly Timeslice[] {
     const parsed: Timeslice[] = [];
-    const list: readonly unknown[] = Array.isArray(timeslices) ? timeslices : [undefined];
-    for (const each of list) {
+    for (const each of isList(timeslices) ? timeslices : [undefined]) {
       const timeslice = this.#timeslice(metric, each);
       if (timeslice === undefined) this.#leftOut.value('metrics.timeslices');
       else parsed.push(timeslice);

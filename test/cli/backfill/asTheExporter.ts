@@ -2,11 +2,12 @@ import type { Application } from '../../../src/api/types.ts';
 import type { LiveAccount } from '../../../src/cli/live.ts';
 import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
+import type { MetricWindow } from '../../../src/formulas/inputs.ts';
 import { datastoreNames, queryNames } from '../../../src/formulas/names.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
 import { windowSamples } from '../../../src/metrics/windowSamples.ts';
-import { toWindowValues } from '../../../src/metrics/windowValues.ts';
+import { toMetricWindow } from '../../../src/metrics/windowValues.ts';
 
 /**
  * What the running exporter publishes for one application and its hosts over the window that ends at `time`, from
@@ -22,7 +23,13 @@ export async function publishedAt(
   const names = queryNames(datastoreNames(list.names.map(({ name }) => name)));
   const read = async (from: number, to: number, hostId?: number) => {
     const ids = hostId === undefined ? { applicationId } : { applicationId, hostId };
-    return toWindowValues(await reader.readMetricData({ ...ids, names, from, to, summarize: true }, call));
+    const data = await reader.readMetricData({ ...ids, names, from, to, summarize: true }, call);
+    const windows = new Map<string, MetricWindow>();
+    for (const [name, timeslices] of data) {
+      const window = toMetricWindow(timeslices);
+      if (window !== undefined) windows.set(name, window);
+    }
+    return windows;
   };
   const database = databaseKind(await read(...range), application.language, 'auto');
   const published = new Map<string, number>();

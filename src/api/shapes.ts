@@ -2,3 +2,7 @@
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
+
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
