@@ -10,10 +10,10 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN ["npm", "ci", "--ignore-scripts"]
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY scripts/build.ts ./scripts/
 COPY src ./src
 RUN ["npm", "run", "build"]
-RUN ["npm", "prune", "--omit=dev", "--ignore-scripts"]
 
 FROM node:24-bookworm-slim
 ARG VERSION=unknown
@@ -26,7 +26,6 @@ LABEL org.opencontainers.image.title="newrelic-apm-exporter" \
       org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production REVISION=${REVISION}
 COPY --from=build /build/package.json /app/
-COPY --from=build /build/node_modules /app/node_modules
 COPY --from=build /build/dist /app/dist
 COPY LICENSE /app/
 # Where config.yaml is looked for; nothing is ever written, so the root file system may be read-only.

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { under } from './address.ts';
 import { CallFailure } from './callFailure.ts';
 import { Client } from './client.ts';

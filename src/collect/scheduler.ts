@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { CallOptions, Gate } from '../api/reader.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
@@ -47,8 +46,9 @@ export class Scheduler {
   readonly #queue: DueQueue;
   readonly #clock: Clock;
   readonly #hooks: SchedulerHooks;
-  readonly #running = new Set<Unit>();
-  readonly #stop = new AbortController();
+  /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
+  readonly #running = new Map<Unit, AbortController>();
+  #stopped = false;
   #limits: Limits;
   #pumping = false;
   #lastProgress: number;
@@ -63,8 +63,6 @@ export class Scheduler {
     this.#queue = new DueQueue(hooks);
     this.#gate = new CallGate(this.budget, clock, limits.max_concurrent_requests, () => this.pump());
     this.#lastProgress = clock.now();
-    // Every call in flight listens.
-    setMaxListeners(0, this.#stop.signal);
   }
 
   /** Changes the limits (reload). */
@@ -86,7 +84,7 @@ export class Scheduler {
 
   /** Starts as many units as places and budget allow. Called whenever either may have changed. */
   pump(): void {
-    if (this.#pumping || this.#stop.signal.aborted) return;
+    if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
     try {
       while (this.#queue.size > 0) {
@@ -129,7 +127,9 @@ export class Scheduler {
 
   /** Ends for good: nothing starts any more, calls in flight are aborted, and nobody is told of their end. */
   stop(): void {
-    this.#stop.abort(new Error('the exporter no longer reads this account'));
+    this.#stopped = true;
+    const reason = new Error('the exporter no longer reads this account');
+    for (const controller of this.#running.values()) controller.abort(reason);
     this.#gate.close();
   }
 
@@ -148,21 +148,22 @@ export class Scheduler {
     const startedAt = this.#clock.now();
     unit.state = 'running';
     unit.startedAt = startedAt;
-    this.#running.add(unit);
-    const ending = await this.#attempt(unit, window, reservation);
+    const controller = new AbortController();
+    this.#running.set(unit, controller);
+    const ending = await this.#attempt(unit, window, reservation, controller.signal);
     reservation.cancel();
     unit.seconds = Math.max(0, this.#clock.now() - startedAt) / 1000;
     unit.state = 'idle';
     this.#running.delete(unit);
-    if (this.#stop.signal.aborted) return;
+    if (this.#stopped) return;
     this.#hooks.ended(unit, ending);
     this.pump();
   }
 
-  async #attempt(unit: Unit, window: Window, reservation: Reservation): Promise<Ending> {
+  async #attempt(unit: Unit, window: Window, reservation: Reservation, signal: AbortSignal): Promise<Ending> {
     const calls = { count: 0, ms: 0, lastStart: 0 };
     try {
-      const call: CallOptions = { signal: this.#stop.signal, gate: this.#watched(reservation.gate, calls) };
+      const call: CallOptions = { signal, gate: this.#watched(reservation.gate, calls) };
       await unit.read(window, call, () => this.#clock.now());
       unit.failures = 0;
       unit.problem = undefined;

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Path } from './fault.ts';
 import { suggest } from './suggest.ts';
 

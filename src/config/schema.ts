@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { account } from './schema/account.ts';
 import { collection } from './schema/collection.ts';
 import { notes } from './schema/parts.ts';

@@ -8,11 +8,11 @@ import type { Sliced } from './slices.ts';
 import { SLICE } from './slices.ts';
 
 /** The collected part of an answer in pieces of about a slice each, made one at a time. */
-export function* piecesOf({ families }: Layout, format: Format): Sliced<Buffer> {
+export function* piecesOf({ families }: Layout, format: Format): Sliced<string> {
   const piece = new Piece();
   for (const series of families) {
     piece.add(metadata(series.family, format));
-    for (let next = 0; next < series.samples.length; ) {
+    for (let next = 0; next < series.samples.length;) {
       next = piece.addLines(series, next);
       if (piece.length >= SLICE) {
         yield piece.take();
@@ -65,12 +65,12 @@ class Piece {
     return place;
   }
 
-  take(): Buffer {
+  take(): string {
     const text = this.#parts.join('');
     this.#parts = [];
     this.#length = 0;
     this.#addedTexts.clear();
-    return Buffer.from(text, 'utf8');
+    return text;
   }
 
   #addedText(labels: Labels): string {

@@ -50,7 +50,7 @@ export class Snapshot {
   pieces(format: Format): Promise<readonly Buffer[]> {
     return madeOnce(this.#pieces, format, async () => {
       const pieces: Buffer[] = [];
-      await inSlices(piecesOf(await this.layout(), format), (piece) => void pieces.push(piece));
+      await inSlices(piecesOf(await this.layout(), format), (text) => void pieces.push(Buffer.from(text, 'utf8')));
       return pieces;
     });
   }
@@ -59,7 +59,7 @@ export class Snapshot {
   compressed(format: Format): Promise<GzipStart> {
     return madeOnce(this.#compressed, format, async () => {
       const gzip = new GzipWriter();
-      await inSlices(piecesOf(await this.layout(), format), (piece) => gzip.add(piece));
+      await inSlices(piecesOf(await this.layout(), format), (text) => gzip.add(text));
       return gzip.finish();
     });
   }

@@ -143,4 +143,3 @@ function timedCalls(values: WindowValues, name: string): TimedCalls {
 function rateOf({ values, seconds }: MetricWindow): number | undefined {
   return requestRate({ requestsPerMinute: values['requests_per_minute'], calls: values['call_count'], seconds });
 }
-

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Amendment } from './world/amendment.ts';
 import { firstIncompleteMinute } from './world/time.ts';
 

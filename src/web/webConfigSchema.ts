@@ -1,5 +1,5 @@
 import { validateHeaderValue } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseDuration } from '../config/duration.ts';
 import { formatPath, type Path } from '../config/fault.ts';
 import { CIPHER_SUITES, CLIENT_AUTH_TYPES, CURVES, TLS13_CIPHER_SUITES } from './tlsNames.ts';

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { application, failureOf, KEY, serve, startReading } from './support/reading.ts';
 import { json } from './support/testServer.ts';
 
@@ -62,11 +62,30 @@ describe('a call', () => {
     expect(server.connections()).toBeLessThanOrEqual(2);
   });
 
-  it('opens no more connections than allowed', async () => {
-    const { server, reader, call } = await serve((response) => json(response, NONE), { maxConcurrent: 2 });
-    await Promise.all(Array.from({ length: 10 }, () => reader.listApplications({}, call)));
-    expect(server.asked).toHaveLength(10);
-    expect(server.connections()).toBeLessThanOrEqual(2);
+  it('opens at most a quarter more connections than calls may be under way', async () => {
+    const { server, reader, call } = await serve((response) => json(response, NONE), { maxConcurrent: 4 });
+    await Promise.all(Array.from({ length: 20 }, () => reader.listApplications({}, call)));
+    expect(server.asked).toHaveLength(20);
+    expect(server.connections()).toBe(5);
+  });
+
+  it('sends the next call without waiting for the connection of the last one', async () => {
+    // The second answer comes with the first; undici only frees their connections once both are read.
+    const late: (() => void)[] = [];
+    const { server, reader, call } = await serve(
+      (response) => {
+        late.push(() => json(response, NONE));
+      },
+      { maxConcurrent: 2 },
+    );
+    const calls = [reader.listApplications({}, call), reader.listApplications({}, call)];
+    const third = Promise.race(calls).then(() => reader.listApplications({}, call));
+    await vi.waitUntil(() => late.length === 2);
+    for (const answer of late.splice(0)) answer();
+    await vi.waitUntil(() => late.length === 1);
+    expect(server.connections()).toBe(3);
+    late[0]?.();
+    await Promise.all([...calls, third]);
   });
 
   it('reads a packed answer', async () => {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Application, ApplicationSettings } from '../types.ts';
 import { amount, id, ids, text, time } from './fields.ts';
 import { summary } from './summary.ts';

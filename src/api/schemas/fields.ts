@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseTime } from '../timestamps.ts';
 
 /** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Host, Instance } from '../types.ts';
 import { id, text } from './fields.ts';
 import { summary } from './summary.ts';

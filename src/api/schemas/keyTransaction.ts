@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KeyTransaction } from '../types.ts';
 import { id, text, time } from './fields.ts';
 import { summary } from './summary.ts';

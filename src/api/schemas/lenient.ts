@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { CallFailure } from '../callFailure.ts';
 import { isList, isObject } from '../shapes.ts';
 import type { LeftOut } from './leftOut.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { MetricName } from '../types.ts';
 import { text, texts } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError } from './usageError.ts';
 import type { WorkFolder } from './workFolder.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { RESERVED_LABEL_NAMES } from '../../metrics/labels.ts';
 import { normaliseBaseUrl, REGIONS } from '../addresses.ts';
 import { keyProblem } from '../keyText.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { entityMatch, someMatches } from './match.ts';
 import { notes } from './parts.ts';
 

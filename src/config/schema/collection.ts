@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { TimedGroup } from '../../metrics/groups.ts';
 import { duration, notes, whole } from './parts.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { BUILT_IN_NAMES } from '../../metrics/catalogue.ts';
 import { parseTemplate, TemplateError } from '../../metrics/template.ts';
 import { notes, text, whole } from './parts.ts';

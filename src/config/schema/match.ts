@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EntityMatch } from '../config.ts';
 import { notes, text, whole } from './parts.ts';
 

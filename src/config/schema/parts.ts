@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
 import { unlike } from '../issues.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CALL_KINDS } from '../http/route.ts';
 
 /** Which calls a rule is for; without any of these, all. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CHANGE } from '../change.ts';
 import { describeFaults, FAULT_RULE } from '../faults/rule.ts';
 import type { SimulatorState } from '../state.ts';

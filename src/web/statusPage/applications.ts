@@ -47,7 +47,7 @@ function applicationItem({ account, application, breakdown, absence }: Applicati
       <h3><bdi>${application.name}</bdi></h3>
       <span class="of"
         ><bdi>${account}</bdi
-        >/${application.id}${application.language === undefined ? '' : html` · <bdi>${application.language}</bdi>`}</span
+        >/${application.id}${application.language === undefined ? '' : html` &middot; <bdi>${application.language}</bdi>`}</span
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>

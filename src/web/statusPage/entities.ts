@@ -79,5 +79,5 @@ function nameOf({ group, application, applicationId, host, hostId }: EntityStatu
       ? undefined
       : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
   ].filter((part) => part !== undefined);
-  return html`<span class="group">${group}</span>${of.map((part) => html` · ${part}`)}`;
+  return html`<span class="group">${group}</span>${of.map((part) => html` &middot; ${part}`)}`;
 }

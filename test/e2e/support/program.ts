@@ -18,6 +18,8 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Flags of Node itself. */
   readonly nodeArgs?: readonly string[];
+  /** Another copy of the program. */
+  readonly main?: string;
 }
 
 /** How a process ended. */
@@ -62,11 +64,15 @@ export interface Exporter extends Program {
 
 /** Starts the program and collects what it writes. */
 export function startProgram(options: ProgramOptions): Program {
-  const child: ChildProcess = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...(options.args ?? [])], {
-    cwd: options.cwd ?? tmpdir(),
-    env: { PATH: process.env['PATH'], ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [...(options.nodeArgs ?? []), options.main ?? MAIN, ...(options.args ?? [])],
+    {
+      cwd: options.cwd ?? tmpdir(),
+      env: { PATH: process.env['PATH'], ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   if (child.pid === undefined) throw new Error('the program could not be started');
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
