@@ -1,6 +1,5 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
-import { SLICE } from './slices.ts';
 
 /**
  * The beginning of a gzip stream that can be kept and given different ends. Its pieces are compressed each on its own and stop
@@ -20,47 +19,29 @@ const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
 /** RFC 1952, 2.3: deflate, no flags, no time, fastest, unknown system. */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
 
-/** A piece is a slice and the rest of its last line; few lines are longer. */
-const LONGEST_LINE = 16 * 1024;
-
 const deflateRawAsync = promisify(deflateRaw);
 
 /** Pieces that are compressed at once: beyond, whoever makes them waits. */
-const AT_ONCE = 2;
-
-/** A character of text takes up to three bytes (those that take four are two in a string). */
-const MOST_BYTES = 3;
+export const COMPRESSED_AT_ONCE = 2;
 
 /**
- * Compresses text piece by piece, off the main thread. `add` must have resolved before the next piece is added. The text
- * is encoded into memory that is used again: as buffers of their own, pieces would lie about until garbage is collected.
+ * Compresses piece by piece, off the main thread. `add` must have resolved before the next piece is added; a piece is in use
+ * until so many were added after it.
  */
 export class GzipWriter {
   readonly #pieces: Promise<Buffer>[] = [];
-  readonly #memory: Buffer[] = [];
   #crc = 0;
   #bytes = 0;
 
-  async add(text: string): Promise<void> {
-    const piece = this.#encode(text);
+  async add(piece: Buffer): Promise<void> {
     this.#crc = crc32(piece, this.#crc);
     this.#bytes += piece.length;
     this.#pieces.push(compress(piece));
-    await this.#pieces.at(-AT_ONCE);
+    await this.#pieces.at(-COMPRESSED_AT_ONCE);
   }
 
   async finish(): Promise<GzipStart> {
     return { pieces: [HEADER, ...(await Promise.all(this.#pieces))], crc: this.#crc, bytes: this.#bytes };
-  }
-
-  #encode(text: string): Buffer {
-    const place = this.#pieces.length % AT_ONCE;
-    let memory = this.#memory[place];
-    if (memory === undefined || memory.length < text.length * MOST_BYTES) {
-      memory = Buffer.allocUnsafeSlow(Math.max(text.length, SLICE + LONGEST_LINE) * MOST_BYTES);
-      this.#memory[place] = memory;
-    }
-    return memory.subarray(0, memory.write(text, 'utf8'));
   }
 }
 

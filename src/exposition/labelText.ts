@@ -4,10 +4,8 @@ import { labelValueText } from './escape.ts';
 /** The labels of an entity as they are written. */
 export interface LabelText {
   readonly source: Labels;
-  /** `a="1",b="2"`, in the order given. */
-  readonly text: string;
-  /** `{a="1",b="2"} `: what stands between a name and a value. */
-  readonly closed: string;
+  /** `a="1",b="2"` in UTF-8, in the order given. */
+  readonly bytes: Buffer;
   /** The same for every order of the same labels. */
   readonly key: string;
   /** The names alone, joined. */
@@ -16,8 +14,8 @@ export interface LabelText {
 
 export function labelText(labels: Labels): LabelText {
   const pairs = labelPairs(labels);
-  const text = pairs.join(',');
-  return { source: labels, text, closed: closedText(text), key: seriesKey(pairs), schema: Object.keys(labels).join() };
+  const bytes = Buffer.from(pairs.join(','), 'utf8');
+  return { source: labels, bytes, key: seriesKey(pairs), schema: Object.keys(labels).join() };
 }
 
 /** `name="value"` of every label, in order. */
@@ -30,9 +28,9 @@ export function seriesKey(pairs: readonly string[]): string {
   return pairs.toSorted().join(',');
 }
 
-/** One space where there are no labels; joined, because a concatenation would keep its parts. */
+/** What stands between a name and a value: one space where there are no labels. */
 export function closedText(text: string): string {
-  return text === '' ? ' ' : ['{', text, '} '].join('');
+  return text === '' ? ' ' : `{${text}} `;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Block } from '../metrics/sample.ts';
 import type { Format } from './format.ts';
 import type { GzipStart } from './gzip.ts';
-import { GzipWriter } from './gzip.ts';
+import { COMPRESSED_AT_ONCE, GzipWriter } from './gzip.ts';
 import type { Layout } from './layout.ts';
 import { layOut } from './layout.ts';
 import { piecesOf } from './pieces.ts';
@@ -50,7 +50,7 @@ export class Snapshot {
   pieces(format: Format): Promise<readonly Buffer[]> {
     return madeOnce(this.#pieces, format, async () => {
       const pieces: Buffer[] = [];
-      await inSlices(piecesOf(await this.layout(), format), (text) => void pieces.push(Buffer.from(text, 'utf8')));
+      await inSlices(piecesOf(await this.layout(), format, 1), (piece) => void pieces.push(Buffer.from(piece)));
       return pieces;
     });
   }
@@ -59,7 +59,7 @@ export class Snapshot {
   compressed(format: Format): Promise<GzipStart> {
     return madeOnce(this.#compressed, format, async () => {
       const gzip = new GzipWriter();
-      await inSlices(piecesOf(await this.layout(), format), (text) => gzip.add(text));
+      await inSlices(piecesOf(await this.layout(), format, COMPRESSED_AT_ONCE), (piece) => gzip.add(piece));
       return gzip.finish();
     });
   }

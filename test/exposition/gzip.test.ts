@@ -11,7 +11,7 @@ const PIECES = Array.from({ length: 5 }, (_, index) => {
 async function start(pieces: readonly Buffer[]) {
   const writer = new GzipWriter();
   for (const piece of pieces) {
-    await writer.add(piece.toString('utf8'));
+    await writer.add(piece);
   }
   return writer.finish();
 }
