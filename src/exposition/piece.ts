@@ -17,20 +17,21 @@ const NONE = Buffer.alloc(0);
  * A piece of an answer while it is written. The bytes of names and labels are copied and only numbers are made: joining
  * strings takes two to three times as long, and leaves them all behind as garbage.
  *
- * The memory is used again: what `take` gave holds until as many further pieces were begun as there are memories.
+ * The memory is used again: what `take` gave holds until as many further pieces were begun as are in use.
  */
 export class Piece {
-  readonly #memories: Buffer[];
+  readonly #inUse: number;
+  readonly #memories: Buffer[] = [];
   #turn = 0;
   #bytes: Buffer;
   #length = 0;
   /** The bytes of labels that many samples share. */
   readonly #addedBytes = new Map<Labels, Buffer>();
 
-  /** @param memories how many pieces are in use at once */
-  constructor(memories: number) {
-    this.#memories = Array.from({ length: memories }, () => Buffer.allocUnsafeSlow(SLICE + ROOM));
-    this.#bytes = this.#memories[0] ?? NONE;
+  /** @param inUse how many pieces are in use at once; Infinity where all of them are kept */
+  constructor(inUse: number) {
+    this.#inUse = inUse;
+    this.#bytes = this.#memory();
   }
 
   get length(): number {
@@ -62,8 +63,8 @@ export class Piece {
   /** Ends the piece and begins the next. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#length);
-    this.#turn = (this.#turn + 1) % this.#memories.length;
-    this.#bytes = this.#memories[this.#turn] ?? NONE;
+    this.#turn = (this.#turn + 1) % this.#inUse;
+    this.#bytes = this.#memory();
     this.#length = 0;
     this.#addedBytes.clear();
     return piece;
@@ -89,6 +90,10 @@ export class Piece {
     for (let index = 0; index < number.length; index += 1) bytes[end++] = number.charCodeAt(index);
     bytes[end++] = NEW_LINE;
     this.#length = end;
+  }
+
+  #memory(): Buffer {
+    return (this.#memories[this.#turn] ??= Buffer.allocUnsafeSlow(SLICE + ROOM));
   }
 
   #makeRoom(needed: number): void {

@@ -8,7 +8,8 @@ import { SLICE } from './slices.ts';
 /**
  * The collected part of an answer in pieces of about a slice each, made one at a time.
  *
- * @param inUse how many pieces are in use at once: the memory of one that was yielded so many pieces ago is used again
+ * @param inUse how many pieces are in use at once, Infinity for all: the memory of one that was yielded so many pieces ago
+ * is used again
  */
 export function* piecesOf({ families }: Layout, format: Format, inUse: number): Sliced<Buffer> {
   const piece = new Piece(inUse);

@@ -50,7 +50,7 @@ export class Snapshot {
   pieces(format: Format): Promise<readonly Buffer[]> {
     return madeOnce(this.#pieces, format, async () => {
       const pieces: Buffer[] = [];
-      await inSlices(piecesOf(await this.layout(), format, 1), (piece) => void pieces.push(Buffer.from(piece)));
+      await inSlices(piecesOf(await this.layout(), format, Infinity), (piece) => void pieces.push(piece));
       return pieces;
     });
   }

@@ -12,7 +12,7 @@ const NEVER_NEGATIVE = new Set([
 ]);
 const CUSTOM = 'Custom/';
 
-const NO_VALUES: Timeslice['values'] = Object.freeze(Object.create(null) as Record<string, number>);
+const NO_VALUES: Timeslice['values'] = Object.freeze({});
 
 /**
  * The timeslices of an answer (api-facts 4.1), oldest first. Checked by hand in one pass: this is by far the most frequent
@@ -89,15 +89,29 @@ class TimesliceParser {
     return this.#times.get(text);
   }
 
-  /** Names come from outside: without a prototype there is no value that was not answered, `constructor` neither. */
-  #values(metric: string, values: Readonly<Record<string, unknown>>): Record<string, number> {
-    const parsed = Object.create(null) as Record<string, number>;
-    for (const name of Object.keys(values)) {
-      const value = values[name];
-      const possible = typeof value === 'number' && Number.isFinite(value);
-      if (possible && (value >= 0 || metric.startsWith(CUSTOM) || !NEVER_NEGATIVE.has(name))) parsed[name] = value;
+  /** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
+  #values(metric: string, values: Readonly<Record<string, unknown>>): Timeslice['values'] {
+    const mayBeNegative = metric.startsWith(CUSTOM);
+    if (allPossible(values, mayBeNegative)) return values;
+    const possible: [string, number][] = [];
+    for (const [name, value] of Object.entries(values)) {
+      if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
       else this.#leftOut.value('metrics.timeslices.values');
     }
-    return parsed;
+    return Object.fromEntries(possible);
   }
+}
+
+function allPossible(
+  values: Readonly<Record<string, unknown>>,
+  mayBeNegative: boolean,
+): values is Readonly<Record<string, number>> {
+  for (const name in values) if (!isPossible(name, values[name], mayBeNegative)) return false;
+  return true;
+}
+
+function isPossible(name: string, value: unknown, mayBeNegative: boolean): value is number {
+  return (
+    typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative || !NEVER_NEGATIVE.has(name))
+  );
 }

@@ -123,7 +123,7 @@ describe('parseMetricData', () => {
     const { data } = parse(JSON.parse(text));
     const values = data.get('__proto__')?.[0]?.values;
     expect(Object.entries(values ?? {})).toEqual([['__proto__', 5]]);
-    expect(values?.['constructor']).toBeUndefined();
+    expect(Object.hasOwn(values ?? {}, 'constructor')).toBe(false);
     expect(({} as Record<string, unknown>)['5']).toBeUndefined();
   });
 
