@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
 import { parseBody } from './answerBody.ts';
@@ -145,6 +146,8 @@ export class Client {
   }
 
   async #read(address: URL, { raw, overload, mask }: Sent): Promise<Answer> {
+    // First the next calls go out for all answers that came in together.
+    await nextTurn();
     if (!isGood(raw.status)) {
       const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
       throw statusFailure(address, raw, errorTitle(text, mask), overload);
