@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import type { CallOptions } from '../../src/api/reader.ts';
 import { application, failureOf, KEY, serve, startReading } from './support/reading.ts';
 import { json } from './support/testServer.ts';
 
@@ -78,14 +79,14 @@ describe('a call', () => {
       },
       { maxConcurrent: 2 },
     );
-    const calls = [reader.listApplications({}, call), reader.listApplications({}, call)];
-    const third = Promise.race(calls).then(() => reader.listApplications({}, call));
+    const gate = gateOf(2);
+    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, gate }));
     await vi.waitUntil(() => late.length === 2);
     for (const answer of late.splice(0)) answer();
     await vi.waitUntil(() => late.length === 1);
     expect(server.connections()).toBe(3);
     late[0]?.();
-    await Promise.all([...calls, third]);
+    await Promise.all(calls);
   });
 
   it('reads a packed answer', async () => {
@@ -361,3 +362,23 @@ describe('trying again', () => {
     expect(notes.entered).toBe(0);
   });
 });
+
+/** Lets so many calls in at once, the others in turn. */
+function gateOf(places: number): CallOptions['gate'] {
+  let free = places;
+  const waiting: (() => void)[] = [];
+  return {
+    enter: () =>
+      new Promise((resolve) => {
+        const enter = (): void => {
+          free -= 1;
+          resolve(() => {
+            free += 1;
+            waiting.shift()?.();
+          });
+        };
+        if (free > 0) enter();
+        else waiting.push(enter);
+      }),
+  };
+}

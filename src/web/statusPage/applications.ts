@@ -1,7 +1,7 @@
 import type { ApplicationRow } from './applicationRows.ts';
 import { drawBar, legend, swatch, type ColourOf } from './bar.ts';
 import { html, type Html } from './html.ts';
-import { counted, inWords } from './words.ts';
+import { counted, DOT, inWords } from './words.ts';
 
 const PAGE_SIZE = 50;
 
@@ -47,7 +47,7 @@ function applicationItem({ account, application, breakdown, absence }: Applicati
       <h3><bdi>${application.name}</bdi></h3>
       <span class="of"
         ><bdi>${account}</bdi
-        >/${application.id}${application.language === undefined ? '' : html` &middot; <bdi>${application.language}</bdi>`}</span
+        >/${application.id}${application.language === undefined ? '' : html`${DOT}<bdi>${application.language}</bdi>`}</span
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>

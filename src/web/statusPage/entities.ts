@@ -1,6 +1,6 @@
 import type { EntityStatus } from '../../collect/view.ts';
 import { html, type Html } from './html.ts';
-import { inWords } from './words.ts';
+import { DOT, inWords } from './words.ts';
 
 const SHOWN_FAILING = 20;
 const SHOWN_SLOWEST = 5;
@@ -79,5 +79,5 @@ function nameOf({ group, application, applicationId, host, hostId }: EntityStatu
       ? undefined
       : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
   ].filter((part) => part !== undefined);
-  return html`<span class="group">${group}</span>${of.map((part) => html` &middot; ${part}`)}`;
+  return html`<span class="group">${group}</span>${of.map((part) => html`${DOT}${part}`)}`;
 }

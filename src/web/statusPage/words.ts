@@ -1,3 +1,6 @@
+/** Between parts of one line. Not within a template: what a template holds is built in as it is, and the program is ASCII. */
+export const DOT = ' · ';
+
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
 export function inWords(seconds: number): string {
   const sign = seconds < 0 ? '-' : '';
