@@ -11,8 +11,8 @@ import type { FleetSize } from './upstreamBodies.ts';
 /** Fleets of so many series, as upstream.ts has them: 40 of an application or a host and some more. */
 export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {
   '10k': { applications: 42, hostsPerApplication: 5 },
-  '100k': { applications: 416, hostsPerApplication: 5 },
-  '500k': { applications: 2080, hostsPerApplication: 5 },
+  '100k': { applications: 421, hostsPerApplication: 5 },
+  '500k': { applications: 2109, hostsPerApplication: 5 },
 };
 
 /** Processor time of one metric data answer. */
