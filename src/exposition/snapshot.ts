@@ -33,13 +33,10 @@ export class Snapshot {
     if (this.#maxSeries !== maxSeries || this.#blocks.length !== blocks.length) {
       return false;
     }
-    for (const [index, { labels, samples }] of this.#blocks.entries()) {
-      const block = blocks[index];
-      if (block?.samples !== samples || block.labels !== labels) {
-        return false;
-      }
-    }
-    return true;
+    return this.#blocks.every(({ labels, samples }, place) => {
+      const block = blocks[place];
+      return block?.samples === samples && block.labels === labels;
+    });
   }
 
   layout(): Promise<Layout> {

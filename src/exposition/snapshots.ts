@@ -1,3 +1,4 @@
+import type { Group } from '../metrics/groups.ts';
 import type { Block } from '../metrics/sample.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -16,10 +17,16 @@ export class Snapshots {
   readonly #kept = new Map<string, Snapshot>();
 
   of(blocks: readonly Block[], maxSeries: number): Snapshot {
-    if (blocks.reduce((sum, { samples }) => sum + samples.length, 0) < WORTH_KEEPING) {
+    let samples = 0;
+    const groups = new Set<Group>();
+    for (const block of blocks) {
+      samples += block.samples.length;
+      groups.add(block.group);
+    }
+    if (samples < WORTH_KEEPING) {
       return new Snapshot(blocks, maxSeries, undefined);
     }
-    const scope = [...new Set(blocks.map(({ group }) => group))].join();
+    const scope = [...groups].join();
     const kept = this.#kept.get(scope);
     const snapshot = kept?.holds(blocks, maxSeries) === true ? kept : new Snapshot(blocks, maxSeries, kept);
     this.#keep(scope, snapshot);
