@@ -19,6 +19,12 @@ describe('the batches of metric names', () => {
     expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
   });
 
+  it('are the list itself where all of it surely fits: what is made from a list of names can be kept with it', () => {
+    const all = names(20);
+    expect(batches(all, 30)[0]).toBe(all);
+    expect(batches([], 30)).toEqual([]);
+  });
+
   it('send a name too long for any call alone', () => {
     expect(batches(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
   });

@@ -84,6 +84,24 @@ describe('an answer', () => {
     );
   });
 
+  it('has room for lines and help texts of any length', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`l${index}`, '語'.repeat(300)]));
+    const added = { added: 'x'.repeat(1000) };
+    const long = gauge('newrelic_y', 'applications', 'y'.repeat(500_000));
+    const blocks = ENTITIES.slice(0, 50).map((entity) =>
+      block({ ...entity, ...labels }, [
+        [X, 1 / 3],
+        [X, 2, added],
+        [long, -1e-7],
+      ]),
+    );
+    const { text } = renderPlain(blocks, [], { format: 'text', ...limitless });
+    for (const gzip of [false, true]) {
+      const answer = await new Exposition().render(blocks, undefined, { format: 'text', gzip, ...limitless });
+      expect(bytesOf(answer).toString() === text).toBe(true);
+    }
+  });
+
   it('brings a family of several blocks together under one HELP, in order of first appearance', async () => {
     const [one, two] = [gauge('newrelic_one_seconds'), gauge('newrelic_two')];
     const blocks = [
@@ -248,8 +266,11 @@ describe('rendering the same blocks again', () => {
     ];
     for (const [blocks, maxSeries] of lists) {
       for (const format of FORMATS) {
-        const answer = await exposition.render(blocks, () => [UP], { format, gzip: false, maxSeries });
-        expect(bytesOf(answer).toString()).toBe(renderPlain(blocks, [UP], { format, maxSeries }).text);
+        const { text } = renderPlain(blocks, [UP], { format, maxSeries });
+        for (const gzip of [false, true]) {
+          const answer = await exposition.render(blocks, () => [UP], { format, gzip, maxSeries });
+          expect(bytesOf(answer).toString() === text).toBe(true);
+        }
       }
     }
   });
