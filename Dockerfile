@@ -3,7 +3,7 @@
 # Use:    docker run --rm -p 9126:9126 --read-only --cap-drop=ALL \
 #           -v "$PWD/config.yaml:/etc/newrelic-apm-exporter/config.yaml:ro" newrelic-apm-exporter
 # Validated with: vitest run test/deploy/dockerfile.test.ts (the instructions, and the health check against a real server)
-# Every instruction was executed with buildah on a stand-in for node:24-bookworm-slim (Debian 12 with Node 20.20), and the
+# Every instruction was executed with buildah on a stand-in for node:24-bookworm-slim (Debian 12 with Node 24.21), and the
 # image run as its user: /metrics answered, the health check succeeded. The real base image was not pulled.
 
 FROM node:24-bookworm-slim AS build
