@@ -36,8 +36,9 @@ export function networkFailure(error: Error, status: number | undefined): CallFa
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return new CallFailure('network', 'certificate not trusted: it was issued for another name');
   }
-  // OpenSSL's own words are plain ones.
-  if (UNTRUSTED.test(code)) return new CallFailure('network', `certificate not trusted: ${message}`);
+  // OpenSSL's own words are plain ones; newer releases of Node add advice that is none for us.
+  if (UNTRUSTED.test(code))
+    return new CallFailure('network', `certificate not trusted: ${message.split(';', 1).join('')}`);
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
     return new CallFailure('network', `no TLS connection (${code}): the address may be one for plain HTTP`);
   }
