@@ -1,3 +1,4 @@
+import type { EntityMatch } from '../config/config.ts';
 import { matchTemplate } from '../metrics/template.ts';
 import type { AccountCollector } from './account.ts';
 import { unmatched } from './selection.ts';
@@ -7,13 +8,22 @@ export function warningsOf(account: AccountCollector): string[] {
   return [...unmatchedIncludes(account), ...unmatchedTemplates(account), ...tightBudget(account)];
 }
 
-function unmatchedIncludes({ config, inventory }: AccountCollector): string[] {
-  const { applicationList } = inventory;
-  if (applicationList === undefined) return [];
-  return unmatched(config.applications, applicationList).map((match) => {
-    const what = 'id' in match ? `id ${match.id}` : `name "${match.name}"`;
-    return `applications.include: no application has the ${what}: correct the entry or remove it`;
-  });
+/** Of the lists that have been read. */
+function unmatchedIncludes({ config, inventory, keyTransactions }: AccountCollector): string[] {
+  const { applicationList, keyTransactionList } = inventory;
+  const applications = applicationList === undefined ? [] : unmatched(config.applications, applicationList);
+  const filter = config.key_transactions;
+  const ofKeyTransactions =
+    typeof filter === 'boolean' || keyTransactions.held === undefined ? [] : unmatched(filter, keyTransactionList);
+  return [
+    ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
+    ...ofKeyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
+  ];
+}
+
+function unmatchedWords(match: EntityMatch): string {
+  const what = 'id' in match ? `id ${match.id}` : `name "${match.name}"`;
+  return `the ${what}: correct the entry or remove it`;
 }
 
 function unmatchedTemplates({ context, records }: AccountCollector): string[] {

@@ -34,6 +34,17 @@ describe('check --live', () => {
     expect(result.status).toBe(0);
   });
 
+  it('says which entries of key_transactions.include match nothing', async () => {
+    const key_transactions = { include: [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }] };
+    const config = { accounts: [account(simulator, 'shop', { key_transactions })] };
+    const { status, stdout } = await runTool(['check', '--live'], { config });
+    expect(stdout.match(/warning: .*/g)).toEqual([
+      'warning: key_transactions.include: no key transaction has the name "nix-*": correct the entry or remove it',
+      'warning: key_transactions.include: no key transaction has the id 77: correct the entry or remove it',
+    ]);
+    expect(status).toBe(0);
+  });
+
   it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
     const forbidding = await startSimulator({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
     const { status, stdout, stderr } = await runTool(['check', '--live'], {
