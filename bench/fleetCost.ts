@@ -62,7 +62,8 @@ export function fleetCost(size: FleetSize, latencyMs: number): Promise<FleetCost
   });
 }
 
-async function seriesOf(exporter: Exporter): Promise<number> {
+/** How many series a whole answer has. */
+export async function seriesOf(exporter: Exporter): Promise<number> {
   const text = await exporter.read('');
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
 }

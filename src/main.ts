@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { keepBodiesYoung } from './cli/garbage.ts';
+import { collectGarbageEarly } from './cli/garbage.ts';
 import { buildProgram, runProgram } from './cli/program.ts';
 
-keepBodiesYoung();
+collectGarbageEarly();
 process.exitCode = await runProgram(buildProgram(), process.argv.slice(2));
