@@ -4,7 +4,7 @@
  */
 import { Agent } from 'undici';
 import type { Gate } from '../src/api/reader.ts';
-import { createRestReader } from '../src/api/restReader.ts';
+import { createRestReader } from '../src/api/rest/restReader.ts';
 import { METRIC, queryNames } from '../src/formulas/names.ts';
 
 export interface AnswersMeasurement {

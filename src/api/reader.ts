@@ -1,63 +1,151 @@
-import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from './types.ts';
+import type { UpstreamError } from './errors.ts';
+import type {
+  Application,
+  Host,
+  Instance,
+  KeyTransaction,
+  MetricData,
+  MetricName,
+  RollingValues,
+} from './types.ts';
 
-/** Upstream said that it is overloaded, and perhaps until when (Unix milliseconds): the whole account pauses. */
+/** The vendor's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
+export type Api = 'rest' | 'nerdgraph';
+
+/** Upstream said that it is overloaded, and perhaps for how long (milliseconds from now): the whole account pauses. */
 export interface Overload {
-  readonly retryAt: number | undefined;
+  readonly waitMs: number | undefined;
 }
 
 /** The right to make one call now; the budget behind it is spent when it is granted. */
 export interface Gate {
   /**
-   * Waits for a place and a call of the budget. The function it gives must be called when the call has ended, with the
-   * overload if that was the answer, so that no other call slips out before the pause.
+   * Waits for a place and a call of the budget. The caller calls the function that it gets when the call has ended, with
+   * the overload if that was the answer, so that no other call slips out before the pause.
    */
   enter(signal: AbortSignal): Promise<(overload?: Overload) => void>;
 }
 
-/** What every read takes with it: how it may be stopped, and who grants its calls (retries and pages included). */
+/** What every read takes with it: how it may be stopped, and who grants its calls (retries, pages and parts included). */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly gate: Gate;
+  /**
+   * True: an overload answer is tried again, within `max_retries`, once the gate lets the call in after the pause. Commands
+   * ask so. The daemon does not: its scheduler comes back by itself, for the window of then.
+   */
+  readonly patient?: boolean;
 }
 
-export interface MetricNameQuery {
+/** A time range, Unix seconds in whole minutes; `to` is exclusive. */
+export interface TimeRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What became of one subject of a read: its failure is its own. */
+export type Outcome<A> = { readonly value: A } | { readonly error: UpstreamError };
+
+/** One call that is being filled with subjects. */
+export interface Batch<S> {
+  /** Takes the subject in while there is room; false: it has to go into another call. The first subject always fits. */
+  add(subject: S): boolean;
+  /** How many calls these subjects take when nothing fails; 1, or more where one subject needs several. */
+  readonly calls: number;
+}
+
+/** A kind of data that is read for many subjects at a time, as many as one call carries. */
+export interface BatchRead<S, A> {
+  /** An empty call to fill. What a reader knows of its subjects (sizes, earlier failures) decides how many fit. */
+  open(range: TimeRange): Batch<S>;
+  /**
+   * Reads these subjects over one range; gives one outcome for each, in their order. What fails as a whole is read again
+   * in parts, so that no subject fails because of another. Rejects only with the reason of the signal.
+   */
+  read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<A>[]>;
+}
+
+/** An application, by its id. */
+export interface ApplicationSubject {
   readonly applicationId: number;
-  readonly hostId?: number;
-  /** Upstream's own substring filter. */
+}
+
+/** An application, or one of its hosts, and the metric names to ask for. */
+export interface MetricDataSubject extends ApplicationSubject {
+  /** `Host.key` of the host; undefined: the application itself. */
+  readonly hostKey: string | undefined;
+  /** In names of the REST interface. A reader without `datastores` adds the datastore types by itself. */
+  readonly names: readonly string[];
+}
+
+/** One summarized timeslice per metric over the range that was asked for. */
+export interface MetricDataAnswer {
+  readonly data: MetricData;
+  /**
+   * The datastore metrics (`Datastore/TYPE/allWeb`) that count for this answer, sorted; undefined where the reader does
+   * not find them by itself: then they are those that were asked for.
+   */
+  readonly datastores: readonly string[] | undefined;
+}
+
+/** The data of one subject over a long range, minute by minute (or by longer timeslices, where upstream keeps no other). */
+export interface MetricSeries {
+  /** What a summarized read of this part of the range would have answered. */
+  window(range: TimeRange): MetricDataAnswer;
+  /** The ends of all timeslices that any metric has, ascending, Unix seconds. */
+  readonly ends: readonly number[];
+}
+
+/** Whose rolling values are read. */
+export type RollingSubject =
+  | { readonly kind: 'application'; readonly applicationId: number }
+  | { readonly kind: 'host'; readonly applicationId: number; readonly hostKey: string }
+  | { readonly kind: 'key_transaction'; readonly keyTransactionId: number };
+
+/** The metric names of an application that contain any of these texts. */
+export interface CustomNamesSubject extends ApplicationSubject {
+  readonly filters: readonly string[];
+}
+
+/** A list of metric names for a person. */
+export interface MetricNameQuery extends ApplicationSubject {
+  readonly hostKey?: string;
+  /** A substring that the names contain. */
   readonly name?: string;
-  /** Stops after this many pages; `complete` then says false. */
-  readonly maxPages?: number;
   /** Called after each page with the number of pages and of names read so far. */
   readonly onPage?: (pages: number, names: number) => void;
 }
 
-export interface MetricDataQuery {
-  readonly applicationId: number;
-  readonly hostId?: number;
-  readonly names: readonly string[];
-  /** Unix times in seconds, whole minutes. */
-  readonly from: number;
-  readonly to: number;
-  /** True: one timeslice over the whole range. */
-  readonly summarize: boolean;
-  /** Seconds per timeslice; only coarser than the granule of the range. */
-  readonly period?: number;
-}
-
 /**
- * The upstream service as the collector sees it. An interface, because the vendor ends REST v2 on 31 July 2027 and a
- * second reader will have to give the same values. Every method rejects with an UpstreamError (errors.ts).
+ * The upstream service as the collector and the commands see it, over either interface: both give the same values in the
+ * same units (types.ts). Every method rejects with an UpstreamError, or with the reason of the signal.
  */
 export interface UpstreamReader {
-  /** All pages; `ids` narrows to those (`filter[ids]`); `links: false` asks for no host and instance ids. */
-  listApplications(query: { ids?: readonly number[]; links?: boolean }, call: CallOptions): Promise<Application[]>;
+  readonly api: Api;
+  /** All pages; `ids` narrows the list to those. */
+  listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   readApplication(id: number, call: CallOptions): Promise<Application>;
-  listKeyTransactions(query: { ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
+  listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction>;
-  listHosts(applicationId: number, call: CallOptions): Promise<Host[]>;
-  listInstances(applicationId: number, call: CallOptions): Promise<Instance[]>;
-  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<{ names: MetricName[]; complete: boolean }>;
-  readMetricData(query: MetricDataQuery, call: CallOptions): Promise<MetricData>;
+  /** How many calls a list of so many entities takes. */
+  listCalls(entities: number): number;
+  /** The hosts of applications that reported within about an hour. */
+  readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
+  /** Undefined: the interface knows no instances. */
+  readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
+  /** Rolling values that the lists do not bring; undefined: the lists bring them all. */
+  readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
+  /** The datastore metrics of applications, sorted; undefined: the metric data bring them. */
+  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
+  /** The names that custom metrics may match; unscoped ones only. */
+  readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
+  /** As `metricData`, as a series. */
+  readonly metricSeries: BatchRead<MetricDataSubject, MetricSeries>;
+  /** All pages, sorted as upstream gives them. */
+  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<readonly MetricName[]>;
+  /** Tries what the lists do not show (`check --live`); gives a sentence for each thing that somebody should look at. */
+  diagnose(range: TimeRange, call: CallOptions): Promise<readonly string[]>;
   /** Closes kept connections; calls in flight are aborted. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What the upstream service says, after validation (specification, "Resources and their fields"; api-facts 3 and 4).
- * Units are the upstream's: milliseconds, per-minute rates. A field that is absent, or was left out as bad, is undefined.
+ * What the upstream service says, after validation, in the units of the REST interface: milliseconds and per-minute rates.
+ * The reader of the other interface converts to them. A field that is absent, or was left out as bad, is undefined.
  */
 
 /** `application_summary` or `end_user_summary`. */
@@ -13,6 +13,12 @@ export interface RollingSummary {
   readonly hostCount: number | undefined;
   readonly instanceCount: number | undefined;
   readonly concurrentInstanceCount: number | undefined;
+}
+
+/** The rolling values of an application, a host or a key transaction. */
+export interface RollingValues {
+  readonly summary: RollingSummary | undefined;
+  readonly endUserSummary: RollingSummary | undefined;
 }
 
 export interface ApplicationSettings {
@@ -34,20 +40,26 @@ export interface Application {
   readonly endUserSummary: RollingSummary | undefined;
   readonly settings: ApplicationSettings | undefined;
   readonly alertPolicyId: number | undefined;
-  /** Undefined when the body has no such list, as with `exclude_links`. */
-  readonly hostIds: readonly number[] | undefined;
-  readonly instanceIds: readonly number[] | undefined;
+  /** How many hosts and instances are linked to it. */
+  readonly hosts: number | undefined;
+  readonly instances: number | undefined;
 }
 
-export interface Host {
-  readonly id: number;
+/** What a host and an instance have in common. */
+interface Machine {
   readonly host: string;
   readonly language: string | undefined;
   readonly healthStatus: string | undefined;
   readonly summary: RollingSummary | undefined;
 }
 
-export interface Instance extends Host {
+export interface Host extends Machine {
+  /** What tells it from the other hosts of its application: the id of the REST interface, or the name where there is none. */
+  readonly key: string;
+}
+
+export interface Instance extends Machine {
+  readonly id: number;
   readonly port: number | undefined;
   readonly hostId: number | undefined;
 }

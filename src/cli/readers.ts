@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../api/observer.ts';
-import { createRestReader } from '../api/restReader.ts';
+import { createRestReader } from '../api/rest/restReader.ts';
 import type { AccountReader } from '../collect/collector.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import type { Environment } from '../config/placeholders.ts';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { createRestReader } from '../../../src/api/restReader.ts';
+import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
 import type { Wish } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/run.ts';

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { parseTime } from '../../timestamps.ts';
+
+/** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */
+export const id = z.int().positive();
+
+/** A name, or another word that becomes a label. */
+export const text = z.string().min(1);
+
+/** Upstream's figures: times, rates, ratios and thresholds. None can be below 0; zod takes finite numbers only. */
+export const amount = z.number().nonnegative();
+
+export const count = z.int().nonnegative();
+
+/**
+ * A list that is checked as one value: it goes as a whole when an element is bad, because its length is a number we give,
+ * and an issue for each of a million bad elements would not fit into the memory.
+ */
+export const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
+export const texts = z.custom<readonly string[]>(
+  (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
+);
+
+function isId(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+/** ISO 8601; read as Unix seconds. */
+export const time = z.string().transform((value, context) => {
+  const seconds = parseTime(value);
+  if (seconds !== undefined) return seconds;
+  context.issues.push({ code: 'custom', message: 'no time with an offset', input: value });
+  return z.NEVER;
+});

@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { KeyMask } from '../../../src/api/http/keyMask.ts';
+
+const KEY = 'NRAK-a/b+c"d.0123456789';
+const mask = new KeyMask(KEY);
+
+describe('KeyMask', () => {
+  it.each([
+    ['plain', KEY],
+    ['percent-encoded', encodeURIComponent(KEY)],
+    ['percent-encoded in small letters', encodeURIComponent(KEY).toLowerCase()],
+    ['escaped as in JSON', JSON.stringify(KEY).slice(1, -1)],
+    ['escaped as in some JSON', KEY.replace('/', '\\/')],
+    ['escaped by code', KEY.replace(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)],
+    ['escaped as in HTML', KEY.replace('"', '&#34;').replace('/', '&#x2F;')],
+    ['in small letters, as in a host name', KEY.toLowerCase()],
+  ])('hides the key %s', (_, spelling) => {
+    expect(mask.hide(`before ${spelling} after ${spelling}`)).toBe('before <secret> after <secret>');
+  });
+
+  it('never leaves a key of any characters', () => {
+    const key = fc.string({ minLength: 4, unit: 'binary-ascii' }).filter((text) => /^[!-~]+$/.test(text));
+    fc.assert(fc.property(key, (text) => new KeyMask(text).hide(`x${text}y`) === 'x<secret>y'));
+  });
+
+  it('takes the dot of a key for a dot', () => {
+    expect(new KeyMask('ab.cd').hide('abxcd')).toBe('abxcd');
+  });
+
+  it('leaves keys alone that are too short to be told from words', () => {
+    expect(new KeyMask('a').hide('banana')).toBe('banana');
+    expect(new KeyMask('test').hideInBody('{"name":"test"}')).toBe('{"name":"test"}');
+  });
+
+  it('hides a long key in a body, where it would become a label', () => {
+    expect(new KeyMask('NRAK-0123456789ABCDEF').hideInBody('{"name":"NRAK-0123456789ABCDEF"}')).toBe(
+      '{"name":"<secret>"}',
+    );
+    expect(new KeyMask('NRAK-0123456789ABCDEF').hideInBody('{"name":"\\u004eRAK-0123456789ABCDEF"}')).toBe(
+      '{"name":"<secret>"}',
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import { createServer as createHttpServer } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { authority, forLocalhost } from '../support/certificates.ts';
+import type { Certificate } from '../support/certificates.ts';
+import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
+import type { Reading } from '../support/reading.ts';
+import { json, listen, startServer } from '../support/testServer.ts';
+import type { Responder, TestServer } from '../support/testServer.ts';
+
+const none: Responder = (response) => json(response, { applications: [] });
+let ca: Certificate;
+let signed: Certificate;
+
+beforeAll(async () => {
+  ca = await authority();
+  signed = await forLocalhost(ca);
+});
+
+interface TestProxy {
+  readonly port: number;
+  /** The requests it was sent, in plain text. */
+  readonly seen: string[];
+  readonly connections: () => number;
+}
+
+/** A proxy that makes tunnels, or does what it is told instead. */
+async function startProxy(instead?: (socket: Socket) => void): Promise<TestProxy> {
+  const seen: string[] = [];
+  const server = createHttpServer((_, response) => response.writeHead(405).end());
+  server.on('connect', (request, socket: Socket, head) => {
+    seen.push(`${String(request.method)} ${String(request.url)} ${JSON.stringify(request.headers)}`);
+    if (instead !== undefined) {
+      instead(socket);
+      return;
+    }
+    const [host, port] = String(request.url).split(':');
+    const upstream = connect(Number(port), host === 'localhost' ? '127.0.0.1' : host, () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.write(head);
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('error', () => upstream.destroy());
+    socket.on('close', () => upstream.destroy());
+  });
+  const { port, connections, close } = await listen(server);
+  onTestFinished(close);
+  return { port, seen, connections };
+}
+
+async function through(proxy: TestProxy, more: Record<string, string> = {}): Promise<Reading & { server: TestServer }> {
+  const environment = { HTTPS_PROXY: `http://user:pass@127.0.0.1:${proxy.port}`, ...more };
+  return await serve(none, { environment, tls: { ca: ca.cert } }, signed);
+}
+
+describe('HTTPS_PROXY', () => {
+  it('is passed through by a tunnel that shows neither the key nor the path', async () => {
+    const proxy = await startProxy();
+    const { server, reader, call } = await through(proxy);
+    expect(await reader.listApplications({}, call)).toEqual([]);
+    expect(server.asked[0]?.headers['x-api-key']).toBe(KEY);
+    expect(proxy.seen).toHaveLength(1);
+    expect(proxy.seen[0]).toContain(`CONNECT localhost:${server.port}`);
+    expect(proxy.seen[0]).toContain(Buffer.from('user:pass').toString('base64'));
+    expect(proxy.seen[0]).not.toContain('NRAK');
+    expect(proxy.seen[0]).not.toContain('applications');
+  });
+
+  it.each(['https_proxy', 'HTTPS_PROXY'])('counts as %s, and without a scheme', async (name) => {
+    const proxy = await startProxy();
+    const options = { environment: { [name]: `127.0.0.1:${proxy.port}` }, tls: { ca: ca.cert } };
+    const { reader, call } = await serve(none, options, signed);
+    await reader.listApplications({}, call);
+    expect(proxy.seen).toHaveLength(1);
+  });
+
+  it.each([
+    ['the host', { NO_PROXY: 'localhost' }],
+    ['the host in small letters', { no_proxy: 'other.example, localhost' }],
+    ['everything', { NO_PROXY: '*' }],
+  ])('is not used for what NO_PROXY names: %s', async (_, environment) => {
+    const proxy = await startProxy();
+    const { reader, call } = await through(proxy, environment);
+    await reader.listApplications({}, call);
+    expect(proxy.connections()).toBe(0);
+  });
+
+  it('is not used for plain HTTP, which stays on this machine', async () => {
+    const proxy = await startProxy();
+    const address = `http://127.0.0.1:${proxy.port}`;
+    const { reader, call } = await serve(none, { environment: { HTTPS_PROXY: address, HTTP_PROXY: address } });
+    await reader.listApplications({}, call);
+    expect(proxy.connections()).toBe(0);
+  });
+
+  it('verifies the certificate at the other end of the tunnel', async () => {
+    const proxy = await startProxy();
+    const server = await startServer(none, await forLocalhost());
+    onTestFinished(() => server.close());
+    const { reader, call } = startReading(`${server.origin}/v2`, {
+      environment: { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` },
+    });
+    const { message } = await failureOf(reader.listApplications({}, call));
+    expect(message).toContain('certificate not trusted');
+    expect(server.asked).toHaveLength(0);
+  });
+
+  it('verifies the server name it was given at the other end of the tunnel', async () => {
+    const proxy = await startProxy();
+    const server = await startServer(none, signed);
+    onTestFinished(() => server.close());
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+    const address = `https://127.0.0.1:${server.port}/v2`;
+    const right = startReading(address, { environment, tls: { ca: ca.cert, serverName: 'localhost' } });
+    expect(await right.reader.listApplications({}, right.call)).toEqual([]);
+    const wrong = startReading(address, { environment, tls: { ca: ca.cert } });
+    expect((await failureOf(wrong.reader.listApplications({}, wrong.call))).message).toContain('another name');
+  });
+
+  it.each<[string, (socket: Socket) => void, RegExp]>([
+    [
+      'refuses',
+      (socket) => socket.end('HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n'),
+      /the proxy answered 407/,
+    ],
+    [
+      'has no way there',
+      (socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n'),
+      /the proxy answered 502/,
+    ],
+    ['hangs up', (socket) => socket.destroy(), /connection closed/],
+    ['speaks no HTTP', (socket) => socket.end('hello\r\n'), /not HTTP/],
+  ])('that %s fails the call, and is not tried again without end', async (_, instead, words) => {
+    const proxy = await startProxy(instead);
+    const { reader, call } = await through(proxy);
+    const { message } = await failureOf(reader.listApplications({}, call));
+    expect(message).toMatch(words);
+    expect(message).not.toContain('pass');
+    await reader.close();
+    expect(proxy.seen).toHaveLength(1);
+  });
+
+  it.each(['http://[', 'ftp://proxy.example', 'http://user:secret word@:x'])(
+    'that is no address is refused: %s',
+    (address) => {
+      let message = '';
+      try {
+        startReading('https://api.example/v2', { environment: { HTTPS_PROXY: address } });
+      } catch (error) {
+        message = String(error);
+      }
+      expect(message).toBe('Error: HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
+    },
+  );
+});

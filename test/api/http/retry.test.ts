@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { retryDelay } from '../../../src/api/http/retry.ts';
+
+describe('retryDelay', () => {
+  it.each([
+    [0, 500],
+    [1, 1_000],
+    [2, 2_000],
+    [4, 8_000],
+    [10, 8_000],
+    [2_000, 8_000],
+  ])('after failure %i stays below %i ms, anywhere from 0 on', (attempt, ceiling) => {
+    expect(retryDelay(attempt, () => 0)).toBe(0);
+    expect(retryDelay(attempt, () => 0.5)).toBe(ceiling / 2);
+    expect(retryDelay(attempt, () => 0.9999)).toBeLessThan(ceiling);
+  });
+});

@@ -1,0 +1,70 @@
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { authority, forLocalhost } from '../support/certificates.ts';
+import type { Certificate } from '../support/certificates.ts';
+import { failureOf, serve, startReading } from '../support/reading.ts';
+import { json, startServer } from '../support/testServer.ts';
+import type { Responder } from '../support/testServer.ts';
+
+const none: Responder = (response) => json(response, { applications: [] });
+let ca: Certificate;
+let signed: Certificate;
+let selfSigned: Certificate;
+
+beforeAll(async () => {
+  ca = await authority();
+  signed = await forLocalhost(ca);
+  selfSigned = await forLocalhost();
+});
+
+describe('TLS', () => {
+  it('trusts a certificate of the authority it was given', async () => {
+    const { reader, call } = await serve(none, { tls: { ca: ca.cert } }, signed);
+    expect(await reader.listApplications({}, call)).toEqual([]);
+  });
+
+  it('does not trust the same certificate without the authority, and does not try again', async () => {
+    const { server, reader, call, notes } = await serve(none, { maxRetries: 2 }, signed);
+    const { failure, message } = await failureOf(reader.listApplications({}, call));
+    expect(failure.reason).toBe('network');
+    expect(message).toContain('certificate not trusted: ');
+    expect(notes.entered).toBe(1);
+    expect(server.asked).toHaveLength(0);
+  });
+
+  it('does not trust a self-signed certificate', async () => {
+    const { reader, call } = await serve(none, {}, selfSigned);
+    const { message } = await failureOf(reader.listApplications({}, call));
+    expect(message).toBe('GET /applications.json: certificate not trusted: self-signed certificate');
+  });
+
+  it('does not trust a self-signed certificate when the environment switches verification off either', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { server, reader, call } = await serve(none, {}, selfSigned);
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('network');
+    expect(server.asked).toHaveLength(0);
+  });
+
+  it('does not trust a certificate issued for another name', async () => {
+    const server = await startServer(none, signed);
+    onTestFinished(() => server.close());
+    const { reader, call, notes } = startReading(`https://127.0.0.1:${server.port}/v2`, {
+      tls: { ca: ca.cert },
+      maxRetries: 2,
+    });
+    const { message } = await failureOf(reader.listApplications({}, call));
+    expect(message).toBe('GET /applications.json: certificate not trusted: it was issued for another name');
+    expect(notes.entered).toBe(1);
+    expect(server.asked).toHaveLength(0);
+  });
+
+  it('verifies the server name it was given instead of the host', async () => {
+    const server = await startServer(none, signed);
+    onTestFinished(() => server.close());
+    const address = `https://127.0.0.1:${server.port}/v2`;
+    const right = startReading(address, { tls: { ca: ca.cert, serverName: 'localhost' } });
+    expect(await right.reader.listApplications({}, right.call)).toEqual([]);
+    const wrong = startReading(`${server.origin}/v2`, { tls: { ca: ca.cert, serverName: 'api.example' } });
+    expect((await failureOf(wrong.reader.listApplications({}, wrong.call))).message).toContain('another name');
+  });
+});

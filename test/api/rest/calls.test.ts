@@ -1,0 +1,384 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, vi } from 'vitest';
+import type { CallOptions } from '../../../src/api/reader.ts';
+import { application, failureOf, KEY, serve, startReading } from '../support/reading.ts';
+import { json } from '../support/testServer.ts';
+
+const NONE = { applications: [] };
+
+describe('a call', () => {
+  it('carries the headers upstream asks for', async () => {
+    const { server, reader, call } = await serve((response) => json(response, NONE));
+    await reader.listApplications({}, call);
+    expect(server.asked[0]?.path).toBe('/v2/applications.json');
+    expect(server.asked[0]?.headers).toMatchObject({
+      accept: 'application/json',
+      'accept-encoding': 'gzip',
+      'user-agent': 'newrelic-apm-exporter/0.0.0 (+https://exporter.example)',
+      'x-api-key': KEY,
+    });
+  });
+
+  it('sends the key under the other header name when told', async () => {
+    const { server, reader, call } = await serve((response) => json(response, NONE), { keyHeader: 'Api-Key' });
+    await reader.listApplications({}, call);
+    expect(server.asked[0]?.headers['api-key']).toBe(KEY);
+    expect(server.asked[0]?.headers['x-api-key']).toBeUndefined();
+  });
+
+  it('asks for the key anew each time', async () => {
+    const keys = ['NRAK-first', 'NRAK-second'];
+    const { server, reader, call } = await serve((response) => json(response, NONE), { key: () => keys.shift() ?? '' });
+    await reader.listApplications({}, call);
+    await reader.listApplications({}, call);
+    expect(server.asked.map(({ headers }) => headers['x-api-key'])).toEqual(['NRAK-first', 'NRAK-second']);
+  });
+
+  it.each(['', 'with space', 'line\nbreak', 'schlüssel'])(
+    'is not made with a key that cannot be one: %j',
+    async (key) => {
+      const { server, reader, call, notes } = await serve((response) => json(response, NONE), { key: () => key });
+      const { failure, message } = await failureOf(reader.listApplications({}, call));
+      expect(failure.reason).toBe('auth');
+      expect(message).toBe('GET /applications.json: the API key is empty or holds characters that no key has');
+      expect(server.asked).toHaveLength(0);
+      expect(notes.places).toBe(0);
+    },
+  );
+
+  it('is not made when the key cannot be read', async () => {
+    const key = (): string => {
+      throw new Error('gone');
+    };
+    const { reader, call, notes } = await serve((response) => json(response, NONE), { key });
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('auth');
+    expect(notes.places).toBe(0);
+  });
+
+  it('keeps its connection for later ones', async () => {
+    const { server, reader, call } = await serve((response) => json(response, NONE));
+    for (let count = 0; count < 10; count += 1) await reader.listApplications({}, call);
+    expect(server.asked).toHaveLength(10);
+    // One is still being put back when the next call goes out.
+    expect(server.connections()).toBeLessThanOrEqual(2);
+  });
+
+  it('opens at most a quarter more connections than calls may be under way', async () => {
+    const { server, reader, call } = await serve((response) => json(response, NONE), { maxConcurrent: 4 });
+    await Promise.all(Array.from({ length: 20 }, () => reader.listApplications({}, call)));
+    expect(server.asked).toHaveLength(20);
+    expect(server.connections()).toBe(5);
+  });
+
+  it('sends the next call without waiting for the connection of the last one', async () => {
+    // The second answer comes with the first; undici only frees their connections once both are read.
+    const late: (() => void)[] = [];
+    const { server, reader, call } = await serve(
+      (response) => {
+        late.push(() => json(response, NONE));
+      },
+      { maxConcurrent: 2 },
+    );
+    const gate = gateOf(2);
+    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, gate }));
+    await vi.waitUntil(() => late.length === 2);
+    for (const answer of late.splice(0)) answer();
+    await vi.waitUntil(() => late.length === 1);
+    expect(server.connections()).toBe(3);
+    late[0]?.();
+    await Promise.all(calls);
+  });
+
+  it('reads a packed answer', async () => {
+    const body = gzipSync(JSON.stringify({ applications: [application(1)] }));
+    const { reader, call } = await serve((response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(body);
+    });
+    expect((await reader.listApplications({}, call)).map(({ id }) => id)).toEqual([1]);
+  });
+
+  it('enters the gate before it starts, and leaves it after it has ended', async () => {
+    const { reader, call, notes } = await serve((response) => json(response, NONE));
+    const order: string[] = [];
+    const gate = {
+      enter: () => {
+        order.push(`enter with ${notes.started.length} started`);
+        return Promise.resolve(() => {
+          order.push(`leave with ${notes.ended.length} ended`);
+        });
+      },
+    };
+    await reader.listApplications({}, { signal: call.signal, gate });
+    expect(order).toEqual(['enter with 0 started', 'leave with 1 ended']);
+  });
+
+  it('tells its observer the path template, the status and the seconds', async () => {
+    let time = 0;
+    const now = (): number => (time += 250);
+    const { reader, call, notes } = await serve((response) => json(response, { application: application(5) }), { now });
+    await reader.readApplication(5, call);
+    expect(notes.started).toEqual(['/applications/{id}.json']);
+    expect(notes.ended).toEqual([
+      { endpoint: '/applications/{id}.json', code: 200, seconds: expect.any(Number) as number },
+    ]);
+    expect(notes.ended[0]?.seconds).toBeGreaterThan(0);
+    expect(notes.failures).toEqual([]);
+  });
+
+  it('does not wait at the gate on the clock of its timeout', async () => {
+    const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 300 });
+    const gate = {
+      enter: async (signal: AbortSignal) => {
+        await new Promise((resolve) => setTimeout(resolve, 600));
+        return await call.gate.enter(signal);
+      },
+    };
+    expect(await reader.listApplications({}, { signal: call.signal, gate })).toEqual([]);
+  });
+
+  it('is rejected with the reason of its signal, and hangs up', async () => {
+    const abort = new AbortController();
+    const { server, reader, call, notes } = await serve((response) => {
+      response.on('close', hungUp);
+      abort.abort(new Error('enough'));
+    });
+    let hungUp = (): void => undefined;
+    const closed = new Promise<void>((resolve) => {
+      hungUp = resolve;
+    });
+    await expect(reader.listApplications({}, { ...call, signal: abort.signal })).rejects.toThrow('enough');
+    await closed;
+    expect(server.asked).toHaveLength(1);
+    expect(notes.places).toBe(0);
+    expect(notes.failures).toEqual([]);
+    expect(notes.ended.map(({ code }) => code)).toEqual(['error']);
+  });
+
+  it('is never sent when it was given up while it waited for a connection', async () => {
+    const answers: (() => void)[] = [];
+    let arrived = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { server, reader, call } = await serve(
+      (response, _, index) => {
+        if (index > 0) {
+          json(response, { application: application(9) });
+          return;
+        }
+        answers.push(() => json(response, NONE));
+        arrived();
+      },
+      { maxConcurrent: 1 },
+    );
+    const first = reader.listApplications({}, call);
+    await asked;
+    const abort = new AbortController();
+    const second = reader.readApplication(2, { ...call, signal: abort.signal });
+    // One turn, so that it is past the gate and waits for the connection.
+    await new Promise((resolve) => setImmediate(resolve));
+    abort.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+    answers[0]?.();
+    await first;
+    await reader.readApplication(9, call);
+    expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
+  });
+
+  it('is aborted by closing the reader', async () => {
+    let arrived = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { reader, call, notes } = await serve(() => arrived());
+    const failed = failureOf(reader.listApplications({}, call));
+    await asked;
+    await reader.close();
+    expect((await failed).failure.reason).toBe('network');
+    expect(notes.places).toBe(0);
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('network');
+  });
+});
+
+describe('a failed status', () => {
+  const cases: [number, string][] = [
+    [300, 'redirect'],
+    [304, 'redirect'],
+    [400, 'other'],
+    [401, 'auth'],
+    [402, 'other'],
+    [403, 'forbidden'],
+    [404, 'not_found'],
+    [414, 'other'],
+    [422, 'other'],
+    [429, 'rate_limited'],
+    [500, 'server'],
+    [501, 'server'],
+    [503, 'server'],
+    [599, 'server'],
+  ];
+
+  it.each(cases)('%i has the reason %s and is counted under its own code', async (status, reason) => {
+    const { reader, call, notes } = await serve((response) =>
+      json(response, { error: { title: 'No such thing' } }, {}, status),
+    );
+    const { failure, message } = await failureOf(reader.listHosts(5, call));
+    expect(failure).toMatchObject({ reason, status, endpoint: '/applications/{id}/hosts.json' });
+    expect(message).toMatch(/^GET \/applications\/{id}\/hosts\.json: status \d+/);
+    expect(notes.ended.map(({ code }) => code)).toEqual([status]);
+    expect(notes.failures).toEqual([{ reason, message }]);
+    if (reason !== 'redirect' && status !== 304) expect(message).toContain(`status ${status}: No such thing`);
+  });
+
+  it('is told in the words of a packed body too', async () => {
+    const { reader, call } = await serve((response) => {
+      response.writeHead(401, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify({ error: { title: 'No API key specified' } })));
+    });
+    expect((await failureOf(reader.listHosts(5, call))).message).toContain('status 401: No API key specified');
+  });
+
+  it('needs no readable body', async () => {
+    const { reader, call } = await serve((response) => json(response, '<html><h1>Forbidden</h1></html>', {}, 403));
+    const { message } = await failureOf(reader.listHosts(5, call));
+    expect(message).toBe('GET /applications/{id}/hosts.json: status 403');
+  });
+
+  it('reports the overload at the gate and in its error', async () => {
+    const now = (): number => 1_000_000;
+    const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, 429), {
+      maxRetries: 3,
+      now,
+    });
+    const { failure } = await failureOf(reader.listApplications({}, call));
+    expect(failure).toMatchObject({ reason: 'rate_limited', overload: true, retryAt: 1_030_000 });
+    expect(notes.overloads).toEqual([{ retryAt: 1_030_000 }]);
+    expect(notes.entered).toBe(1);
+  });
+
+  it('takes 503 with Retry-After for an overload, which is not tried again', async () => {
+    const { reader, call, notes } = await serve((response) => json(response, '', { 'retry-after': '30' }, 503), {
+      maxRetries: 3,
+    });
+    expect((await failureOf(reader.listApplications({}, call))).failure).toMatchObject({
+      reason: 'server',
+      overload: true,
+    });
+    expect(notes.overloads).toHaveLength(1);
+    expect(notes.entered).toBe(1);
+  });
+
+  it('does not mention an overload where there is none', async () => {
+    const { reader, call, notes } = await serve((response) => json(response, '', {}, 500));
+    expect((await failureOf(reader.listApplications({}, call))).failure).not.toHaveProperty('overload');
+    expect(notes.overloads).toEqual([]);
+  });
+
+  it.each([
+    ['a long body', (write: (text: string) => void) => write('x'.repeat(100_000))],
+    ['a body that does not end', (write: (text: string) => void) => write('{"error":')],
+  ])('is told by %s too', async (_, send) => {
+    const { reader, call } = await serve((response) => {
+      response.writeHead(404);
+      send((text) => response.write(text));
+    });
+    expect((await failureOf(reader.listHosts(5, call))).failure.reason).toBe('not_found');
+  });
+
+  it('never shows the key that upstream echoes', async () => {
+    const { reader, call, notes } = await serve((response) =>
+      json(response, { error: { title: `Invalid API Key ${KEY} ${encodeURIComponent(KEY)}`, api_key: KEY } }, {}, 401),
+    );
+    const error = await failureOf(reader.listApplications({}, call));
+    expect(error.message).toBe('GET /applications.json: status 401: Invalid API Key <secret> <secret>');
+    expect(`${String(error.stack)} ${JSON.stringify(notes)} ${JSON.stringify(error.failure)}`).not.toContain(
+      '0123456789',
+    );
+    expect(error.cause).toBeUndefined();
+  });
+});
+
+describe('trying again', () => {
+  it.each([500, 502, 503, 504, 599])(
+    '%i is tried again up to the limit, holding no place meanwhile',
+    async (status) => {
+      const { server, reader, call, notes } = await serve((response) => json(response, '', {}, status), {
+        maxRetries: 2,
+      });
+      expect((await failureOf(reader.listApplications({}, call))).failure.status).toBe(status);
+      expect(server.asked).toHaveLength(3);
+      expect(notes.entered).toBe(3);
+      expect(notes.waits).toEqual([
+        { ms: 250, places: 0 },
+        { ms: 500, places: 0 },
+      ]);
+      expect(notes.retries).toEqual([
+        { reason: 'server', delay: 250 },
+        { reason: 'server', delay: 500 },
+      ]);
+      expect(notes.failures).toHaveLength(3);
+    },
+  );
+
+  it.each([301, 400, 401, 403, 404, 422, 429, 501])('%i is not tried again', async (status) => {
+    const { server, reader, call, notes } = await serve((response) => json(response, '', {}, status), {
+      maxRetries: 2,
+    });
+    await failureOf(reader.listApplications({}, call));
+    expect(server.asked).toHaveLength(1);
+    expect(notes.retries).toEqual([]);
+  });
+
+  it('ends with the first good answer', async () => {
+    const { reader, call, notes } = await serve(
+      (response, _, index) => (index === 0 ? response.destroy() : json(response, { applications: [application(1)] })),
+      { maxRetries: 2 },
+    );
+    expect(await reader.listApplications({}, call)).toHaveLength(1);
+    expect(notes.retries.map(({ reason }) => reason)).toEqual(['network']);
+  });
+
+  it('ends at once when it is stopped while it waits', async () => {
+    const abort = new AbortController();
+    const { reader, call, notes } = await serve((response) => json(response, '', {}, 500), {
+      maxRetries: 2,
+      sleep: (_, signal) => {
+        abort.abort(new Error('enough'));
+        return Promise.reject(signal.reason as Error);
+      },
+    });
+    await expect(reader.listApplications({}, { ...call, signal: abort.signal })).rejects.toThrow('enough');
+    expect(notes.entered).toBe(1);
+  });
+
+  it('is not done for a connection that TLS refuses', async () => {
+    const { notes, ...plain } = await serve((response) => json(response, NONE), { maxRetries: 2 });
+    const secure = startReading(`https://127.0.0.1:${plain.server.port}/v2`, { maxRetries: 2 });
+    const { failure, message } = await failureOf(secure.reader.listApplications({}, secure.call));
+    expect(failure.reason).toBe('network');
+    expect(message).toContain('the address may be one for plain HTTP');
+    expect(secure.notes.entered).toBe(1);
+    expect(notes.entered).toBe(0);
+  });
+});
+
+/** Lets so many calls in at once, the others in turn. */
+function gateOf(places: number): CallOptions['gate'] {
+  let free = places;
+  const waiting: (() => void)[] = [];
+  return {
+    enter: () =>
+      new Promise((resolve) => {
+        const enter = (): void => {
+          free -= 1;
+          resolve(() => {
+            free += 1;
+            waiting.shift()?.();
+          });
+        };
+        if (free > 0) enter();
+        else waiting.push(enter);
+      }),
+  };
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { nextPage } from '../../../src/api/rest/links.ts';
+
+const PAGE = new URL('https://api.example/v2/applications.json');
+const next = (target: string, more = ''): string => `<${target}>; rel="next"${more}`;
+
+describe('nextPage', () => {
+  it.each<[string, string | undefined]>([
+    ['no header', undefined],
+    ['no next', '<https://api.example/v2/applications.json?page=1>; rel="first"'],
+    ['an empty cursor', next('https://api.example/v2/applications.json?page=2&cursor=')],
+    ['a last page 0', next('?page=1', ', <?page=0>; rel="last"')],
+  ])('ends with %s', (_, header) => {
+    expect(nextPage(PAGE, header)).toEqual({ kind: 'end' });
+  });
+
+  it.each([
+    ['an address', 'https://api.example/v2/applications.json?page=2'],
+    ['an address with the default port', 'https://api.example:443/v2/applications.json?page=2'],
+    ['a path', '/v2/applications.json?page=2'],
+    ['a query', '?page=2'],
+  ])('goes on at %s', (_, target) => {
+    expect(nextPage(PAGE, next(target, ', <?page=3>; rel="last"'))).toEqual({
+      kind: 'next',
+      address: new URL('https://api.example/v2/applications.json?page=2'),
+    });
+  });
+
+  it.each([
+    ['another host', 'https://evil.example/v2/applications.json?page=2', 'origin'],
+    ['another scheme', 'http://api.example/v2/applications.json?page=2', 'origin'],
+    ['another port', 'https://api.example:8443/v2/applications.json?page=2', 'origin'],
+    ['a host without scheme', '//evil.example/v2/applications.json?page=2', 'origin'],
+    ['a script', 'javascript:alert(1)', 'origin'],
+    ['another path', '/v2/users.json?page=2', 'path'],
+    ['a path out of ours', '/v2/applications.json/../users.json?page=2', 'path'],
+    ['no address', 'https://[', 'no address'],
+  ])('refuses %s', (_, target, why) => {
+    expect(nextPage(PAGE, next(target))).toEqual({ kind: 'refused', why: expect.stringContaining(why) as string });
+  });
+
+  it.each([
+    [
+      'fills the gaps of next with our filters',
+      '?filter[ids]=1,2&exclude_links=true',
+      '?page=2',
+      { 'filter[ids]': '1,2', exclude_links: 'true', page: '2' },
+    ],
+    ['lets the parameters of next win', '?name=a', '?name=b&page=2', { name: 'b', page: '2' }],
+    ['puts a cursor in place of the page number', '?name=a', '?page=2&cursor=xyz', { name: 'a', cursor: 'xyz' }],
+    ['takes the next cursor, not the last', '?name=a&cursor=1', '?page=3&cursor=2', { name: 'a', cursor: '2' }],
+    ['does not carry the page we were on over', '?name=a&cursor=1', '?page=3', { name: 'a', page: '3' }],
+  ])('%s', (_, ours, theirs, expected) => {
+    const result = nextPage(new URL(ours, PAGE), next(theirs));
+    expect(result.kind === 'next' && Object.fromEntries(result.address.searchParams)).toEqual(expected);
+  });
+
+  it('keeps a parameter of ours that comes several times', () => {
+    const result = nextPage(new URL('?names[]=a&names[]=b', PAGE), next('?page=2'));
+    expect(result.kind === 'next' && result.address.searchParams.getAll('names[]')).toEqual(['a', 'b']);
+  });
+});

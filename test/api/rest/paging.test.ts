@@ -1,0 +1,186 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { application, failureOf, serve } from '../support/reading.ts';
+import { json, startServer } from '../support/testServer.ts';
+import type { Responder } from '../support/testServer.ts';
+
+const ids = (records: readonly { id: number }[]): number[] => records.map(({ id }) => id);
+const page = (...numbers: number[]): unknown => ({ applications: numbers.map((id) => application(id)) });
+const link = (target: string): Record<string, string> => ({ link: `<${target}>; rel="next"` });
+
+/** Answers these bodies one after the other, each naming the next page, the last one none. */
+const pagesOf =
+  (...bodies: unknown[]): Responder =>
+  (response, { url }) => {
+    const number = Number(url.searchParams.get('page') ?? '1');
+    json(response, bodies[number - 1], number < bodies.length ? link(`${url.pathname}?page=${number + 1}`) : {});
+  };
+
+describe('a list over several pages', () => {
+  it('is read to its end, each page a call of the budget', async () => {
+    const { server, reader, call, notes } = await serve(pagesOf(page(1, 2), page(3, 4), page(5)));
+    expect(ids(await reader.listApplications({}, call))).toEqual([1, 2, 3, 4, 5]);
+    expect(server.asked.map(({ path }) => path)).toEqual([
+      '/v2/applications.json',
+      '/v2/applications.json?page=2',
+      '/v2/applications.json?page=3',
+    ]);
+    expect(notes.entered).toBe(3);
+    expect(notes.most).toBe(1);
+    expect(notes.started).toEqual(Array(3).fill('/applications.json'));
+  });
+
+  it('sends our own filters with every page', async () => {
+    const { server, reader, call } = await serve(pagesOf(page(1), page(2)));
+    await reader.listApplications({ ids: [1, 2], links: false }, call);
+    expect(Object.fromEntries(server.asked[1]?.url.searchParams ?? [])).toEqual({
+      'filter[ids]': '1,2',
+      exclude_links: 'true',
+      page: '2',
+    });
+  });
+
+  it('has each id once, although it moved between the pages', async () => {
+    const { reader, call } = await serve(pagesOf(page(1, 2), page(2, 3), page(3, 1), page(4)));
+    expect(ids(await reader.listApplications({}, call))).toEqual([1, 2, 3, 4]);
+  });
+
+  it('ends with a page past the end, although that names a next one', async () => {
+    const { server, reader, call } = await serve(pagesOf(page(1), page(), page(9)));
+    expect(ids(await reader.listApplications({}, call))).toEqual([1]);
+    expect(server.asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['an empty cursor', { link: '</v2/applications.json?page=2&cursor=>; rel="next"' }],
+    [
+      'a last page 0',
+      { link: '</v2/applications.json?page=1>; rel="next", </v2/applications.json?page=0>; rel="last"' },
+    ],
+    ['no header', {}],
+  ])('ends with %s', async (_, headers: Record<string, string>) => {
+    const { server, reader, call } = await serve((response) => json(response, page(1), headers));
+    expect(ids(await reader.listApplications({}, call))).toEqual([1]);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('reads the link from several headers', async () => {
+    const { reader, call } = await serve((response, _, index) => {
+      if (index === 0) response.setHeader('link', ['<?page=1>; rel="first"', '<?page=2>; rel="next"']);
+      json(response, page(index + 1));
+    });
+    expect(ids(await reader.listApplications({}, call))).toEqual([1, 2]);
+  });
+
+  it('fails as a whole when any page fails', async () => {
+    const { reader, call } = await serve((response, asked, index) =>
+      index === 1 ? json(response, '', {}, 404) : pagesOf(page(1), page(2), page(3))(response, asked, index),
+    );
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('not_found');
+  });
+
+  it('tries a failed page again, not the list', async () => {
+    const { server, reader, call } = await serve(
+      (response, asked, index) =>
+        index === 1 ? json(response, '', {}, 500) : pagesOf(page(1), page(2))(response, asked, index),
+      { maxRetries: 1 },
+    );
+    expect(ids(await reader.listApplications({}, call))).toEqual([1, 2]);
+    expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual([undefined, 'page=2', 'page=2']);
+  });
+
+  it('never follows a next on another origin, where the key does not go', async () => {
+    const other = await startServer((response) => json(response, page(2)));
+    onTestFinished(() => other.close());
+    const { reader, call } = await serve((response) =>
+      json(response, page(1), link(`${other.origin}/v2/applications.json?page=2`)),
+    );
+    const { failure, message } = await failureOf(reader.listApplications({}, call));
+    expect(failure.reason).toBe('invalid_response');
+    expect(message).toBe('GET /applications.json: page 1: its next page is on another origin');
+    expect(other.connections()).toBe(0);
+  });
+
+  it.each<[string, Responder, RegExp, number]>([
+    ['under another path', (response) => json(response, page(1), link('/v2/users.json')), /under another path/, 1],
+    ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
+    [
+      'to ever new pages',
+      (response, _, index) => json(response, page(index), link(`?page=${index + 2}`)),
+      /does not end within 5 pages/,
+      5,
+    ],
+    [
+      'to ever new pages of the same',
+      (response, _, index) => json(response, page(1), link(`?page=${index + 2}`)),
+      /pages 2 to 4 repeat/,
+      4,
+    ],
+  ])('fails when upstream leads %s', async (_, answer, words, calls) => {
+    const { server, reader, call, notes } = await serve(
+      (response, asked, index) => answer(response, asked, index + 1),
+      {
+        maxPages: 5,
+      },
+    );
+    const { failure, message } = await failureOf(reader.listApplications({}, call));
+    expect(failure.reason).toBe('invalid_response');
+    expect(message).toMatch(words);
+    expect(server.asked).toHaveLength(calls);
+    expect(notes.failures).toHaveLength(1);
+  });
+
+  it('gives up after 200 pages unless told otherwise', async () => {
+    const { server, reader, call } = await serve((response, _, index) =>
+      json(response, page(index + 1), link(`?page=${index + 2}`)),
+    );
+    expect((await failureOf(reader.listApplications({}, call))).message).toContain('does not end within 200 pages');
+    expect(server.asked).toHaveLength(200);
+  });
+});
+
+describe('metric names', () => {
+  const entry = (name: string): unknown => ({ name, values: ['call_count'] });
+  /** Four pages by cursor, as the service makes them. */
+  const answer: Responder = (response, { url }) => {
+    const at = Number(url.searchParams.get('cursor') ?? '1');
+    const next = { link: `<${url.pathname}?page=${at + 1}&cursor=${at < 4 ? at + 1 : ''}>; rel="next"` };
+    json(response, { metrics: [entry(`m${at}`), entry('everywhere')] }, next);
+  };
+
+  it('are read by cursor without the page number, keeping the name filter, each once', async () => {
+    const { server, reader, call } = await serve(answer);
+    const seen: [number, number][] = [];
+    const query = {
+      applicationId: 7,
+      name: '/allWeb',
+      onPage: (pages: number, names: number) => void seen.push([pages, names]),
+    };
+    const { names, complete } = await reader.listMetricNames(query, call);
+    expect(names.map(({ name }) => name)).toEqual(['m1', 'everywhere', 'm2', 'm3', 'm4']);
+    expect(names[0]?.values).toEqual(['call_count']);
+    expect(complete).toBe(true);
+    expect(seen).toEqual([
+      [1, 2],
+      [2, 3],
+      [3, 4],
+      [4, 5],
+    ]);
+    expect(server.asked.map(({ url }) => Object.fromEntries(url.searchParams))).toEqual([
+      { name: '/allWeb' },
+      { name: '/allWeb', cursor: '2' },
+      { name: '/allWeb', cursor: '3' },
+      { name: '/allWeb', cursor: '4' },
+    ]);
+  });
+
+  it.each([
+    [2, ['m1', 'everywhere', 'm2'], false],
+    [4, ['m1', 'everywhere', 'm2', 'm3', 'm4'], true],
+  ])('stop after %i pages when told', async (maxPages, expected, complete) => {
+    const { server, reader, call } = await serve(answer);
+    const list = await reader.listMetricNames({ applicationId: 7, maxPages }, call);
+    expect(list.names.map(({ name }) => name)).toEqual(expected);
+    expect(list.complete).toBe(complete);
+    expect(server.asked).toHaveLength(maxPages);
+  });
+});

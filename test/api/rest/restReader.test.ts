@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
+import { application, failureOf, serve } from '../support/reading.ts';
+import { json } from '../support/testServer.ts';
+
+const RANGE = { from: 1_795_226_400, to: 1_795_228_200, summarize: true };
+
+describe('createRestReader', () => {
+  it.each<[string, (reader: UpstreamReader, call: CallOptions) => Promise<unknown>, unknown, string, unknown]>([
+    ['applications', (r, c) => r.listApplications({}, c), { applications: [] }, '/v2/applications.json', []],
+    [
+      'an application',
+      (r, c) => r.readApplication(7, c),
+      { application: application(7) },
+      '/v2/applications/7.json',
+      expect.objectContaining({ id: 7 }),
+    ],
+    [
+      'key transactions',
+      (r, c) => r.listKeyTransactions({ ids: [3] }, c),
+      { key_transactions: [{ id: 3, name: 'k' }], links: {} },
+      '/v2/key_transactions.json?filter%5Bids%5D=3',
+      [expect.objectContaining({ id: 3 })],
+    ],
+    [
+      'a key transaction',
+      (r, c) => r.readKeyTransaction(3, c),
+      { key_transaction: { id: 3, name: 'k' }, links: {} },
+      '/v2/key_transactions/3.json',
+      expect.objectContaining({ id: 3 }),
+    ],
+    [
+      'hosts',
+      (r, c) => r.listHosts(7, c),
+      { application_hosts: [{ id: 1, host: 'h' }] },
+      '/v2/applications/7/hosts.json',
+      [expect.objectContaining({ id: 1, host: 'h' })],
+    ],
+    [
+      'instances',
+      (r, c) => r.listInstances(7, c),
+      { application_instances: [{ id: 1, host: 'h', port: 0 }] },
+      '/v2/applications/7/instances.json',
+      [expect.objectContaining({ id: 1, port: 0 })],
+    ],
+    [
+      'metric names of a host',
+      (r, c) => r.listMetricNames({ applicationId: 7, hostId: 8, name: 'x' }, c),
+      { metrics: [] },
+      '/v2/applications/7/hosts/8/metrics.json?name=x',
+      { names: [], complete: true },
+    ],
+    [
+      'metric data',
+      (r, c) => r.readMetricData({ applicationId: 7, names: ['Apdex', 'CPU/User Time'], ...RANGE }, c),
+      { metric_data: { metrics: [] } },
+      '/v2/applications/7/metrics/data.json?names%5B%5D=Apdex&names%5B%5D=CPU%2FUser%20Time&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
+      new Map(),
+    ],
+    [
+      'metric data of a host',
+      (r, c) => r.readMetricData({ applicationId: 7, hostId: 8, names: ['Apdex'], ...RANGE }, c),
+      { metric_data: { metrics: [] } },
+      '/v2/applications/7/hosts/8/metrics/data.json?names%5B%5D=Apdex&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
+      new Map(),
+    ],
+  ])('reads %s', async (_, read, body, path, expected) => {
+    const { server, reader, call, notes } = await serve((response) => json(response, body));
+    expect(await read(reader, call)).toEqual(expected);
+    expect(server.asked.map((asked) => asked.path)).toEqual([path]);
+    expect(notes.failures).toEqual([]);
+  });
+
+  it('asks for values that are not rounded when told', async () => {
+    const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }), {
+      raw: true,
+    });
+    await reader.readMetricData({ applicationId: 7, names: ['Apdex'], ...RANGE }, call);
+    expect(server.asked[0]?.url.searchParams.get('raw')).toBe('true');
+  });
+
+  it('asks for many ids in calls of 200, and for none not at all', async () => {
+    const { server, reader, call } = await serve((response, { url }) => {
+      const wanted = url.searchParams.get('filter[ids]')?.split(',').map(Number) ?? [];
+      json(response, { applications: wanted.map((id) => application(id)) });
+    });
+    const ids = Array.from({ length: 450 }, (_, index) => index + 1);
+    expect((await reader.listApplications({ ids }, call)).map(({ id }) => id)).toEqual(ids);
+    expect(server.asked).toHaveLength(3);
+    expect(await reader.listApplications({ ids: [] }, call)).toEqual([]);
+    expect(server.asked).toHaveLength(3);
+  });
+
+  it('counts once per answer what it left out, without a word from upstream', async () => {
+    const bad = { ...application(1), language: 5, application_summary: { throughput: null, response_time: '7' } };
+    const { reader, call, notes } = await serve((response) =>
+      json(response, { applications: [bad, { id: 'evil', name: 'x' }, application(3, 'good')] }),
+    );
+    const applications = await reader.listApplications({}, call);
+    expect(applications.map(({ id }) => id)).toEqual([1, 3]);
+    expect(applications[0]).toMatchObject({ language: undefined, summary: { throughput: undefined } });
+    expect(notes.failures).toEqual([
+      {
+        reason: 'invalid_response',
+        message: 'GET /applications.json: left out 1 bad record and 3 bad values, the first: applications.language',
+      },
+    ]);
+  });
+
+  it('fails when no record of a list can be read, instead of ending every series', async () => {
+    const { reader, call, notes } = await serve((response) =>
+      json(response, { applications: [{ id: '1', name: 'a' }, {}] }),
+    );
+    const { failure, message } = await failureOf(reader.listApplications({}, call));
+    expect(failure.reason).toBe('invalid_response');
+    expect(message).toContain('none of the 2 records');
+    expect(notes.failures.map(({ reason }) => reason)).toContain('invalid_response');
+  });
+
+  it.each([[{}], [{ application: null }], [{ application: { id: 7 } }], [{ application: { id: 7, name: '' } }]])(
+    'fails for a single record that is %j',
+    async (body) => {
+      const { reader, call } = await serve((response) => json(response, body));
+      expect((await failureOf(reader.readApplication(7, call))).failure.reason).toBe('invalid_response');
+    },
+  );
+
+  it('hides the key where upstream puts it into a name', async () => {
+    const key = 'NRAK-0123456789ABCDEF0123456789';
+    const { reader, call } = await serve((response) => json(response, { applications: [application(1, `x ${key}`)] }), {
+      key: () => key,
+    });
+    expect((await reader.listApplications({}, call))[0]?.name).toBe('x <secret>');
+  });
+});

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { application } from '../../../../src/api/rest/schemas/application.ts';
+import { host, instance } from '../../../../src/api/rest/schemas/host.ts';
+import { keyTransaction } from '../../../../src/api/rest/schemas/keyTransaction.ts';
+import { LeftOut } from '../../../../src/api/rest/schemas/leftOut.ts';
+import { parseList, parseRecord } from '../../../../src/api/rest/schemas/lenient.ts';
+import { metricName } from '../../../../src/api/rest/schemas/metricName.ts';
+
+const WHOLE = {
+  id: 7,
+  name: 'checkout/web [eu]',
+  language: 'ruby',
+  health_status: 'orange',
+  reporting: true,
+  last_reported_at: '2026-11-21T01:59:30+00:00',
+  application_summary: {
+    response_time: 441,
+    throughput: 54.7,
+    error_rate: 0.02,
+    apdex_target: 0.5,
+    apdex_score: 0.84,
+    host_count: 3,
+    instance_count: 30,
+    concurrent_instance_count: 12,
+  },
+  end_user_summary: { response_time: 4.61, throughput: 7, apdex_target: 7, apdex_score: 0.91 },
+  settings: {
+    app_apdex_threshold: 0.5,
+    end_user_apdex_threshold: 7,
+    enable_real_user_monitoring: true,
+    use_server_side_config: false,
+  },
+  links: { application_instances: [11, 12], alert_policy: 99, servers: [], application_hosts: [21] },
+  unheard_of: { anything: true },
+};
+
+/** What is read of a record, and what was left out in words. */
+function read(value: unknown): { read: ReturnType<typeof application.parse> | undefined; words: string | undefined } {
+  const leftOut = new LeftOut();
+  return { read: parseRecord(application, value, leftOut, 'applications'), words: leftOut.words() };
+}
+
+describe('an application', () => {
+  it('is read with every field', () => {
+    expect(read(WHOLE)).toEqual({
+      words: undefined,
+      read: {
+        id: 7,
+        name: 'checkout/web [eu]',
+        language: 'ruby',
+        healthStatus: 'orange',
+        reporting: true,
+        lastReportedAt: 1_795_226_370,
+        summary: {
+          responseTime: 441,
+          throughput: 54.7,
+          errorRate: 0.02,
+          apdexTarget: 0.5,
+          apdexScore: 0.84,
+          hostCount: 3,
+          instanceCount: 30,
+          concurrentInstanceCount: 12,
+        },
+        endUserSummary: { responseTime: 4.61, throughput: 7, apdexTarget: 7, apdexScore: 0.91 },
+        settings: { apdexThreshold: 0.5, endUserApdexThreshold: 7, realUserMonitoring: true, serverSideConfig: false },
+        alertPolicyId: 99,
+        hostIds: [21],
+        instanceIds: [11, 12],
+      },
+    });
+  });
+
+  it('needs an id and a name only', () => {
+    const { read: parsed, words } = read({ id: 7, name: 'idle' });
+    expect(parsed).toEqual({ id: 7, name: 'idle' });
+    expect(words).toBeUndefined();
+  });
+
+  it('keeps empty id lists apart from absent ones', () => {
+    const links = { application_hosts: [], application_instances: [] };
+    expect(read({ id: 7, name: 'a', links }).read).toMatchObject({ hostIds: [], instanceIds: [] });
+  });
+
+  it.each([['7'], [0], [-1], [1.5], [2 ** 53], [null], [undefined], [true]])('is left out with the id %j', (id) => {
+    expect(read({ ...WHOLE, id })).toEqual({
+      read: undefined,
+      words: 'left out 1 bad record, the first: applications',
+    });
+  });
+
+  it.each([[''], [5], [null], [undefined], [{}]])('is left out with the name %j', (name) => {
+    expect(read({ ...WHOLE, name }).read).toBeUndefined();
+  });
+
+  it.each([[null], ['text'], [5], [[]]])('is left out when it is %j', (value) => {
+    expect(read(value).read).toBeUndefined();
+  });
+
+  const summary = 'application_summary';
+  const badFields: [string, unknown][] = [
+    ['language', 5],
+    ['language', null],
+    ['health_status', ''],
+    ['reporting', 'true'],
+    ['last_reported_at', 'yesterday'],
+    ['last_reported_at', 1_795_226_370],
+    [summary, null],
+    [summary, 'none'],
+    [`${summary}.response_time`, '441'],
+    [`${summary}.response_time`, null],
+    [`${summary}.response_time`, JSON.parse('1e999')],
+    [`${summary}.throughput`, -1],
+    [`${summary}.apdex_score`, 1.01],
+    [`${summary}.host_count`, 1.5],
+    ['end_user_summary.response_time', []],
+    ['settings.enable_real_user_monitoring', 1],
+    ['links', 'none'],
+    ['links.alert_policy', 'none'],
+    ['links.application_hosts', [21, 'x']],
+    ['links.application_instances', [null]],
+  ];
+
+  it.each(badFields)('loses its %s when that is %j, and nothing else', (path, value) => {
+    const [outer = '', inner] = path.split('.');
+    const record = structuredClone(WHOLE) as Record<string, unknown>;
+    const without = structuredClone(WHOLE) as Record<string, unknown>;
+    if (inner === undefined) {
+      record[outer] = value;
+      without[outer] = undefined;
+    } else {
+      record[outer] = { ...(record[outer] as object), [inner]: value };
+      without[outer] = { ...(without[outer] as object), [inner]: undefined };
+    }
+    expect(read(record)).toEqual({
+      read: read(without).read,
+      words: `left out 1 bad value, the first: applications.${path}`,
+    });
+  });
+
+  it('never throws, and never holds a number that is not finite, whatever it is made from', () => {
+    const keys = ['id', 'name', 'application_summary', 'links', 'response_time', 'application_hosts', '__proto__'];
+    const any = fc.anything({ key: fc.constantFrom(...keys), maxDepth: 3 });
+    fc.assert(
+      fc.property(any, (value) => {
+        const { read: parsed } = read(
+          typeof value === 'object' && value !== null ? { id: 1, name: 'a', ...value } : value,
+        );
+        const numbers = Object.values(parsed?.summary ?? {}).filter((each) => each !== undefined);
+        return numbers.every(Number.isFinite);
+      }),
+    );
+  });
+});
+
+describe('a host, an instance and a key transaction', () => {
+  it('are read with their own fields', () => {
+    const machine = { id: 1, host: 'web-1', language: 'go', health_status: 'green', application_name: 'a' };
+    expect(host.parse(machine)).toEqual({ id: 1, host: 'web-1', language: 'go', healthStatus: 'green' });
+    expect(instance.parse({ ...machine, port: 0, links: { application_host: 5 } })).toEqual({
+      id: 1,
+      host: 'web-1',
+      language: 'go',
+      healthStatus: 'green',
+      port: 0,
+      hostId: 5,
+    });
+    expect(
+      keyTransaction.parse({ id: 3, name: 'k', transaction_name: 't', reporting: false, links: { application: 7 } }),
+    ).toEqual({ id: 3, name: 'k', transactionName: 't', reporting: false, applicationId: 7 });
+  });
+
+  it('are left out with a bad id or name', () => {
+    const leftOut = new LeftOut();
+    expect(parseRecord(host, { id: 1 }, leftOut, 'hosts')).toBeUndefined();
+    expect(parseRecord(instance, { id: '1', host: 'a' }, leftOut, 'instances')).toBeUndefined();
+    expect(parseRecord(keyTransaction, { id: 1, name: null }, leftOut, 'key_transactions')).toBeUndefined();
+    expect(leftOut.words()).toBe('left out 3 bad records, the first: hosts');
+  });
+
+  it('lose a port out of range', () => {
+    const leftOut = new LeftOut();
+    expect(parseRecord(instance, { id: 1, host: 'a', port: 70_000 }, leftOut, 'instances')).toEqual({
+      id: 1,
+      host: 'a',
+    });
+    expect(leftOut.words()).toBe('left out 1 bad value, the first: instances.port');
+  });
+});
+
+describe('a metric name entry', () => {
+  it('may come without value names', () => {
+    expect(metricName.parse({ name: 'Apdex' })).toEqual({ name: 'Apdex', values: [] });
+  });
+});
+
+describe('parseList', () => {
+  it.each([[{}], [{ applications: null }], [{ applications: {} }], [null]])('refuses %j', (body) => {
+    expect(() => parseList(application, body, 'applications', new LeftOut())).toThrow(
+      'the answer has no list "applications"',
+    );
+  });
+});
