@@ -30,15 +30,18 @@ const reader = createRestReader({
   maxConcurrent: AT_ONCE,
   raw: false,
   tls: {},
-  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore },
+  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore, split: ignore },
   environment: {},
   now: Date.now,
+  monotonic: () => performance.now(),
+  refusedNamesMs: 3_600_000,
   random: Math.random,
   sleep: () => Promise.resolve(),
 });
 const agent = new Agent({ connections: AT_ONCE });
 const names = queryNames(['Datastore/MySQL/allWeb']);
-const query = { names, from: 1_795_219_200, to: 1_795_221_000, summarize: true };
+const subject = { applicationId: 1, hostKey: undefined, names };
+const range = { from: 1_795_219_200, to: 1_795_221_000 };
 const origin = new URL(address).origin;
 const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}`;
 
@@ -51,8 +54,9 @@ function fail(_endpoint: string, _reason: string, message: string): never {
 }
 
 async function readOurs(): Promise<void> {
-  const data = await reader.readMetricData({ ...query, applicationId: 1 }, call);
-  if (data.size !== 15 || !data.has(METRIC.web)) throw new Error('the answer is not whole');
+  const [outcome] = await reader.metricData.read([subject], range, call);
+  const data = outcome !== undefined && 'value' in outcome ? outcome.value.data : undefined;
+  if (data?.size !== 15 || !data.has(METRIC.web)) throw new Error('the answer is not whole');
 }
 
 async function readBare(): Promise<void> {

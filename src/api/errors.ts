@@ -1,4 +1,4 @@
-/** Bounded causes of a failed call; they become the label `reason` (contract 5.5). */
+/** Bounded causes of a failed call; they become the label `reason` of newrelic_exporter_api_failures_total. */
 export const FAILURE_REASONS = [
   'auth',
   'forbidden',
@@ -17,13 +17,9 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export interface UpstreamFailure {
   readonly reason: FailureReason;
-  /** Path template, such as `/applications/{id}/hosts.json`. */
+  /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
   readonly endpoint: string;
   readonly status?: number | undefined;
-  /** Unix time in milliseconds before which upstream asked for no further call (429, or 503 with Retry-After). */
-  readonly retryAt?: number | undefined;
-  /** True when upstream said that it is overloaded (429, or 503 with Retry-After): the whole account pauses. */
-  readonly overload?: boolean;
 }
 
 /** A call that failed, after its retries. The message names endpoint and status, never a key or a body. */

@@ -1,6 +1,9 @@
 import type { FailureReason } from './errors.ts';
 
-/** Who is told about every call; the exporter's own metrics and the log listen (contract 5.5). */
+/** Why a call for many subjects is read again in parts. */
+export type SplitReason = 'truncated' | 'timeout' | 'error';
+
+/** Observer of an account's calls: the exporter's own metrics and the log. */
 export interface CallObserver {
   /** A call goes out. */
   started(endpoint: string): void;
@@ -10,4 +13,6 @@ export interface CallObserver {
   failed(endpoint: string, reason: FailureReason, message: string): void;
   /** A failed call will be tried again after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
+  /** A call for many subjects is read again in parts. */
+  split(reason: SplitReason): void;
 }

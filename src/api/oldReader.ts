@@ -31,7 +31,7 @@ export interface MetricDataQuery {
  */
 export interface UpstreamReader {
   /** All pages; `ids` narrows to those (`filter[ids]`); `links: false` asks for no host and instance ids. */
-  listApplications(query: { ids?: readonly number[]; links?: boolean }, call: CallOptions): Promise<Application[]>;
+  listApplications(query: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   readApplication(id: number, call: CallOptions): Promise<Application>;
   listKeyTransactions(query: { ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction>;

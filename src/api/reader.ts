@@ -7,6 +7,7 @@ import type {
   MetricData,
   MetricName,
   RollingValues,
+  Timeslice,
 } from './types.ts';
 
 /** The vendor's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
@@ -55,14 +56,14 @@ export interface Batch<S> {
 }
 
 /** A kind of data that is read for many subjects at a time, as many as one call carries. */
-export interface BatchRead<S, A> {
+export interface BatchRead<S, A, R extends TimeRange = TimeRange> {
   /** An empty call to fill. What a reader knows of its subjects (sizes, earlier failures) decides how many fit. */
-  open(range: TimeRange): Batch<S>;
+  open(range: R): Batch<S>;
   /**
    * Reads these subjects over one range; gives one outcome for each, in their order. What fails as a whole is read again
    * in parts, so that no subject fails because of another. Rejects only with the reason of the signal.
    */
-  read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<A>[]>;
+  read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<A>[]>;
 }
 
 /** An application, by its id. */
@@ -88,12 +89,44 @@ export interface MetricDataAnswer {
   readonly datastores: readonly string[] | undefined;
 }
 
-/** The data of one subject over a long range, minute by minute (or by longer timeslices, where upstream keeps no other). */
+/** A part of a long range that one read of a series covers, Unix seconds. */
+export interface SeriesChunk extends TimeRange {
+  /** What is asked for begins here: earlier than `from` where only a longer range has the wanted timeslices. */
+  readonly readFrom: number;
+  /** Seconds per timeslice that upstream is expected to answer. */
+  readonly granule: number;
+}
+
+/** The timeslices of one subject over one chunk; plain values that can be stored as JSON. */
 export interface MetricSeries {
-  /** What a summarized read of this part of the range would have answered. */
-  window(range: TimeRange): MetricDataAnswer;
-  /** The ends of all timeslices that any metric has, ascending, Unix seconds. */
-  readonly ends: readonly number[];
+  /** Seconds per timeslice as answered. */
+  readonly granule: number;
+  /** By metric name, oldest first. The values have the names that this reader's `summarize` reads. */
+  readonly metrics: readonly (readonly [name: string, timeslices: readonly Timeslice[]])[];
+}
+
+/** Reads metric data as series, for windows of the past. */
+export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
+  /**
+   * The chunks that give each sample of the range its window, oldest first. Empty when upstream keeps only hours of that
+   * time and no whole hour ends in the range.
+   *
+   * @param window seconds, whole minutes
+   * @param now Unix seconds
+   */
+  plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[];
+  /**
+   * What a summarized read of one window would have answered, from the timeslices that lie in it; empty where the entity
+   * did not report.
+   *
+   * @param range the window; its length is that of the answered timeslices
+   * @param granule seconds per timeslice
+   */
+  summarize(
+    timeslices: ReadonlyMap<string, readonly Timeslice[]>,
+    range: TimeRange,
+    granule: number,
+  ): MetricDataAnswer;
 }
 
 /** Whose rolling values are read. */
@@ -112,8 +145,16 @@ export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
   readonly name?: string;
+  /** Reading stops after this many pages, where the interface has pages; `complete` then says false. */
+  readonly maxPages?: number;
   /** Called after each page with the number of pages and of names read so far. */
   readonly onPage?: (pages: number, names: number) => void;
+}
+
+export interface MetricNameList {
+  readonly names: readonly MetricName[];
+  /** False when the list goes on after the pages that were read. */
+  readonly complete: boolean;
 }
 
 /**
@@ -140,10 +181,9 @@ export interface UpstreamReader {
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
-  /** As `metricData`, as a series. */
-  readonly metricSeries: BatchRead<MetricDataSubject, MetricSeries>;
-  /** All pages, sorted as upstream gives them. */
-  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<readonly MetricName[]>;
+  readonly metricSeries: SeriesRead;
+  /** Metric names in the order in which upstream gives them, each once. */
+  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Tries what the lists do not show (`check --live`); gives a sentence for each thing that somebody should look at. */
   diagnose(range: TimeRange, call: CallOptions): Promise<readonly string[]>;
   /** Closes kept connections; calls in flight are aborted. */

@@ -80,7 +80,8 @@ export interface KeyTransaction {
 /** An entry of the metric name list. */
 export interface MetricName {
   readonly name: string;
-  readonly values: readonly string[];
+  /** Undefined: the interface does not say which value names a metric has. */
+  readonly values: readonly string[] | undefined;
 }
 
 /** One timeslice of one metric. */

@@ -111,7 +111,7 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
       language: application.language ?? null,
       reporting: application.reporting ?? null,
       health_status: application.healthStatus ?? null,
-      hosts: hosts?.map(({ id, host }) => ({ id, host })) ?? null,
+      hosts: hosts?.map(({ key, host }) => ({ id: asId(key), host })) ?? null,
       instances: instances?.map(({ id, host, port }) => ({ id, host, port: port ?? null })) ?? null,
     })),
     key_transactions:
@@ -160,7 +160,7 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
       [
         ['ID', 'HOST', 'APPLICATION ID', 'APPLICATION'],
         ...applications.flatMap(({ application, hosts }) =>
-          (hosts ?? []).map(({ id, host }) => [id, host, application.id, application.name]),
+          (hosts ?? []).map(({ key, host }) => [key, host, application.id, application.name]),
         ),
       ],
     ],
@@ -192,6 +192,11 @@ function asTables({ account, applications, keyTransactions }: Discovered): strin
       ([what, rows]) => `Account ${account}: ${rows.length - 1} ${what}\n${rows.length > 1 ? `${table(rows)}\n` : ''}`,
     )
     .join('\n');
+}
+
+/** The id of the REST interface is a number; NerdGraph knows a host by its name only. */
+function asId(key: string): number | string {
+  return /^\d{1,15}$/.test(key) ? Number(key) : key;
 }
 
 function stateOf({ reporting }: Application): string {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-import type { CallOptions, UpstreamReader } from '../api/reader.ts';
+import type { UpstreamReader } from '../api/oldReader.ts';
+import type { CallOptions } from '../api/reader.ts';
 import type { CallObserver } from '../api/observer.ts';
 import { Budget } from '../collect/budget.ts';
 import type { Clock } from '../collect/clock.ts';

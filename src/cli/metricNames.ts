@@ -118,5 +118,5 @@ export function formatMetricNames(
     const about = { account, application: { id: application.id, name: application.name }, complete };
     return `${JSON.stringify({ ...about, metrics: names }, undefined, 2)}\n`;
   }
-  return `${table([['METRIC', 'VALUES'], ...names.map(({ name, values }) => [name, values.join(' ')])])}\n`;
+  return `${table([['METRIC', 'VALUES'], ...names.map(({ name, values }) => [name, (values ?? []).join(' ')])])}\n`;
 }

@@ -17,6 +17,10 @@ export function observeCalls(observer: CallObserver, logger: Logger): CallObserv
       observer.retried(endpoint, reason, delayMs);
       logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
     },
+    split: (reason) => {
+      observer.split(reason);
+      logger.debug({ reason }, 'A call for many subjects is read again in parts');
+    },
   };
 }
 
@@ -26,4 +30,5 @@ export const SILENT: CallObserver = {
   ended: () => undefined,
   failed: () => undefined,
   retried: () => undefined,
+  split: () => undefined,
 };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../api/observer.ts';
-import { createRestReader } from '../api/rest/restReader.ts';
+import { createOldRestReader } from '../api/rest/oldRestReader.ts';
 import type { AccountReader } from '../collect/collector.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import type { Environment } from '../config/placeholders.ts';
@@ -31,7 +31,7 @@ export function openReader(account: AccountConfig, config: Config, options: Read
   if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
   const { source } = opened;
   const { ca_file, server_name } = account.tls;
-  const reader = createRestReader({
+  const reader = createOldRestReader({
     baseUrl: account.base_url,
     keyHeader: account.api_key_header,
     key: () => source.current(),
@@ -44,6 +44,7 @@ export function openReader(account: AccountConfig, config: Config, options: Read
     observer: options.observer(account.name),
     environment: options.environment,
     now: Date.now,
+    monotonic: () => performance.now(),
     random: Math.random,
     sleep: (ms, signal) => sleep(ms, undefined, { signal }),
   });

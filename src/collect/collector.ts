@@ -8,7 +8,7 @@ import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount, type ProbeResult } from './probe.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
 import { BatchSize } from './metricData.ts';
-import type { UpstreamReader } from '../api/reader.ts';
+import type { UpstreamReader } from '../api/oldReader.ts';
 import { coversAccount } from './scope.ts';
 import { countStates, statusOf } from './status.ts';
 import type { AccountStatus, Answer, CollectorView, Scope } from './view.ts';

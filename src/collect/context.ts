@@ -1,4 +1,4 @@
-import type { UpstreamReader } from '../api/reader.ts';
+import type { UpstreamReader } from '../api/oldReader.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { Group } from '../metrics/groups.ts';
 import type { CustomMetric } from '../metrics/customFamilies.ts';

@@ -108,7 +108,7 @@ export class CallGate implements Gate {
       ended = true;
       const now = this.#clock.now();
       this.#budget.end(now);
-      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.retryAt);
+      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.waitMs === undefined ? undefined : now + overload.waitMs);
       this.admit();
       this.#changed();
     };

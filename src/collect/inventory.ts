@@ -164,12 +164,12 @@ export class Inventory {
 
   #setHosts(record: ApplicationRecord, hosts: readonly Host[]): void {
     const { account } = this.#context();
-    const next = new Map<number, HostRecord>();
+    const next = new Map<string, HostRecord>();
     for (const host of hosts) {
-      const before = record.hosts.get(host.id);
-      const subject = { applicationId: record.application.id, hostId: host.id };
+      const before = record.hosts.get(host.key);
+      const subject = { applicationId: record.application.id, hostKey: host.key };
       const labels = hostLabels(account.name, account.labels, record.application, host);
-      next.set(host.id, {
+      next.set(host.key, {
         host,
         labels: sameLabels(before?.labels, labels),
         samples: before?.host === host ? before.samples : hostSamples(host),

@@ -16,7 +16,7 @@ export class CollectorLog {
     return {
       ended: (unit, problem) => {
         if (problems.get(unit) === problem) return;
-        const about = { group: unit.group, app_id: unit.subject.applicationId, host_id: unit.subject.hostId };
+        const about = { group: unit.group, app_id: unit.subject.applicationId, host_id: unit.subject.hostKey };
         if (problem === undefined) {
           problems.delete(unit);
           logger.info(about, 'Works again');

@@ -1,7 +1,8 @@
 import { UpstreamError } from '../api/errors.ts';
-import type { CallOptions, UpstreamReader } from '../api/reader.ts';
+import type { UpstreamReader } from '../api/oldReader.ts';
+import type { CallOptions } from '../api/reader.ts';
 import type { MetricData } from '../api/types.ts';
-import { batches, CAUTIOUS_NAMES, MOST_NAMES } from './batches.ts';
+import { batches, CAUTIOUS_NAMES, MOST_NAMES } from '../api/rest/nameBatches.ts';
 import type { Subject } from './unit.ts';
 import type { Window } from './window.ts';
 

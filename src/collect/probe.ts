@@ -51,8 +51,8 @@ export async function probeAccount(
 }
 
 function noteOf(account: AccountCollector, unit: Unit, time: AnswerTime): string {
-  const { hostId } = unit.subject;
-  const what = hostId === undefined ? unit.group : `${unit.group} of host ${hostId}`;
+  const { hostKey } = unit.subject;
+  const what = hostKey === undefined ? unit.group : `${unit.group} of host ${hostKey}`;
   const state = unitState(account, unit, time);
   const held =
     unit.held === undefined

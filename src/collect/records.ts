@@ -68,7 +68,7 @@ export interface ApplicationRecord extends Labelled {
   samples: readonly Sample[];
   /** Undefined while its metric data is not read: it does not report. */
   units: ApplicationUnits | undefined;
-  hosts: ReadonlyMap<number, HostRecord>;
+  hosts: ReadonlyMap<string, HostRecord>;
   instances: readonly InstanceRecord[];
   /** Undefined until its metric names and its metric data have been read. */
   database: DatabaseDecision | undefined;

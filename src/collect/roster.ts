@@ -54,7 +54,7 @@ export class Roster {
   /** The list that says whether what a unit is about exists; undefined for a list of the account. */
   listOf(unit: Unit): Unit | undefined {
     if (unit.subject.applicationId === undefined) return undefined;
-    return unit.subject.hostId === undefined ? this.applications : this.#recordOf(unit)?.units?.hosts;
+    return unit.subject.hostKey === undefined ? this.applications : this.#recordOf(unit)?.units?.hosts;
   }
 
   /**

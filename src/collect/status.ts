@@ -132,7 +132,7 @@ function groupStatus(
 }
 
 function entityStatus(account: AccountCollector, unit: Unit, time: AnswerTime): EntityStatus {
-  const { applicationId, hostId } = unit.subject;
+  const { applicationId, hostKey: hostId } = unit.subject;
   const record = applicationId === undefined ? undefined : account.inventory.applications.get(applicationId);
   const host = hostId === undefined ? undefined : record?.hosts.get(hostId);
   return {

@@ -11,7 +11,7 @@ export interface Held<V> extends HeldTimes {
 /** What a unit is about: an account's list has neither id. */
 export interface Subject {
   readonly applicationId?: number;
-  readonly hostId?: number;
+  readonly hostKey?: string;
 }
 
 /** What a unit does when its turn comes. */

@@ -8,7 +8,7 @@ import { windowWork } from './works.ts';
 /** What a unit of an application, or of one of its hosts, is about. */
 interface ApplicationSubject {
   readonly applicationId: number;
-  readonly hostId?: number;
+  readonly hostKey?: string;
 }
 
 /** Makes and retires the units of an account's applications, and keeps the costs up to date with them. */
@@ -39,7 +39,7 @@ export class Units {
     record: ApplicationRecord,
     arrived: () => void,
   ): Unit<WindowReading> {
-    const unit = this.make(group, subject, windowWork(this.#context, record, subject.hostId), ({ value }) => {
+    const unit = this.make(group, subject, windowWork(this.#context, record, subject.hostKey), ({ value }) => {
       this.#costs.learn(unit, value.calls);
       arrived();
     });

@@ -52,7 +52,7 @@ export interface EntityStatus {
   readonly group: Group;
   readonly applicationId: number | undefined;
   readonly application: string | undefined;
-  readonly hostId: number | undefined;
+  readonly hostId: string | undefined;
   readonly host: string | undefined;
   readonly state: EntityState;
   /** Failed attempts in a row. */

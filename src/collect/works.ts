@@ -2,7 +2,7 @@ import type { Application, Host, Instance, KeyTransaction } from '../api/types.t
 import { datastoreNames } from '../formulas/names.ts';
 import type { Scope } from '../metrics/family.ts';
 import { matchTemplate } from '../metrics/template.ts';
-import { batches } from './batches.ts';
+import { batches } from '../api/rest/nameBatches.ts';
 import type { AccountContext } from './context.ts';
 import { readWindow } from './metricData.ts';
 import { calculate, customOf, keepUsed } from './reading.ts';
@@ -75,13 +75,13 @@ export function customNamesWork(context: Context, record: ApplicationRecord): Wo
 export function windowWork(
   context: Context,
   record: ApplicationRecord,
-  hostId: number | undefined,
+  hostKey: string | undefined,
 ): Work<WindowReading> {
-  const scope = hostId === undefined ? 'application' : 'host';
+  const scope = hostKey === undefined ? 'application' : 'host';
   return async (window, call) => {
     const { reader, batchSize, customMetrics } = context();
     const { id } = record.application;
-    const subject = hostId === undefined ? { applicationId: id } : { applicationId: id, hostId };
+    const subject = hostKey === undefined ? { applicationId: id } : { applicationId: id, hostKey };
     const custom = customOf(customMetrics, record, scope);
     const datastores = record.units?.names.held?.value;
     const names = wantedNames(context(), record, scope);

@@ -51,11 +51,13 @@ interface ApplicationIdentity {
 }
 
 interface HostIdentity {
-  readonly id: number;
+  readonly key: string;
   readonly host: string;
 }
 
-interface InstanceIdentity extends HostIdentity {
+interface InstanceIdentity {
+  readonly id: number;
+  readonly host: string;
   readonly hostId: number | undefined;
   readonly port: number | undefined;
 }
@@ -78,7 +80,7 @@ export function hostLabels(
   application: ApplicationIdentity,
   host: HostIdentity,
 ): Labels {
-  return { ...ofApplication(account, application), host: host.host, host_id: String(host.id), ...staticLabels };
+  return { ...ofApplication(account, application), host: host.host, host_id: host.key, ...staticLabels };
 }
 
 /** Labels of an instance's series (contract 5.2); a host id or port that upstream does not give is empty. */

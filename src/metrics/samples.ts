@@ -19,8 +19,8 @@ export function applicationSamples(application: Application): Sample[] {
   samples.add(APPLICATION.reporting, flag(application.reporting));
   addHealthStatus(samples, APPLICATION.healthStatus, application.healthStatus);
   samples.add(APPLICATION.lastReported, application.lastReportedAt);
-  samples.add(APPLICATION.hosts, application.hostIds?.length);
-  samples.add(APPLICATION.instances, application.instanceIds?.length);
+  samples.add(APPLICATION.hosts, application.hosts);
+  samples.add(APPLICATION.instances, application.instances);
   samples.add(APPLICATION.apdexThreshold, settings?.apdexThreshold);
   samples.add(APPLICATION.endUserApdexThreshold, settings?.endUserApdexThreshold);
   samples.add(APPLICATION.realUserMonitoring, flag(settings?.realUserMonitoring));

@@ -1,3 +1,4 @@
+import { secondsOf } from '../api/timeslice.ts';
 import type { Timeslice } from '../api/types.ts';
 import type { MetricWindow } from '../formulas/inputs.ts';
 
@@ -8,12 +9,4 @@ import type { MetricWindow } from '../formulas/inputs.ts';
 export function toMetricWindow(timeslices: readonly Timeslice[] | undefined): MetricWindow | undefined {
   const last = timeslices?.at(-1);
   return last === undefined ? undefined : { seconds: secondsOf(last), values: last.values };
-}
-
-/**
- * Length of a timeslice in seconds: whole minutes, because its end may be inclusive (`:59`; api-facts 4.1), and at
- * least one, the shortest that upstream answers.
- */
-export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
-  return Math.max(60, Math.round((to - from) / 60) * 60);
 }

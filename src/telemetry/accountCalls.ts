@@ -53,6 +53,10 @@ export class AccountCalls implements CallObserver {
     this.#retries.inc({ account: this.#account });
   }
 
+  split(): void {
+    // Only batches of many subjects are split; the REST interface has none.
+  }
+
   #know(endpoint: string): void {
     if (this.#endpoints.has(endpoint)) {
       return;

@@ -3,8 +3,8 @@ import { hasError, titleOf } from './errorTitle.ts';
 import { isObject } from './shapes.ts';
 import type { KeyMask } from './keyMask.ts';
 
-/** The JSON object in the text of a good answer. Throws a CallFailure (`invalid_response`) for anything else. */
-export function parseBody(text: string, status: number, mask: KeyMask): Readonly<Record<string, unknown>> {
+/** The JSON object in the text of an answer. Throws a CallFailure (`invalid_response`) for anything else. */
+export function parseObject(text: string, status: number, mask: KeyMask): Readonly<Record<string, unknown>> {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   let body: unknown;
   try {
@@ -13,11 +13,19 @@ export function parseBody(text: string, status: number, mask: KeyMask): Readonly
     throw invalid(notJson(text));
   }
   if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
-  if (hasError(body)) {
-    const title = titleOf(body, mask);
-    throw invalid(`status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`);
-  }
   return body;
+}
+
+/** The failure that a body reports by itself, which a status of 200 does not rule out. */
+export function bodyFailure(
+  body: Readonly<Record<string, unknown>>,
+  status: number,
+  mask: KeyMask,
+): CallFailure | undefined {
+  if (!hasError(body)) return undefined;
+  const title = titleOf(body, mask);
+  const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
+  return new CallFailure('invalid_response', words, { status });
 }
 
 function notJson(text: string): string {

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
-import { parseBody } from './answerBody.ts';
+import { bodyFailure, parseObject } from './answerBody.ts';
 import { CallFailure } from './callFailure.ts';
 import { decodeText } from './decode.ts';
 import { UpstreamError } from '../errors.ts';
 import { errorTitle } from './errorTitle.ts';
 import { exchange } from './exchange.ts';
-import type { RawAnswer } from './exchange.ts';
+import type { RawAnswer, Request } from './exchange.ts';
 import { firstHeader, joinedHeader } from './headers.ts';
 import { httpsUpgrade } from './httpsUpgrade.ts';
 import { KeyMask } from './keyMask.ts';
-import type { CallObserver } from '../observer.ts';
+import type { CallObserver, SplitReason } from '../observer.ts';
 import { overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from '../reader.ts';
 import { retryDelay } from './retry.ts';
@@ -31,8 +31,10 @@ export interface ClientOptions {
   /** Of a body, as sent and as unpacked. */
   readonly maxBytes: number;
   readonly observer: CallObserver;
-  /** Unix milliseconds. */
+  /** Unix milliseconds by the wall clock, which times in headers are compared with. */
   readonly now: () => number;
+  /** Milliseconds of a clock that is never set, for durations. */
+  readonly monotonic: () => number;
   readonly random: () => number;
   /** Rejects at once when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -45,6 +47,19 @@ export interface Answer {
   readonly link: string | undefined;
 }
 
+/** Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. */
+export type Inspection = (
+  body: Readonly<Record<string, unknown>>,
+  status: number,
+  mask: KeyMask,
+) => CallFailure | undefined;
+
+export interface PostOptions {
+  readonly inspect: Inspection;
+  /** False: a call that timed out is not tried again, because its caller asks for less instead. */
+  readonly retryTimeouts: boolean;
+}
+
 interface Sent {
   readonly raw: RawAnswer;
   readonly overload: Overload | undefined;
@@ -52,9 +67,22 @@ interface Sent {
   readonly mask: KeyMask;
 }
 
+/** How the body of an answer is read and judged. */
+interface Reading {
+  readonly inspect: Inspection;
+  /**
+   * True: an overload may stand in the body, so the call ends only when the body was read. False: the place of the call is
+   * given back as soon as the answer is there, and the next calls go out before it is read.
+   */
+  readonly holdsPlace: boolean;
+  readonly retryTimeouts: boolean;
+}
+
+const GET: Reading = { inspect: bodyFailure, holdsPlace: false, retryTimeouts: true };
+
 /**
  * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
- * place is held (contract 4, point 8).
+ * place is held (docs/interface.md, "Overload and failures").
  */
 export class Client {
   readonly #dispatcher: Dispatcher;
@@ -69,24 +97,20 @@ export class Client {
   }
 
   /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
-  async get(endpoint: string, address: URL, call: CallOptions): Promise<Answer> {
-    for (let attempt = 0; ; attempt += 1) {
-      const result = await this.#attempt(endpoint, address, call);
-      if (!(result instanceof CallFailure)) return result;
-      const failed = this.fail(endpoint, result);
-      if (!result.retriable || attempt >= this.#options.maxRetries) throw failed;
-      const delay = retryDelay(attempt, this.#options.random);
-      this.#options.observer.retried(endpoint, result.reason, delay);
-      await this.#options.sleep(delay, call.signal);
-    }
+  get(endpoint: string, address: URL, call: CallOptions): Promise<Answer> {
+    return this.#call(endpoint, { address }, GET, call);
+  }
+
+  /** Posts a JSON text; otherwise as `get`. */
+  post(endpoint: string, address: URL, body: string, call: CallOptions, options: PostOptions): Promise<Answer> {
+    return this.#call(endpoint, { address, body }, { ...options, holdsPlace: true }, call);
   }
 
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
     const message = this.#report(endpoint, failure);
-    const { reason, status, overload } = failure;
-    const details = overload === undefined ? {} : { overload: true, retryAt: overload.retryAt };
-    return new UpstreamError(message, { reason, endpoint, status, ...details });
+    const { reason, status } = failure;
+    return new UpstreamError(message, { reason, endpoint, status });
   }
 
   /** Reports that a part of an answer was left out. */
@@ -94,22 +118,47 @@ export class Client {
     this.#report(endpoint, new CallFailure('invalid_response', words));
   }
 
+  /** Reports that a call for many subjects is read again in parts. */
+  split(reason: SplitReason): void {
+    this.#options.observer.split(reason);
+  }
+
+  async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
+    for (let attempt = 0; ; attempt += 1) {
+      const result = await this.#attempt(endpoint, request, reading, call);
+      if (!(result instanceof CallFailure)) return result;
+      const failed = this.fail(endpoint, result);
+      if (!mayRetry(result, reading, call) || attempt >= this.#options.maxRetries) throw failed;
+      // After an overload the gate lets the call in only once the pause is over.
+      const delay = result.overload === undefined ? retryDelay(attempt, this.#options.random) : 0;
+      this.#options.observer.retried(endpoint, result.reason, delay);
+      await this.#options.sleep(delay, call.signal);
+    }
+  }
+
   /** The key is hidden once more, wherever the words came from. */
   #report(endpoint: string, { reason, message }: CallFailure): string {
-    const text = this.#mask.hide(`GET ${endpoint}: ${message}`);
+    const text = this.#mask.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}`);
     this.#options.observer.failed(endpoint, reason, text);
     return text;
   }
 
-  async #attempt(endpoint: string, address: URL, call: CallOptions): Promise<Answer | CallFailure> {
+  async #attempt(
+    endpoint: string,
+    request: Request,
+    reading: Reading,
+    call: CallOptions,
+  ): Promise<Answer | CallFailure> {
     try {
+      const { address } = request;
       const asked = this.#upgraded === undefined ? address : moved(address, this.#upgraded);
-      const sent = await this.#send(endpoint, asked, call);
-      const secureOrigin = httpsUpgrade(asked, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
-      if (secureOrigin === undefined) return await this.#read(asked, sent);
-      const secure = moved(asked, secureOrigin);
-      const answer = await this.#read(secure, await this.#send(endpoint, secure, call));
-      this.#upgraded = secureOrigin;
+      const first = await this.#send(endpoint, { ...request, address: asked }, reading, call);
+      if (!('redirectedTo' in first)) return await first.answer;
+      const secure = { ...request, address: moved(asked, first.redirectedTo) };
+      const second = await this.#send(endpoint, secure, reading, call);
+      if ('redirectedTo' in second) return new CallFailure('redirect', 'the HTTPS address redirects again');
+      const answer = await second.answer;
+      this.#upgraded = first.redirectedTo;
       return answer;
     } catch (error) {
       if (error instanceof CallFailure) return error;
@@ -117,43 +166,66 @@ export class Client {
     }
   }
 
-  /** One call of the budget, from the gate to the last byte. */
-  async #send(endpoint: string, address: URL, call: CallOptions): Promise<Sent> {
-    const { observer, now, requestTimeoutMs: timeoutMs, maxBytes } = this.#options;
+  /** Makes one call of the budget, from the gate to the last byte, and reads its answer. */
+  async #send(
+    endpoint: string,
+    request: Request,
+    reading: Reading,
+    call: CallOptions,
+  ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<Answer> }> {
     const release = await call.gate.enter(call.signal);
     let overload: Overload | undefined;
     try {
-      const mask = this.#currentKey();
-      const headers = this.#headers(mask.key);
-      const started = now();
-      let code: number | undefined;
-      observer.started(endpoint);
-      try {
-        const options = { timeoutMs, maxBytes, signal: call.signal };
-        const raw = await exchange(this.#dispatcher, { address, headers }, options);
-        code = raw.status;
-        overload = overloadOf(code, raw.headers, now());
-        return { raw, overload, mask };
-      } catch (error) {
-        if (error instanceof CallFailure) code = error.status;
-        throw error;
-      } finally {
-        observer.ended(endpoint, code ?? 'error', Math.max(0, now() - started) / 1000);
-      }
+      const sent = await this.#exchange(endpoint, request, call.signal);
+      overload = sent.overload;
+      const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
+      if (redirectedTo !== undefined) return { redirectedTo };
+      if (!reading.holdsPlace) return { answer: this.#readNextTurn(request.address, sent, reading) };
+      const answer = await this.#read(request.address, sent, reading);
+      return { answer: Promise.resolve(answer) };
+    } catch (error) {
+      if (error instanceof CallFailure) overload ??= error.overload;
+      throw error;
     } finally {
       release(overload);
     }
   }
 
-  async #read(address: URL, { raw, overload, mask }: Sent): Promise<Answer> {
+  async #exchange(endpoint: string, request: Request, signal: AbortSignal): Promise<Sent> {
+    const { observer, now, monotonic, requestTimeoutMs: timeoutMs, maxBytes } = this.#options;
+    const mask = this.#currentKey();
+    const headers = this.#headers(mask.key, request.body !== undefined);
+    const started = monotonic();
+    let code: number | undefined;
+    observer.started(endpoint);
+    try {
+      const raw = await exchange(this.#dispatcher, request, headers, { timeoutMs, maxBytes, signal });
+      code = raw.status;
+      return { raw, overload: overloadOf(code, raw.headers, now()), mask };
+    } catch (error) {
+      if (error instanceof CallFailure) code = error.status;
+      throw error;
+    } finally {
+      observer.ended(endpoint, code ?? 'error', (monotonic() - started) / 1000);
+    }
+  }
+
+  async #readNextTurn(address: URL, sent: Sent, reading: Reading): Promise<Answer> {
     // First the next calls go out for all answers that came in together.
     await nextTurn();
+    return this.#read(address, sent, reading);
+  }
+
+  async #read(address: URL, { raw, overload, mask }: Sent, { inspect }: Reading): Promise<Answer> {
     if (!isGood(raw.status)) {
       const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
       throw statusFailure(address, raw, errorTitle(text, mask), overload);
     }
     const text = await decodeText(raw, this.#options.maxBytes);
-    return { body: parseBody(text, raw.status, mask), address, link: joinedHeader(raw.headers, 'link') };
+    const body = parseObject(text, raw.status, mask);
+    const failure = inspect(body, raw.status, mask);
+    if (failure !== undefined) throw failure;
+    return { body, address, link: joinedHeader(raw.headers, 'link') };
   }
 
   #currentKey(): KeyMask {
@@ -162,14 +234,20 @@ export class Client {
     return this.#mask;
   }
 
-  #headers(key: string): Record<string, string> {
+  #headers(key: string, posts: boolean): Record<string, string> {
     return {
       accept: 'application/json',
       'accept-encoding': 'gzip',
       'user-agent': this.#options.userAgent,
+      ...(posts ? { 'content-type': 'application/json' } : {}),
       [this.#options.keyHeader]: key,
     };
   }
+}
+
+function mayRetry({ reason, overload, retriable }: CallFailure, reading: Reading, call: CallOptions): boolean {
+  if (overload !== undefined) return call.patient === true;
+  return retriable && (reason !== 'timeout' || reading.retryTimeouts);
 }
 
 function readKey(read: () => string): string {

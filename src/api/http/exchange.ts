@@ -22,19 +22,27 @@ interface ExchangeOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is sent: a GET, or with a body a POST of JSON. */
+export interface Request {
+  readonly address: URL;
+  readonly body?: string | undefined;
+}
+
 /**
- * One GET and its whole answer. Rejects with a CallFailure, or with the reason of the signal. Speaks the dispatcher's own
- * handler interface: a stream per answer would cost more than everything else that is done with it.
+ * Sends one request and reads its whole answer. Rejects with a CallFailure, or with the reason of the signal. Speaks the
+ * dispatcher's own handler interface: a stream per answer would cost more than everything else that is done with it.
  */
 export function exchange(
   dispatcher: Dispatcher,
-  request: { readonly address: URL; readonly headers: Record<string, string> },
+  { address, body }: Request,
+  headers: Record<string, string>,
   options: ExchangeOptions,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const handler = new AnswerReader(options, resolve, reject);
-    const { origin, pathname, search } = request.address;
-    dispatcher.dispatch({ origin, path: pathname + search, method: 'GET', headers: request.headers }, handler);
+    const { origin, pathname, search } = address;
+    const what = body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body };
+    dispatcher.dispatch({ origin, path: pathname + search, headers, ...what }, handler);
   });
 }
 
@@ -110,7 +118,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #late(): void {
     const what = this.#status === undefined ? 'no answer' : 'no whole answer';
     const words = `${what} within ${this.#options.timeoutMs / 1000} s`;
-    this.#fail(new CallFailure('timeout', words, { status: this.#status }));
+    this.#fail(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
   #tooLarge(): void {

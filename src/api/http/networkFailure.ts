@@ -9,8 +9,12 @@ const PASSING: Readonly<Record<string, string>> = {
   EPIPE: 'connection reset',
   ENOTFOUND: 'host name not found',
   EAI_AGAIN: 'host name could not be looked up',
+  ECONNABORTED: 'connection aborted',
   EHOSTUNREACH: 'host unreachable',
+  EHOSTDOWN: 'host down',
   ENETUNREACH: 'network unreachable',
+  ENETDOWN: 'network down',
+  EADDRNOTAVAIL: 'no free local address or port',
   UND_ERR_SOCKET: CUT,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT,
   HPE_INVALID_EOF_STATE: CUT,
@@ -32,7 +36,7 @@ export function networkFailure(error: Error, status: number | undefined): CallFa
   const passing = PASSING[code];
   if (passing !== undefined) return new CallFailure('network', passing + peer(root), { status, retriable: true });
   if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
-    return new CallFailure('timeout', 'no connection in time');
+    return new CallFailure('timeout', 'no connection in time', { retriable: true });
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return new CallFailure('network', 'certificate not trusted: it was issued for another name');
   }

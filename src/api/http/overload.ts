@@ -3,11 +3,11 @@ import { firstHeader } from './headers.ts';
 import type { Overload } from '../reader.ts';
 
 /**
- * The overload an answer reports, if it does: 429 always, 503 when it carries `Retry-After` (contract 4, point 8). Until
- * when comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
- * `NewRelic-OverloadProtection-Reset` (Unix seconds); of several, the latest. A time that has passed says nothing.
+ * The overload that an answer reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/interface.md,
+ * "Overload and failures"). How long comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
+ * `NewRelic-OverloadProtection-Reset` (Unix seconds); of several, the longest. A time that has passed says nothing.
  *
- * @param now Unix milliseconds
+ * @param now Unix milliseconds by the wall clock, which the times in headers are compared with
  */
 export function overloadOf(status: number, headers: AnswerHeaders, now: number): Overload | undefined {
   const retryAfter = firstHeader(headers, 'retry-after');
@@ -17,9 +17,8 @@ export function overloadOf(status: number, headers: AnswerHeaders, now: number):
     unixTime(firstHeader(headers, 'x-ratelimit-reset')),
     unixTime(firstHeader(headers, 'newrelic-overloadprotection-reset')),
   ].filter((time) => time !== undefined && time > now);
-  return {
-    retryAt: times.reduce((latest, time) => (latest === undefined ? time : Math.max(latest, time ?? 0)), undefined),
-  };
+  const latest = times.reduce<number | undefined>((a, b) => (a === undefined ? b : Math.max(a, b ?? 0)), undefined);
+  return { waitMs: latest === undefined ? undefined : latest - now };
 }
 
 function retryAfterTime(text: string | undefined, now: number): number | undefined {

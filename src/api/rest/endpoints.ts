@@ -1,9 +1,9 @@
-import type { MetricDataQuery, MetricNameQuery } from '../reader.ts';
+import type { MetricNameQuery, TimeRange } from '../reader.ts';
 import { formatTime } from '../timestamps.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */
 export interface Target {
-  /** As in api-facts 3, such as `/applications/{id}/hosts.json`: a label of bounded values (contract 5.5). */
+  /** Such as `/applications/{id}/hosts.json`: a label of bounded values. */
   readonly endpoint: string;
   /** Path and query, percent-encoded. */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface Target {
 
 type Parameter = readonly [name: string, value: string];
 
-function target(template: string, ids: Readonly<Record<string, number>>, query = ''): Target {
+function target(template: string, ids: Readonly<Record<string, number | string>>, query = ''): Target {
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
   return { endpoint: template, path: query === '' ? path : `${path}?${query}` };
 }
@@ -47,9 +47,8 @@ function encoded(text: string): string {
 const idFilter = (ids: readonly number[] | undefined): Parameter[] =>
   ids === undefined ? [] : [['filter[ids]', ids.join(',')]];
 
-export function applicationList(ids: readonly number[] | undefined, links: boolean): Target {
-  const parameters: Parameter[] = [...idFilter(ids), ...(links ? [] : [['exclude_links', 'true'] as const])];
-  return target('/applications.json', {}, queryOf(parameters));
+export function applicationList(ids: readonly number[] | undefined): Target {
+  return target('/applications.json', {}, queryOf(idFilter(ids)));
 }
 
 export function application(id: number): Target {
@@ -72,25 +71,35 @@ export function instanceList(applicationId: number): Target {
   return target('/applications/{id}/instances.json', { id: applicationId });
 }
 
-export function metricNames({ applicationId, hostId, name }: MetricNameQuery): Target {
-  return metricTarget('metrics.json', applicationId, hostId, name === undefined ? '' : queryOf([['name', name]]));
+export function metricNames({ applicationId, hostKey, name }: MetricNameQuery): Target {
+  return metricTarget('metrics.json', applicationId, hostKey, name === undefined ? '' : queryOf([['name', name]]));
 }
 
-/** @param raw asks for values that are not rounded to three digits (`raw=true`) */
-export function metricData({ applicationId, hostId, ...query }: MetricDataQuery, raw: boolean): Target {
+/** What a metric data call asks for. */
+export interface MetricDataQuery {
+  readonly applicationId: number;
+  readonly hostKey: string | undefined;
+  readonly names: readonly string[];
+  readonly range: TimeRange;
+  /** True: one timeslice over the whole range. */
+  readonly summarize: boolean;
+  /** True: values that are not rounded to three digits. */
+  readonly raw: boolean;
+}
+
+export function metricData({ applicationId, hostKey, names, range, summarize, raw }: MetricDataQuery): Target {
   const rest = queryOf([
-    ['from', formatTime(query.from)],
-    ['to', formatTime(query.to)],
-    ...(query.summarize ? [['summarize', 'true'] as const] : []),
-    ...(query.period === undefined ? [] : [['period', String(query.period)] as const]),
+    ['from', formatTime(range.from)],
+    ['to', formatTime(range.to)],
+    ...(summarize ? [['summarize', 'true'] as const] : []),
     ...(raw ? [['raw', 'true'] as const] : []),
   ]);
-  return metricTarget('metrics/data.json', applicationId, hostId, `${namesQuery(query.names)}&${rest}`);
+  return metricTarget('metrics/data.json', applicationId, hostKey, `${namesQuery(names)}&${rest}`);
 }
 
 /** Metric data and names of a host differ from those of its application only by a path segment. */
-function metricTarget(file: string, id: number, hostId: number | undefined, query: string): Target {
-  return hostId === undefined
+function metricTarget(file: string, id: number, hostKey: string | undefined, query: string): Target {
+  return hostKey === undefined
     ? target(`/applications/{id}/${file}`, { id }, query)
-    : target(`/applications/{id}/hosts/{host_id}/${file}`, { id, host_id: hostId }, query);
+    : target(`/applications/{id}/hosts/{host_id}/${file}`, { id, host_id: encoded(hostKey) }, query);
 }

@@ -1,29 +1,33 @@
 import type { Dispatcher } from 'undici';
-import type * as z from 'zod';
-import { under } from '../http/address.ts';
-import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
 import type { ClientOptions } from '../http/client.ts';
 import { createDispatcher } from '../http/dispatcher.ts';
 import type { DispatcherOptions } from '../http/dispatcher.ts';
+import type {
+  ApplicationSubject,
+  BatchRead,
+  CallOptions,
+  CustomNamesSubject,
+  MetricDataAnswer,
+  MetricDataSubject,
+  MetricNameList,
+  MetricNameQuery,
+  SeriesRead,
+  UpstreamReader,
+} from '../reader.ts';
+import type { Application, Host, Instance, KeyTransaction } from '../types.ts';
 import * as endpoints from './endpoints.ts';
-import type { Target } from './endpoints.ts';
-import { readPages } from './paging.ts';
-import type { Pages } from './paging.ts';
-import type { CallOptions, MetricDataQuery, MetricNameQuery, UpstreamReader } from '../reader.ts';
+import { MetricDataCalls } from './metricData.ts';
+import { MetricNames } from './metricNames.ts';
+import { oneByOne } from './oneByOne.ts';
+import { RefusedNames } from './refusedNames.ts';
+import { RestClient } from './restClient.ts';
 import { application } from './schemas/application.ts';
 import { host, instance } from './schemas/host.ts';
 import { keyTransaction } from './schemas/keyTransaction.ts';
-import { LeftOut } from './schemas/leftOut.ts';
-import { parseList, parseSingle } from './schemas/lenient.ts';
-import { parseMetricData } from './schemas/metricData.ts';
-import { metricName } from './schemas/metricName.ts';
-import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from '../types.ts';
 
-/** So many ids travel in one `filter[ids]`: a page of the list, and an address of bearable length. */
-const IDS_PER_CALL = 200;
-/** Metric names come by the thousand; the longest list reported has 1,240 pages (api-facts 5). */
-const MOST_NAME_PAGES = 2_000;
+/** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
+const PAGE_SIZE = 200;
 
 export interface RestReaderOptions
   extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
@@ -31,6 +35,8 @@ export interface RestReaderOptions
   readonly baseUrl: string;
   /** Sends `raw=true`: values that are not rounded to three digits. */
   readonly raw: boolean;
+  /** How long a metric name that upstream refused is left out, in milliseconds. */
+  readonly refusedNamesMs: number;
   /** The longest body that is read, in bytes; 20 MiB by default. */
   readonly maxBytes?: number;
   /** The most pages a list may have; 200 by default. */
@@ -41,143 +47,96 @@ export interface RestReaderOptions
  * The reader of the REST interface, version 2. Every method rejects with an UpstreamError, or with the reason of the
  * signal when that is aborted.
  *
- * @throws Error when the base address or the proxy's is none
+ * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createRestReader(options: RestReaderOptions): UpstreamReader {
   const dispatcher = createDispatcher({ ...options, connectTimeoutMs: options.requestTimeoutMs });
   const client = new Client(dispatcher, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
-  return new RestReader(client, dispatcher, new URL(options.baseUrl), options.raw, options.maxPages ?? 200);
+  return new RestReader(
+    dispatcher,
+    new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200),
+    options.raw,
+    new RefusedNames(options.refusedNamesMs, options.monotonic),
+  );
 }
 
 class RestReader implements UpstreamReader {
-  readonly #client: Client;
+  readonly api = 'rest';
+  /** The lists bring the rolling values. */
+  readonly rolling = undefined;
+  readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
+  readonly instances: BatchRead<ApplicationSubject, readonly Instance[]>;
+  readonly datastores: BatchRead<ApplicationSubject, readonly string[]>;
+  readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
+  readonly metricSeries: SeriesRead;
   readonly #dispatcher: Dispatcher;
-  readonly #base: URL;
-  readonly #raw: boolean;
-  readonly #mostPages: number;
+  readonly #client: RestClient;
+  readonly #names: MetricNames;
 
-  constructor(client: Client, dispatcher: Dispatcher, base: URL, raw: boolean, mostPages: number) {
-    this.#client = client;
+  constructor(dispatcher: Dispatcher, client: RestClient, raw: boolean, refused: RefusedNames) {
     this.#dispatcher = dispatcher;
-    this.#base = base;
-    this.#raw = raw;
-    this.#mostPages = mostPages;
+    this.#client = client;
+    this.#names = new MetricNames(client);
+    const data = new MetricDataCalls(client, raw, refused);
+    this.hosts = oneByOne(({ applicationId }, _, call) =>
+      client.list(endpoints.hostList(applicationId), 'application_hosts', host, ({ key }) => key, call),
+    );
+    this.instances = oneByOne(({ applicationId }, _, call) =>
+      client.list(endpoints.instanceList(applicationId), 'application_instances', instance, ({ id }) => id, call),
+    );
+    this.datastores = this.#names.datastores;
+    this.customNames = this.#names.custom;
+    this.metricData = data.summarized;
+    this.metricSeries = data.series;
   }
 
-  listApplications(
-    { ids, links = true }: { ids?: readonly number[]; links?: boolean },
-    call: CallOptions,
-  ): Promise<Application[]> {
-    const read = (some?: readonly number[]): Promise<Application[]> =>
-      this.#list(endpoints.applicationList(some, links), 'applications', application, call);
-    return ids === undefined ? read() : byIds(ids, read);
+  listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
+    return byIds(ids, (some) =>
+      this.#client.list(endpoints.applicationList(some), 'applications', application, ({ id }) => id, call),
+    );
   }
 
   readApplication(id: number, call: CallOptions): Promise<Application> {
-    return this.#single(endpoints.application(id), 'application', application, call);
+    return this.#client.single(endpoints.application(id), 'application', application, call);
   }
 
-  listKeyTransactions({ ids }: { ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]> {
-    const read = (some?: readonly number[]): Promise<KeyTransaction[]> =>
-      this.#list(endpoints.keyTransactionList(some), 'key_transactions', keyTransaction, call);
-    return ids === undefined ? read() : byIds(ids, read);
+  listKeyTransactions({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]> {
+    return byIds(ids, (some) =>
+      this.#client.list(endpoints.keyTransactionList(some), 'key_transactions', keyTransaction, ({ id }) => id, call),
+    );
   }
 
   readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction> {
-    return this.#single(endpoints.keyTransaction(id), 'key_transaction', keyTransaction, call);
+    return this.#client.single(endpoints.keyTransaction(id), 'key_transaction', keyTransaction, call);
   }
 
-  listHosts(applicationId: number, call: CallOptions): Promise<Host[]> {
-    return this.#list(endpoints.hostList(applicationId), 'application_hosts', host, call);
+  listCalls(entities: number): number {
+    return Math.max(1, Math.ceil(entities / PAGE_SIZE));
   }
 
-  listInstances(applicationId: number, call: CallOptions): Promise<Instance[]> {
-    return this.#list(endpoints.instanceList(applicationId), 'application_instances', instance, call);
+  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
+    return this.#names.list(query, call);
   }
 
-  async listMetricNames(
-    query: MetricNameQuery,
-    call: CallOptions,
-  ): Promise<{ names: MetricName[]; complete: boolean }> {
-    const target = endpoints.metricNames(query);
-    const found = new Map<string, MetricName>();
-    const complete = await this.#pages(target, call, {
-      mostPages: Math.max(MOST_NAME_PAGES, query.maxPages ?? 0),
-      stopAfter: query.maxPages,
-      take: (answer, page) => {
-        const before = found.size;
-        const names = this.#checked(target, (leftOut) => parseList(metricName, answer.body, 'metrics', leftOut));
-        for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
-        query.onPage?.(page, found.size);
-        return { entries: names.length, fresh: found.size - before };
-      },
-    });
-    return { names: [...found.values()], complete };
-  }
-
-  async readMetricData(query: MetricDataQuery, call: CallOptions): Promise<MetricData> {
-    const target = endpoints.metricData(query, this.#raw);
-    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call);
-    const { from, to } = query;
-    return this.#checked(target, (leftOut) => parseMetricData(body, { from, to }, leftOut));
+  diagnose(): Promise<readonly string[]> {
+    return Promise.resolve([]);
   }
 
   close(): Promise<void> {
     return this.#dispatcher.destroy();
   }
-
-  /** All pages of a list, each id once; a list is read whole or not at all. */
-  async #list<T extends { readonly id: number }>(
-    target: Target,
-    member: string,
-    schema: z.ZodType<T>,
-    call: CallOptions,
-  ): Promise<T[]> {
-    const found = new Map<number, T>();
-    await this.#pages(target, call, {
-      mostPages: this.#mostPages,
-      take: ({ body }) => {
-        const before = found.size;
-        const records = this.#checked(target, (leftOut) => parseList(schema, body, member, leftOut));
-        for (const record of records) if (!found.has(record.id)) found.set(record.id, record);
-        return { entries: records.length, fresh: found.size - before };
-      },
-    });
-    return [...found.values()];
-  }
-
-  async #single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
-    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call);
-    return this.#checked(target, (leftOut) => parseSingle(schema, body, member, leftOut));
-  }
-
-  #pages(target: Target, call: CallOptions, pages: Omit<Pages, 'endpoint' | 'first'>): Promise<boolean> {
-    return readPages(
-      this.#client,
-      { endpoint: target.endpoint, first: under(this.#base, target.path), ...pages },
-      call,
-    );
-  }
-
-  /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  #checked<T>({ endpoint }: Target, read: (leftOut: LeftOut) => T): T {
-    const leftOut = new LeftOut();
-    try {
-      return read(leftOut);
-    } catch (error) {
-      throw error instanceof CallFailure ? this.#client.fail(endpoint, error) : error;
-    } finally {
-      const words = leftOut.words();
-      if (words !== undefined) this.#client.leftOut(endpoint, words);
-    }
-  }
 }
 
-/** Reads some ids in as many calls as it takes; none without ids, because an empty filter would mean all. */
-async function byIds<T>(ids: readonly number[], read: (some: readonly number[]) => Promise<T[]>): Promise<T[]> {
+/** Reads a list, or some ids of it in as many calls as it takes; no ids cost no call, because an empty filter means all. */
+async function byIds<T>(
+  ids: readonly number[] | undefined,
+  read: (some: readonly number[] | undefined) => Promise<T[]>,
+): Promise<T[]> {
+  if (ids === undefined) return read(undefined);
   const found: T[] = [];
-  for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
-    found.push(...(await read(ids.slice(start, start + IDS_PER_CALL))));
+  for (let start = 0; start < ids.length; start += PAGE_SIZE) {
+    found.push(...(await read(ids.slice(start, start + PAGE_SIZE))));
   }
   return found;
 }

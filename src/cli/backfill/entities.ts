@@ -42,11 +42,11 @@ export async function readLayout(
     names: queryNames(datastoreNames(names)),
     entities: [
       { key: 'application', scope: 'application', ids: { applicationId: subject.id }, labels: subject.labels },
-      ...hosts.map(({ id, host }) => ({
-        key: `host-${id}`,
+      ...hosts.map(({ key, host }) => ({
+        key: `host-${key}`,
         scope: 'host' as const,
-        ids: { applicationId: subject.id, hostId: id },
-        labels: hostLabelsOf(subject, id, host),
+        ids: { applicationId: subject.id, hostKey: key },
+        labels: hostLabelsOf(subject, key, host),
       })),
     ],
   };
@@ -60,7 +60,7 @@ export function folderOf({ account, id }: Subject): string {
 }
 
 /** Ours first, in the order of the running exporter, then the static ones. */
-function hostLabelsOf({ labels }: Subject, id: number, host: string): Labels {
+function hostLabelsOf({ labels }: Subject, key: string, host: string): Labels {
   const { account = '', app = '', app_id = '', ...others } = labels;
-  return { account, app, app_id, host, host_id: String(id), ...others };
+  return { account, app, app_id, host, host_id: key, ...others };
 }

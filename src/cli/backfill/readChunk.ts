@@ -1,10 +1,11 @@
 import { UpstreamError } from '../../api/errors.ts';
-import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
+import type { UpstreamReader } from '../../api/oldReader.ts';
+import type { CallOptions } from '../../api/reader.ts';
 import type { MetricData, Timeslice } from '../../api/types.ts';
-import { batches, CAUTIOUS_NAMES } from '../../collect/batches.ts';
+import { batches, CAUTIOUS_NAMES } from '../../api/rest/nameBatches.ts';
 import type { BatchSize } from '../../collect/metricData.ts';
 import { METRIC, usedValues } from '../../formulas/names.ts';
-import { secondsOf } from '../../metrics/windowValues.ts';
+import { secondsOf } from '../../api/timeslice.ts';
 import type { Chunk } from './chunks.ts';
 
 /** What is kept of the answers for one chunk; also how it is written to disk. */
@@ -19,7 +20,7 @@ export interface ReadChunk {
 
 export interface ChunkSubject {
   readonly applicationId: number;
-  readonly hostId?: number;
+  readonly hostKey?: string;
 }
 
 /**

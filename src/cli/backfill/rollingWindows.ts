@@ -1,7 +1,7 @@
 import type { Timeslice } from '../../api/types.ts';
 import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';
-import { mergeTimeslices } from '../../metrics/mergeTimeslices.ts';
-import { secondsOf } from '../../metrics/windowValues.ts';
+import { mergeTimeslices } from '../../api/rest/mergeTimeslices.ts';
+import { secondsOf } from '../../api/timeslice.ts';
 import type { ReadChunk } from './readChunk.ts';
 
 /** The window that ends at `time` (Unix seconds), as a summarized call for it would have answered. */
@@ -80,7 +80,7 @@ function joined(timeslices: readonly Timeslice[], length: number, granule: numbe
   if (timeslices.some(({ values }) => Object.keys(values).length === 0)) return { seconds: length, values: {} };
   const [first] = timeslices;
   if (length === granule && first !== undefined) return { seconds: secondsOf(first), values: first.values };
-  return mergeTimeslices(timeslices, length);
+  return { seconds: length, values: mergeTimeslices(timeslices, length) };
 }
 
 /** The timeslices that lie between the two times. */

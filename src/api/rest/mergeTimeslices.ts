@@ -1,7 +1,5 @@
-import type { Timeslice } from '../api/types.ts';
-import { finite } from '../formulas/finite.ts';
-import type { MetricWindow } from '../formulas/inputs.ts';
-import { secondsOf } from './windowValues.ts';
+import { secondsOf } from '../timeslice.ts';
+import type { Timeslice } from '../types.ts';
 
 /** One timeslice of the run with its length in seconds. */
 interface Slice {
@@ -32,42 +30,40 @@ const RULES: Readonly<Record<string, Rule>> = {
   score: apdexScore,
 };
 
+/** The value names that have a rule. */
+export function isMerged(valueName: string): boolean {
+  return Object.hasOwn(RULES, valueName);
+}
+
 /**
- * The summarized equivalent of a run of timeslices of one metric: counts are summed, averages weighted by `call_count`
- * (by time where no timeslice has one), per-minute rates and percentages averaged over all of `seconds` (a missing
- * minute counts 0), memory averaged over the time it was reported, an Apdex threshold is the highest, and an Apdex
- * score is calculated anew from its counts. `seconds` is the length of the window; without it, the whole run from
- * the first beginning to the last end. The timeslices may come in any order and must be at least one.
+ * The values that a summarized answer over `seconds` would have, from the timeslices of one metric that lie in it: counts
+ * are summed, averages weighted by `call_count` (by time where no timeslice has one), per-minute rates and percentages
+ * averaged over all of `seconds` (a missing minute counts 0), memory averaged over the time it was reported, an Apdex
+ * threshold is the highest, and an Apdex score is calculated anew from its counts. The timeslices may come in any order.
  */
-export function mergeTimeslices(timeslices: readonly Timeslice[], seconds = spanOf(timeslices)): MetricWindow {
+export function mergeTimeslices(timeslices: readonly Timeslice[], seconds: number): Timeslice['values'] {
   const slices = timeslices.map((timeslice) => ({ seconds: secondsOf(timeslice), values: timeslice.values }));
   const names = new Set(slices.flatMap((slice) => Object.keys(slice.values)));
   const values: Record<string, number> = {};
   for (const name of names) {
-    const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
+    const rule = isMerged(name) ? RULES[name] : undefined;
     const merged = rule?.(slices, name, seconds);
-    if (merged !== undefined) values[name] = merged;
+    if (merged !== undefined && Number.isFinite(merged)) values[name] = merged;
   }
-  return { seconds, values };
-}
-
-function spanOf(timeslices: readonly Timeslice[]): number {
-  const from = timeslices.reduce((first, slice) => Math.min(first, slice.from), Infinity);
-  const to = timeslices.reduce((last, slice) => Math.max(last, slice.to), -Infinity);
-  return secondsOf({ from, to });
+  return values;
 }
 
 function sum(slices: readonly Slice[], value: string): number | undefined {
-  return finite(total(slices, (slice) => slice.values[value] ?? 0));
+  return total(slices, (slice) => slice.values[value] ?? 0);
 }
 
 function highest(slices: readonly Slice[], value: string): number | undefined {
-  return finite(slices.reduce((most, slice) => Math.max(most, slice.values[value] ?? -Infinity), -Infinity));
+  return slices.reduce((most, slice) => Math.max(most, slice.values[value] ?? -Infinity), -Infinity);
 }
 
-/** Total of the value over the seconds of the window: `percent` is CPU time per wall clock time (api-facts 4.5). */
+/** Total of the value over the seconds of the window: `percent` is CPU time per wall clock time. */
 function overTime(slices: readonly Slice[], value: string, seconds: number): number | undefined {
-  return finite(total(slices, (slice) => (slice.values[value] ?? 0) * slice.seconds) / seconds);
+  return total(slices, (slice) => (slice.values[value] ?? 0) * slice.seconds) / seconds;
 }
 
 function whilePresent(slices: readonly Slice[], value: string): number | undefined {
@@ -85,15 +81,25 @@ function weighted(slices: readonly Slice[], value: string, weight: (slice: Slice
   const present = slices.filter((slice) => slice.values[value] !== undefined);
   const weights = total(present, weight);
   if (weights === 0) return 0;
-  return finite(total(present, (slice) => (slice.values[value] ?? 0) * weight(slice)) / weights);
+  return total(present, (slice) => (slice.values[value] ?? 0) * weight(slice)) / weights;
 }
 
 /** (satisfied + tolerating / 2) / count, the definition of the score; 0 over nothing, as upstream gives. */
 function apdexScore(slices: readonly Slice[]): number | undefined {
-  const count = total(slices, ({ values: { s = 0, t = 0, f = 0, count: all = s + t + f } }) => all);
+  const count = total(slices, countOf);
   if (count === 0) return 0;
-  const points = total(slices, ({ values: { s = 0, t = 0 } }) => s + t / 2);
-  return finite(points / count);
+  const known = slices.every((slice) => countOf(slice) === 0 || pointsOf(slice) !== undefined);
+  return known ? total(slices, (slice) => pointsOf(slice) ?? 0) / count : undefined;
+}
+
+function countOf({ values: { s = 0, t = 0, f = 0, count = s + t + f } }: Slice): number {
+  return count;
+}
+
+/** Satisfied requests and half of the tolerating ones; from the score where a timeslice does not give them. */
+function pointsOf({ values: { s, t, score, count } }: Slice): number | undefined {
+  if (s !== undefined && t !== undefined) return s + t / 2;
+  return score === undefined || count === undefined ? undefined : score * count;
 }
 
 function total(slices: readonly Slice[], of: (slice: Slice) => number): number {

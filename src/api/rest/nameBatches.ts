@@ -1,4 +1,4 @@
-/** The most metric names and characters of query one metric data call carries (contract 4, point 5). */
+/** The most metric names and characters of query that one metric data call carries. */
 export const MOST_NAMES = 30;
 export const MOST_CHARACTERS = 4_000;
 

@@ -1,0 +1,79 @@
+import type {
+  ApplicationSubject,
+  BatchRead,
+  CallOptions,
+  CustomNamesSubject,
+  MetricNameList,
+  MetricNameQuery,
+} from '../reader.ts';
+import type { MetricName } from '../types.ts';
+import * as endpoints from './endpoints.ts';
+import { oneByOne } from './oneByOne.ts';
+import type { RestClient } from './restClient.ts';
+import { parseList } from './schemas/lenient.ts';
+import { metricName } from './schemas/metricName.ts';
+
+/** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
+const MOST_PAGES = 2_000;
+/** The most pages of a custom metric's name list that are read. */
+const CUSTOM_PAGES = 20;
+/** Database metrics all end in this; the whole name list would be large. */
+const DATABASE_FILTER = '/allWeb';
+/** One datastore by its type; `Datastore/allWeb` is the sum of all and is none. */
+const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
+
+/** Reads the metric name lists of applications and hosts. */
+export class MetricNames {
+  readonly #client: RestClient;
+  /** How many calls the custom names of an application took when they were last read. */
+  readonly #customCalls = new Map<number, number>();
+
+  constructor(client: RestClient) {
+    this.#client = client;
+  }
+
+  async list(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
+    const target = endpoints.metricNames(query);
+    const found = new Map<string, MetricName>();
+    const complete = await this.#client.pages(target, call, {
+      mostPages: Math.max(MOST_PAGES, query.maxPages ?? 0),
+      stopAfter: query.maxPages,
+      take: (answer, page) => {
+        const before = found.size;
+        const names = this.#client.checked(target, (leftOut) => parseList(metricName, answer.body, 'metrics', leftOut));
+        for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
+        query.onPage?.(page, found.size);
+        return { entries: names.length, fresh: found.size - before };
+      },
+    });
+    return { names: [...found.values()], complete };
+  }
+
+  /** The datastore metrics of an application, one per database type. */
+  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> = oneByOne(async ({ applicationId }, _, call) => {
+    const { names } = await this.list({ applicationId, name: DATABASE_FILTER }, call);
+    const datastores = names.map(({ name }) => name).filter((name) => DATASTORE.test(name) && canBeAsked(name));
+    return [...new Set(datastores)].sort();
+  });
+
+  /** The names that contain any of the filters, at most 20 pages of each. */
+  readonly custom: BatchRead<CustomNamesSubject, readonly string[]> = oneByOne(
+    async ({ applicationId, filters }, _, call) => {
+      const found = new Set<string>();
+      let calls = 0;
+      for (const name of new Set(filters)) {
+        const onPage = (): void => void (calls += 1);
+        const { names } = await this.list({ applicationId, name, maxPages: CUSTOM_PAGES, onPage }, call);
+        for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
+      }
+      this.#customCalls.set(applicationId, calls);
+      return [...found];
+    },
+    ({ applicationId, filters }) => this.#customCalls.get(applicationId) ?? new Set(filters).size,
+  );
+}
+
+/** Half a surrogate pair cannot travel in an address: the name that would be asked for is another one. */
+function canBeAsked(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name);
+}

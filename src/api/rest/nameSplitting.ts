@@ -1,0 +1,120 @@
+import { UpstreamError } from '../errors.ts';
+import type { MetricData, Timeslice } from '../types.ts';
+import { batches, CAUTIOUS_NAMES, MOST_NAMES } from './nameBatches.ts';
+import type { RefusedNames } from './refusedNames.ts';
+
+/** Answers that may mean "too many names" or "not this name". */
+const REFUSALS = new Set([400, 414, 422]);
+
+/** Reads these metric names of one application or host in one call. */
+export type ReadNames = (names: readonly string[]) => Promise<MetricData>;
+
+/**
+ * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A
+ * refused list of more than ten names is read again ten at a time. What is refused then is about a name: it is found by
+ * halving and left out for a while, and the other names stay.
+ */
+export class NameSplitting {
+  readonly #refused: RefusedNames;
+  /** How many names a call carries; lowered for good once upstream has refused a longer list and answered its parts. */
+  #mostNames = MOST_NAMES;
+
+  constructor(refused: RefusedNames) {
+    this.#refused = refused;
+  }
+
+  /** How many calls these names take when nothing is refused. */
+  calls(applicationId: number, names: readonly string[]): number {
+    return batches(this.#refused.allowed(applicationId, names), this.#mostNames).length;
+  }
+
+  /**
+   * Rejects when any call fails for another reason than a refusal, and when even the first of all names is refused, for
+   * then it is not about a name: half of the inputs would give wrong calculations.
+   *
+   * @param leftOut told of each name that is refused
+   */
+  async read(
+    applicationId: number,
+    names: readonly string[],
+    read: ReadNames,
+    leftOut: (name: string) => void,
+  ): Promise<MetricData> {
+    const reading = new SplitReading(names[0], read, (name) => {
+      this.#refused.add(applicationId, name);
+      leftOut(name);
+    });
+    for (const batch of batches(this.#refused.allowed(applicationId, names), this.#mostNames)) {
+      await reading.readBatch(batch);
+    }
+    if (reading.lengthRefused) this.#mostNames = CAUTIOUS_NAMES;
+    return reading.data;
+  }
+}
+
+/** One reading of one subject's names. */
+class SplitReading {
+  readonly data = new Map<string, readonly Timeslice[]>();
+  /** True when a long list was refused and all of its parts were answered: then its length was the reason. */
+  lengthRefused = false;
+  readonly #first: string | undefined;
+  readonly #read: ReadNames;
+  readonly #refuse: (name: string) => void;
+  #answered = false;
+
+  constructor(first: string | undefined, read: ReadNames, refuse: (name: string) => void) {
+    this.#first = first;
+    this.#read = read;
+    this.#refuse = refuse;
+  }
+
+  async readBatch(batch: readonly string[]): Promise<void> {
+    const refusal = await this.#refusal(batch);
+    if (refusal === undefined) return;
+    if (batch.length <= CAUTIOUS_NAMES) {
+      await this.#hunt(batch, refusal);
+      return;
+    }
+    let allAnswered = true;
+    for (const part of batches(batch, CAUTIOUS_NAMES)) {
+      const again = await this.#refusal(part);
+      if (again === undefined) continue;
+      allAnswered = false;
+      await this.#hunt(part, again);
+    }
+    this.lengthRefused ||= allAnswered;
+  }
+
+  /** Finds the refused names of a batch that was refused as a whole. */
+  async #hunt(batch: readonly string[], refusal: UpstreamError): Promise<void> {
+    await this.#makeSureOfUpstream(refusal);
+    const [only] = batch;
+    if (batch.length === 1 && only !== undefined) {
+      this.#refuse(only);
+      return;
+    }
+    const middle = Math.ceil(batch.length / 2);
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+      const again = await this.#refusal(half);
+      if (again !== undefined) await this.#hunt(half, again);
+    }
+  }
+
+  /** As long as nothing was answered, a refusal may be about the application or the window: then all calls would be. */
+  async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
+    if (this.#answered) return;
+    if (this.#first === undefined || (await this.#refusal([this.#first])) !== undefined) throw refusal;
+  }
+
+  /** Reads names in one call; gives the refusal if that was the answer. */
+  async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
+    try {
+      for (const [name, timeslices] of await this.#read(names)) this.data.set(name, timeslices);
+      this.#answered = true;
+      return undefined;
+    } catch (error) {
+      if (error instanceof UpstreamError && REFUSALS.has(error.failure.status ?? 0)) return error;
+      throw error;
+    }
+  }
+}

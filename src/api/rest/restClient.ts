@@ -1,0 +1,80 @@
+import type * as z from 'zod';
+import { under } from '../http/address.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import type { Client } from '../http/client.ts';
+import type { CallOptions } from '../reader.ts';
+import type { Target } from './endpoints.ts';
+import { readPages } from './paging.ts';
+import type { Pages } from './paging.ts';
+import { LeftOut } from './schemas/leftOut.ts';
+import { parseList, parseSingle } from './schemas/lenient.ts';
+
+/** Calls the endpoints of the REST interface, and reads lists and records out of their answers. */
+export class RestClient {
+  readonly #client: Client;
+  readonly #base: URL;
+  readonly #mostPages: number;
+
+  /** @param base the address that the paths of targets are under @param mostPages the most pages a list may have */
+  constructor(client: Client, base: URL, mostPages: number) {
+    this.#client = client;
+    this.#base = base;
+    this.#mostPages = mostPages;
+  }
+
+  /** The body of one answer, as `read` understands it. */
+  async one<T>(target: Target, call: CallOptions, read: (body: unknown, leftOut: LeftOut) => T): Promise<T> {
+    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call);
+    return this.checked(target, (leftOut) => read(body, leftOut));
+  }
+
+  /** The one record of an answer. */
+  single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
+    return this.one(target, call, (body, leftOut) => parseSingle(schema, body, member, leftOut));
+  }
+
+  /** All pages of a list, each key once; a list is read whole or not at all. */
+  async list<T>(
+    target: Target,
+    member: string,
+    schema: z.ZodType<T>,
+    keyOf: (record: T) => number | string,
+    call: CallOptions,
+  ): Promise<T[]> {
+    const found = new Map<number | string, T>();
+    await this.pages(target, call, {
+      mostPages: this.#mostPages,
+      take: ({ body }) => {
+        const before = found.size;
+        const records = this.checked(target, (leftOut) => parseList(schema, body, member, leftOut));
+        for (const record of records) if (!found.has(keyOf(record))) found.set(keyOf(record), record);
+        return { entries: records.length, fresh: found.size - before };
+      },
+    });
+    return [...found.values()];
+  }
+
+  /** Page by page; gives false when it stopped before the end as told. */
+  pages(target: Target, call: CallOptions, pages: Omit<Pages, 'endpoint' | 'first'>): Promise<boolean> {
+    const first = under(this.#base, target.path);
+    return readPages(this.#client, { endpoint: target.endpoint, first, ...pages }, call);
+  }
+
+  /** Reads an answer, and reports what of it was left out, or that it is useless. */
+  checked<T>({ endpoint }: Target, read: (leftOut: LeftOut) => T): T {
+    const leftOut = new LeftOut();
+    try {
+      return read(leftOut);
+    } catch (error) {
+      throw error instanceof CallFailure ? this.#client.fail(endpoint, error) : error;
+    } finally {
+      const words = leftOut.words();
+      if (words !== undefined) this.#client.leftOut(endpoint, words);
+    }
+  }
+
+  /** Reports that a part of what was asked for is left out. */
+  leftOut({ endpoint }: Target, words: string): void {
+    this.#client.leftOut(endpoint, words);
+  }
+}
