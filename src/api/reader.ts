@@ -122,11 +122,7 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
    * @param range the window; its length is that of the answered timeslices
    * @param granule seconds per timeslice
    */
-  summarize(
-    timeslices: ReadonlyMap<string, readonly Timeslice[]>,
-    range: TimeRange,
-    granule: number,
-  ): MetricDataAnswer;
+  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataAnswer;
 }
 
 /** Whose rolling values are read. */

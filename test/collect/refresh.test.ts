@@ -326,7 +326,7 @@ describe('failures and changes of the inventory (contract 4, point 7)', () => {
     world.populate(1, 2);
     await world.scrape();
     world.reader.hosts.set(1, [host(1001)]);
-    world.reader.fault = ({ hostId }) => (hostId === 1000 ? { reason: 'not_found', status: 404 } : undefined);
+    world.reader.fault = ({ hostId }) => (hostId === '1000' ? { reason: 'not_found', status: 404 } : undefined);
     await world.nextMinute(1);
     const answer = await world.scrape();
     expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
@@ -453,7 +453,7 @@ describe('a probe', () => {
   it('does not succeed when anything of the application failed, and answers the rest', async () => {
     const world = new World();
     world.populate(2, 1);
-    world.reader.fault = ({ hostId }) => (hostId === 1000 ? { reason: 'timeout' } : undefined);
+    world.reader.fault = ({ hostId }) => (hostId === '1000' ? { reason: 'timeout' } : undefined);
     const failing = await world.clock.run(world.collector.probe('main', 1, world.clock.now() + 9_500));
     expect(failing).toMatchObject({ kind: 'answer', success: false });
     const other = await world.clock.run(world.collector.probe('main', 2, world.clock.now() + 9_500));

@@ -11,7 +11,7 @@ import {
 } from '../../src/metrics/labels.ts';
 
 const SHOP = { id: 17, name: 'shop "A"' };
-const HOST = { id: 3, host: 'web-1' };
+const HOST = { key: '3', host: 'web-1' };
 const STATIC = { team: 'payments' };
 
 describe('labels', () => {
@@ -76,7 +76,7 @@ describe('labels', () => {
   });
 
   it('tell two hosts of one name apart', () => {
-    expect(hostLabels('eu', {}, SHOP, HOST)).not.toEqual(hostLabels('eu', {}, SHOP, { ...HOST, id: 5 }));
+    expect(hostLabels('eu', {}, SHOP, HOST)).not.toEqual(hostLabels('eu', {}, SHOP, { ...HOST, key: '5' }));
   });
 });
 

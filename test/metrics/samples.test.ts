@@ -46,11 +46,11 @@ const APPLICATION: Application = {
   endUserSummary: END_USER,
   settings: { apdexThreshold: 0.4, endUserApdexThreshold: 6, realUserMonitoring: true, serverSideConfig: false },
   alertPolicyId: 0,
-  hostIds: [1, 2, 3],
-  instanceIds: [],
+  hosts: 3,
+  instances: 0,
 };
 
-const HOST: Host = { id: 3, host: 'web-1', language: 'java', healthStatus: 'green', summary: SUMMARY };
+const HOST: Host = { key: '3', host: 'web-1', language: 'java', healthStatus: 'green', summary: SUMMARY };
 const INSTANCE: Instance = { ...HOST, id: 4, port: 0, hostId: 3 };
 
 const KEY_TRANSACTION: KeyTransaction = {
@@ -135,8 +135,8 @@ describe('applicationSamples', () => {
       endUserSummary: undefined,
       settings: undefined,
       alertPolicyId: undefined,
-      hostIds: undefined,
-      instanceIds: undefined,
+      hosts: undefined,
+      instances: undefined,
     });
     expect(written(samples, 'application')).toEqual({ 'info{language=}{alert_policy_id=}': 1 });
   });

@@ -1,11 +1,4 @@
-import type {
-  BatchRead,
-  CallOptions,
-  MetricDataAnswer,
-  MetricDataSubject,
-  SeriesRead,
-  TimeRange,
-} from '../reader.ts';
+import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import type { MetricData } from '../types.ts';
 import * as endpoints from './endpoints.ts';
 import { summarizeSeries, toSeries } from './metricSeries.ts';

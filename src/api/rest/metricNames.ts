@@ -50,11 +50,13 @@ export class MetricNames {
   }
 
   /** The datastore metrics of an application, one per database type. */
-  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> = oneByOne(async ({ applicationId }, _, call) => {
-    const { names } = await this.list({ applicationId, name: DATABASE_FILTER }, call);
-    const datastores = names.map(({ name }) => name).filter((name) => DATASTORE.test(name) && canBeAsked(name));
-    return [...new Set(datastores)].sort();
-  });
+  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> = oneByOne(
+    async ({ applicationId }, _, call) => {
+      const { names } = await this.list({ applicationId, name: DATABASE_FILTER }, call);
+      const datastores = names.map(({ name }) => name).filter((name) => DATASTORE.test(name) && canBeAsked(name));
+      return [...new Set(datastores)].sort();
+    },
+  );
 
   /** The names that contain any of the filters, at most 20 pages of each. */
   readonly custom: BatchRead<CustomNamesSubject, readonly string[]> = oneByOne(

@@ -29,8 +29,9 @@ export class NameSplitting {
   }
 
   /**
-   * Rejects when any call fails for another reason than a refusal, and when even the first of all names is refused, for
-   * then it is not about a name: half of the inputs would give wrong calculations.
+   * Rejects when any call fails for another reason than a refusal, because half of the inputs would give wrong
+   * calculations. Rejects too when the first and the last of the names are both refused before anything was answered: then
+   * it is not about a name.
    *
    * @param leftOut told of each name that is refused
    */
@@ -40,7 +41,7 @@ export class NameSplitting {
     read: ReadNames,
     leftOut: (name: string) => void,
   ): Promise<MetricData> {
-    const reading = new SplitReading(names[0], read, (name) => {
+    const reading = new SplitReading([...new Set([names[0], names.at(-1)])], read, (name) => {
       this.#refused.add(applicationId, name);
       leftOut(name);
     });
@@ -57,13 +58,14 @@ class SplitReading {
   readonly data = new Map<string, readonly Timeslice[]>();
   /** True when a long list was refused and all of its parts were answered: then its length was the reason. */
   lengthRefused = false;
-  readonly #first: string | undefined;
+  readonly #samples: readonly (string | undefined)[];
   readonly #read: ReadNames;
   readonly #refuse: (name: string) => void;
   #answered = false;
 
-  constructor(first: string | undefined, read: ReadNames, refuse: (name: string) => void) {
-    this.#first = first;
+  /** @param samples names that tell a refusal of names from one of everything */
+  constructor(samples: readonly (string | undefined)[], read: ReadNames, refuse: (name: string) => void) {
+    this.#samples = samples;
     this.#read = read;
     this.#refuse = refuse;
   }
@@ -102,8 +104,15 @@ class SplitReading {
 
   /** As long as nothing was answered, a refusal may be about the application or the window: then all calls would be. */
   async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
-    if (this.#answered) return;
-    if (this.#first === undefined || (await this.#refusal([this.#first])) !== undefined) throw refusal;
+    for (const sample of this.#samples) {
+      if (this.#isAnswered()) return;
+      if (sample !== undefined) await this.#refusal([sample]);
+    }
+    if (!this.#isAnswered()) throw refusal;
+  }
+
+  #isAnswered(): boolean {
+    return this.#answered;
   }
 
   /** Reads names in one call; gives the refusal if that was the answer. */

@@ -65,10 +65,7 @@ class RestReader implements UpstreamReader {
     this.#mostPages = mostPages;
   }
 
-  listApplications(
-    { ids }: { ids?: readonly number[] },
-    call: CallOptions,
-  ): Promise<Application[]> {
+  listApplications({ ids }: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
     const read = (some?: readonly number[]): Promise<Application[]> =>
       this.#list(endpoints.applicationList(some), 'applications', application, call);
     return ids === undefined ? read() : byIds(ids, read);

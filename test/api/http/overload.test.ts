@@ -6,23 +6,23 @@ const at = (seconds: number): number => NOW + seconds * 1000;
 
 describe('overloadOf', () => {
   it.each<[string, number, Record<string, string | string[]>, number | undefined]>([
-    ['Retry-After in seconds', 429, { 'retry-after': '30' }, at(30)],
-    ['Retry-After with a fraction', 429, { 'retry-after': '1.5' }, at(1.5)],
-    ['Retry-After as a date', 429, { 'retry-after': 'Sat, 21 Nov 2026 02:01:00 GMT' }, at(60)],
-    ['Retry-After as an old date', 429, { 'retry-after': 'Saturday, 21-Nov-26 02:01:00 GMT' }, at(60)],
-    ['Retry-After as an asctime date', 429, { 'retry-after': 'Sat Nov 21 02:01:00 2026' }, at(60)],
-    ['X-RateLimit-Reset in Unix seconds', 429, { 'x-ratelimit-reset': String(at(45) / 1000) }, at(45)],
-    ['the older header', 429, { 'newrelic-overloadprotection-reset': String(at(20) / 1000) }, at(20)],
-    ['the later of two', 429, { 'retry-after': '10', 'x-ratelimit-reset': String(at(45) / 1000) }, at(45)],
-    ['the first of a repeated header', 429, { 'retry-after': ['10', '20'] }, at(10)],
-    ['503 with Retry-After', 503, { 'retry-after': '5' }, at(5)],
+    ['Retry-After in seconds', 429, { 'retry-after': '30' }, 30_000],
+    ['Retry-After with a fraction', 429, { 'retry-after': '1.5' }, 1500],
+    ['Retry-After as a date', 429, { 'retry-after': 'Sat, 21 Nov 2026 02:01:00 GMT' }, 60_000],
+    ['Retry-After as an old date', 429, { 'retry-after': 'Saturday, 21-Nov-26 02:01:00 GMT' }, 60_000],
+    ['Retry-After as an asctime date', 429, { 'retry-after': 'Sat Nov 21 02:01:00 2026' }, 60_000],
+    ['X-RateLimit-Reset in Unix seconds', 429, { 'x-ratelimit-reset': String(at(45) / 1000) }, 45_000],
+    ['the older header', 429, { 'newrelic-overloadprotection-reset': String(at(20) / 1000) }, 20_000],
+    ['the later of two', 429, { 'retry-after': '10', 'x-ratelimit-reset': String(at(45) / 1000) }, 45_000],
+    ['the first of a repeated header', 429, { 'retry-after': ['10', '20'] }, 10_000],
+    ['503 with Retry-After', 503, { 'retry-after': '5' }, 5000],
     ['503 with a Retry-After of no meaning', 503, { 'retry-after': 'soon' }, undefined],
     ['429 without a header', 429, {}, undefined],
     ['a reset that has passed', 429, { 'x-ratelimit-reset': '1454313600' }, undefined],
     ['a negative time', 429, { 'retry-after': '-5' }, undefined],
     ['words', 429, { 'retry-after': 'soon', 'x-ratelimit-reset': 'NaN' }, undefined],
-  ])('reads %s', (_, status, headers, retryAt) => {
-    expect(overloadOf(status, headers, NOW)).toEqual({ retryAt });
+  ])('reads %s', (_, status, headers, waitMs) => {
+    expect(overloadOf(status, headers, NOW)).toEqual({ waitMs });
   });
 
   it.each<[number, Record<string, string>]>([

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import type { CallOptions } from '../../../src/api/reader.ts';
-import { application, failureOf, KEY, serve, startReading } from '../support/reading.ts';
+import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 
 const NONE = { applications: [] };
@@ -223,7 +223,7 @@ describe('a failed status', () => {
     const { reader, call, notes } = await serve((response) =>
       json(response, { error: { title: 'No such thing' } }, {}, status),
     );
-    const { failure, message } = await failureOf(reader.listHosts(5, call));
+    const { failure, message } = await failureOf(listHosts(reader, 5, call));
     expect(failure).toMatchObject({ reason, status, endpoint: '/applications/{id}/hosts.json' });
     expect(message).toMatch(/^GET \/applications\/{id}\/hosts\.json: status \d+/);
     expect(notes.ended.map(({ code }) => code)).toEqual([status]);
@@ -236,24 +236,24 @@ describe('a failed status', () => {
       response.writeHead(401, { 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify({ error: { title: 'No API key specified' } })));
     });
-    expect((await failureOf(reader.listHosts(5, call))).message).toContain('status 401: No API key specified');
+    expect((await failureOf(listHosts(reader, 5, call))).message).toContain('status 401: No API key specified');
   });
 
   it('needs no readable body', async () => {
     const { reader, call } = await serve((response) => json(response, '<html><h1>Forbidden</h1></html>', {}, 403));
-    const { message } = await failureOf(reader.listHosts(5, call));
+    const { message } = await failureOf(listHosts(reader, 5, call));
     expect(message).toBe('GET /applications/{id}/hosts.json: status 403');
   });
 
-  it('reports the overload at the gate and in its error', async () => {
+  it('reports the overload at the gate', async () => {
     const now = (): number => 1_000_000;
     const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, 429), {
       maxRetries: 3,
       now,
     });
     const { failure } = await failureOf(reader.listApplications({}, call));
-    expect(failure).toMatchObject({ reason: 'rate_limited', overload: true, retryAt: 1_030_000 });
-    expect(notes.overloads).toEqual([{ retryAt: 1_030_000 }]);
+    expect(failure).toMatchObject({ reason: 'rate_limited' });
+    expect(notes.overloads).toEqual([{ waitMs: 30_000 }]);
     expect(notes.entered).toBe(1);
   });
 
@@ -261,18 +261,41 @@ describe('a failed status', () => {
     const { reader, call, notes } = await serve((response) => json(response, '', { 'retry-after': '30' }, 503), {
       maxRetries: 3,
     });
-    expect((await failureOf(reader.listApplications({}, call))).failure).toMatchObject({
-      reason: 'server',
-      overload: true,
-    });
+    expect((await failureOf(reader.listApplications({}, call))).failure).toMatchObject({ reason: 'server' });
     expect(notes.overloads).toHaveLength(1);
     expect(notes.entered).toBe(1);
   });
 
-  it('does not mention an overload where there is none', async () => {
+  it('tells the gate of no overload where there is none', async () => {
     const { reader, call, notes } = await serve((response) => json(response, '', {}, 500));
-    expect((await failureOf(reader.listApplications({}, call))).failure).not.toHaveProperty('overload');
+    await failureOf(reader.listApplications({}, call));
     expect(notes.overloads).toEqual([]);
+  });
+
+  it.each([
+    ['429', 429],
+    ['503 with Retry-After', 503],
+  ])('tries %s again for a patient caller, once the gate lets it in', async (_, status) => {
+    let left = 2;
+    const { reader, call, notes } = await serve(
+      (response) => {
+        left -= 1;
+        if (left >= 0) json(response, '{}', { 'retry-after': '30' }, status);
+        else json(response, { applications: [] });
+      },
+      { maxRetries: 2 },
+    );
+    expect(await reader.listApplications({}, { ...call, patient: true })).toEqual([]);
+    expect(notes.overloads.map(({ waitMs }) => waitMs)).toEqual([30_000, 30_000]);
+    expect(notes.waits.map(({ ms }) => ms)).toEqual([0, 0]);
+    expect(notes.entered).toBe(3);
+  });
+
+  it('gives up on an overload after the last attempt, a patient caller too', async () => {
+    const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 1 });
+    const { failure } = await failureOf(reader.listApplications({}, { ...call, patient: true }));
+    expect(failure.reason).toBe('rate_limited');
+    expect(notes.entered).toBe(2);
   });
 
   it.each([
@@ -283,7 +306,7 @@ describe('a failed status', () => {
       response.writeHead(404);
       send((text) => response.write(text));
     });
-    expect((await failureOf(reader.listHosts(5, call))).failure.reason).toBe('not_found');
+    expect((await failureOf(listHosts(reader, 5, call))).failure.reason).toBe('not_found');
   });
 
   it('never shows the key that upstream echoes', async () => {

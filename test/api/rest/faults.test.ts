@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/api/errors.ts';
 import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
-import { failureOf, serve, startReading } from '../support/reading.ts';
+import { failureOf, serve, startReading, readMetricData } from '../support/reading.ts';
 import { json, listen } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
 
@@ -66,13 +66,20 @@ const FAULTS: Record<
     words: /connection/,
     attempts: 2,
   },
-  'no answer': { answer: () => undefined, reason: 'timeout', words: /no answer within 0\.5 s/, timeout: 500 },
+  'no answer': {
+    answer: () => undefined,
+    reason: 'timeout',
+    words: /no answer within 0\.5 s/,
+    timeout: 500,
+    attempts: 2,
+  },
   'a slow drip': {
     answer: (response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     },
+    attempts: 2,
     reason: 'timeout',
     words: /no whole answer within 0\.5 s/,
     timeout: 500,
@@ -133,8 +140,7 @@ const FAULTS: Record<
 const CALLS: Record<string, (reader: UpstreamReader, call: CallOptions) => Promise<unknown>> = {
   applications: (reader, call) => reader.listApplications({}, call),
   'key transactions': (reader, call) => reader.listKeyTransactions({}, call),
-  'metric data': (reader, call) =>
-    reader.readMetricData({ applicationId: 1, names: ['Apdex'], from: 0, to: 60, summarize: true }, call),
+  'metric data': (reader, call) => readMetricData(reader, { names: ['Apdex'] }, call, { from: 0, to: 60 }),
 };
 
 const cases = Object.entries(FAULTS).flatMap(([fault, what]) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryNames, usedValues } from '../../src/formulas/names.ts';
-import { mergeTimeslices } from '../../src/metrics/mergeTimeslices.ts';
+import { queryNames, usedValues } from '../../../src/formulas/names.ts';
+import { mergeTimeslices } from '../../../src/api/rest/mergeTimeslices.ts';
 
 const minutes = (...values: readonly Readonly<Record<string, number>>[]) =>
   values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, values: found }));
@@ -86,7 +86,7 @@ describe('mergeTimeslices', () => {
     ],
     ['leaves out what is no finite number', [{ call_count: 1e308 }, { call_count: 1e308 }], {}],
   ] as const)('%s', (_, values, expected) => {
-    const merged = mergeTimeslices(minutes(...values)).values;
+    const merged = mergeTimeslices(minutes(...values), values.length * 60);
     expect(Object.keys(merged).sort()).toEqual(Object.keys(expected).sort());
     for (const [name, value] of Object.entries(expected)) expect(merged[name], name).toBeCloseTo(value, 12);
   });
@@ -96,28 +96,36 @@ describe('mergeTimeslices', () => {
       { from: 0, to: 59, values: { percent: 10, used_mb_by_host: 10, requests_per_minute: 10 } },
       { from: 60, to: 239, values: { percent: 50, used_mb_by_host: 50, requests_per_minute: 50 } },
     ];
-    expect(mergeTimeslices(slices)).toEqual({
-      seconds: 240,
-      values: { percent: 40, used_mb_by_host: 40, requests_per_minute: 40 },
-    });
+    expect(mergeTimeslices(slices, 240)).toEqual({ percent: 40, used_mb_by_host: 40, requests_per_minute: 40 });
   });
 
-  it('covers the whole run in any order, missing minutes included', () => {
+  it('takes the timeslices in any order', () => {
     const [first, , third] = minutes({ s: 1 }, { s: 2 }, { s: 3 });
-    expect(mergeTimeslices([third!, first!])).toEqual({ seconds: 180, values: { s: 4 } });
+    expect(mergeTimeslices([third!, first!], 180)).toEqual({ s: 4 });
+  });
+
+  it.each([
+    [
+      'weights a score by its count where the zones are absent',
+      [
+        { score: 1, count: 1 },
+        { score: 0.5, count: 3 },
+      ],
+      0.625,
+    ],
+    ['gives no score where neither zones nor a count say what it is made of', [{ count: 2, s: 2 }], undefined],
+  ] as const)('%s', (_, values, score) => {
+    expect(mergeTimeslices(minutes(...values), 120)['score'] ?? undefined).toBe(score);
   });
 
   it('covers the window it is told', () => {
-    expect(mergeTimeslices(minutes({ requests_per_minute: 30 }), 1800)).toEqual({
-      seconds: 1800,
-      values: { requests_per_minute: 1 },
-    });
+    expect(mergeTimeslices(minutes({ requests_per_minute: 30 }), 1800)).toEqual({ requests_per_minute: 1 });
   });
 
   it('knows every value that the calculations read', () => {
     for (const name of queryNames(['Datastore/MySQL/allWeb'])) {
       const values = Object.fromEntries(usedValues(name).map((value) => [value, 1]));
-      const merged = mergeTimeslices(minutes(values)).values;
+      const merged = mergeTimeslices(minutes(values), 60);
       expect(Object.keys(merged).sort()).toEqual(Object.keys(values).sort());
     }
   });
@@ -132,16 +140,14 @@ describe('mergeTimeslices', () => {
       fc.property(fc.array(minute, { minLength: 2, maxLength: 30 }), fc.nat(), (values, at) => {
         const slices = minutes(...values);
         const cut = 1 + (at % (slices.length - 1));
-        const whole = mergeTimeslices(slices);
+        const whole = mergeTimeslices(slices, slices.length * 60);
         const halves = [slices.slice(0, cut), slices.slice(cut)].map((half) => ({
           from: half[0]!.from,
           to: half.at(-1)!.to,
-          values: mergeTimeslices(half).values,
+          values: mergeTimeslices(half, half.length * 60),
         }));
-        const again = mergeTimeslices(halves);
-        expect(again.seconds).toBe(whole.seconds);
-        for (const [name, value] of Object.entries(whole.values))
-          expect(again.values[name], name).toBeCloseTo(value, 6);
+        const again = mergeTimeslices(halves, slices.length * 60);
+        for (const [name, value] of Object.entries(whole)) expect(again[name], name).toBeCloseTo(value, 6);
       }),
     );
   });

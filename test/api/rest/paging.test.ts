@@ -31,10 +31,9 @@ describe('a list over several pages', () => {
 
   it('sends our own filters with every page', async () => {
     const { server, reader, call } = await serve(pagesOf(page(1), page(2)));
-    await reader.listApplications({ ids: [1, 2], links: false }, call);
+    await reader.listApplications({ ids: [1, 2] }, call);
     expect(Object.fromEntries(server.asked[1]?.url.searchParams ?? [])).toEqual({
       'filter[ids]': '1,2',
-      exclude_links: 'true',
       page: '2',
     });
   });

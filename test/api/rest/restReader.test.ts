@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
-import { application, failureOf, serve } from '../support/reading.ts';
+import { application, failureOf, listHosts, readMetricData, readOne, serve } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
-
-const RANGE = { from: 1_795_226_400, to: 1_795_228_200, summarize: true };
 
 describe('createRestReader', () => {
   it.each<[string, (reader: UpstreamReader, call: CallOptions) => Promise<unknown>, unknown, string, unknown]>([
@@ -31,35 +29,35 @@ describe('createRestReader', () => {
     ],
     [
       'hosts',
-      (r, c) => r.listHosts(7, c),
+      (r, c) => listHosts(r, 7, c),
       { application_hosts: [{ id: 1, host: 'h' }] },
       '/v2/applications/7/hosts.json',
-      [expect.objectContaining({ id: 1, host: 'h' })],
+      [expect.objectContaining({ key: '1', host: 'h' })],
     ],
     [
       'instances',
-      (r, c) => r.listInstances(7, c),
+      (r, c) => readOne(r.instances, { applicationId: 7 }, c),
       { application_instances: [{ id: 1, host: 'h', port: 0 }] },
       '/v2/applications/7/instances.json',
       [expect.objectContaining({ id: 1, port: 0 })],
     ],
     [
       'metric names of a host',
-      (r, c) => r.listMetricNames({ applicationId: 7, hostId: 8, name: 'x' }, c),
+      (r, c) => r.listMetricNames({ applicationId: 7, hostKey: '8', name: 'x' }, c),
       { metrics: [] },
       '/v2/applications/7/hosts/8/metrics.json?name=x',
       { names: [], complete: true },
     ],
     [
       'metric data',
-      (r, c) => r.readMetricData({ applicationId: 7, names: ['Apdex', 'CPU/User Time'], ...RANGE }, c),
+      (r, c) => readMetricData(r, { names: ['Apdex', 'CPU/User Time'] }, c),
       { metric_data: { metrics: [] } },
       '/v2/applications/7/metrics/data.json?names%5B%5D=Apdex&names%5B%5D=CPU%2FUser%20Time&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
       new Map(),
     ],
     [
       'metric data of a host',
-      (r, c) => r.readMetricData({ applicationId: 7, hostId: 8, names: ['Apdex'], ...RANGE }, c),
+      (r, c) => readMetricData(r, { hostKey: '8', names: ['Apdex'] }, c),
       { metric_data: { metrics: [] } },
       '/v2/applications/7/hosts/8/metrics/data.json?names%5B%5D=Apdex&from=2026-11-21T02%3A00%3A00Z&to=2026-11-21T02%3A30%3A00Z&summarize=true',
       new Map(),
@@ -75,7 +73,7 @@ describe('createRestReader', () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }), {
       raw: true,
     });
-    await reader.readMetricData({ applicationId: 7, names: ['Apdex'], ...RANGE }, call);
+    await readMetricData(reader, { names: ['Apdex'] }, call);
     expect(server.asked[0]?.url.searchParams.get('raw')).toBe('true');
   });
 

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { UpstreamError } from '../../../src/api/errors.ts';
 import type { FailureReason } from '../../../src/api/errors.ts';
-import type { CallOptions, Overload, UpstreamReader } from '../../../src/api/reader.ts';
+import type {
+  BatchRead,
+  CallOptions,
+  MetricDataSubject,
+  Overload,
+  TimeRange,
+  UpstreamReader,
+} from '../../../src/api/reader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer } from './testServer.ts';
@@ -46,6 +53,8 @@ export function startReading(baseUrl: string, options: Partial<RestReaderOptions
     tls: {},
     environment: {},
     now: () => Date.now(),
+    monotonic: () => performance.now(),
+    refusedNamesMs: 3_600_000,
     random: () => 0.5,
     sleep: async (ms, signal) => {
       notes.waits.push({ ms, places: notes.places });
@@ -56,6 +65,7 @@ export function startReading(baseUrl: string, options: Partial<RestReaderOptions
       ended: (endpoint, code, seconds) => notes.ended.push({ endpoint, code, seconds }),
       failed: (_, reason, message) => notes.failures.push({ reason, message }),
       retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
+      split: () => undefined,
     },
     ...options,
   });
@@ -94,6 +104,32 @@ export async function failureOf(call: Promise<unknown>): Promise<UpstreamError> 
   );
   if (outcome instanceof UpstreamError) return outcome;
   throw new Error(`expected an UpstreamError, got ${String(outcome)}`);
+}
+
+/** What became of the only subject of a read: its value, or its failure thrown. */
+export async function readOne<S, A>(
+  read: BatchRead<S, A> | undefined,
+  subject: S,
+  call: CallOptions,
+  range: TimeRange = { from: 1_795_226_400, to: 1_795_228_200 },
+): Promise<A> {
+  const [outcome] = (await read?.read([subject], range, call)) ?? [];
+  if (outcome === undefined) throw new Error('the reader gave no outcome');
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+export function listHosts({ hosts }: UpstreamReader, applicationId: number, call: CallOptions): Promise<unknown> {
+  return readOne(hosts, { applicationId }, call);
+}
+
+export async function readMetricData(
+  { metricData }: UpstreamReader,
+  { applicationId = 7, hostKey, names }: Partial<MetricDataSubject> & Pick<MetricDataSubject, 'names'>,
+  call: CallOptions,
+  range?: TimeRange,
+): Promise<unknown> {
+  return (await readOne(metricData, { applicationId, hostKey, names }, call, range)).data;
 }
 
 /** An application as upstream writes it. */

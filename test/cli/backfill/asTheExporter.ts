@@ -21,8 +21,8 @@ export async function publishedAt(
   const applicationId = application.id;
   const list = await reader.listMetricNames({ applicationId, name: '/allWeb' }, call);
   const names = queryNames(datastoreNames(list.names.map(({ name }) => name)));
-  const read = async (from: number, to: number, hostId?: number) => {
-    const ids = hostId === undefined ? { applicationId } : { applicationId, hostId };
+  const read = async (from: number, to: number, hostKey?: string) => {
+    const ids = hostKey === undefined ? { applicationId } : { applicationId, hostKey };
     const data = await reader.readMetricData({ ...ids, names, from, to, summarize: true }, call);
     const windows = new Map<string, MetricWindow>();
     for (const [name, timeslices] of data) {
@@ -42,7 +42,7 @@ export async function publishedAt(
   const labels = applicationLabels(config.name, config.labels, application);
   add(labels, windowSamples('application', await read(time - window, time), database));
   for (const host of await reader.listHosts(applicationId, call)) {
-    const values = await read(time - window, time, host.id);
+    const values = await read(time - window, time, host.key);
     add(hostLabels(config.name, config.labels, application, host), windowSamples('host', values, database));
   }
   return published;

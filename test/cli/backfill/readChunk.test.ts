@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/errors.ts';
-import type { MetricDataQuery, UpstreamReader } from '../../../src/api/reader.ts';
+import type { MetricDataQuery, UpstreamReader } from '../../../src/api/oldReader.ts';
 import type { MetricData, Timeslice } from '../../../src/api/types.ts';
 import { readChunk } from '../../../src/cli/backfill/readChunk.ts';
 import { BatchSize } from '../../../src/collect/metricData.ts';

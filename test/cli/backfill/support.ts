@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { createRestReader } from '../../../src/api/rest/restReader.ts';
+import { createOldRestReader } from '../../../src/api/rest/oldRestReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
 import type { Wish } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/run.ts';
@@ -31,7 +31,7 @@ export function openSession(
   const signal = options.signal ?? new AbortController().signal;
   const gate = options.gate ?? { enter: () => Promise.resolve(() => undefined) };
   const accounts = chosen.accounts.map((account) => {
-    const reader = createRestReader({
+    const reader = createOldRestReader({
       baseUrl: `${simulator.url}/v2`,
       keyHeader: 'X-Api-Key',
       key: () => DEMO_API_KEY,
@@ -42,8 +42,15 @@ export function openSession(
       raw: true,
       tls: {},
       environment: {},
-      observer: { started: () => undefined, ended: () => undefined, failed: () => undefined, retried: () => undefined },
+      observer: {
+        started: () => undefined,
+        ended: () => undefined,
+        failed: () => undefined,
+        retried: () => undefined,
+        split: () => undefined,
+      },
       now: () => NOW,
+      monotonic: () => performance.now(),
       random: () => 0.5,
       sleep: () => Promise.resolve(),
     });

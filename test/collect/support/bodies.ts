@@ -23,14 +23,14 @@ export function application(id: number, over: Partial<Application> = {}): Applic
     endUserSummary: undefined,
     settings: undefined,
     alertPolicyId: undefined,
-    hostIds: undefined,
-    instanceIds: undefined,
+    hosts: undefined,
+    instances: undefined,
     ...over,
   };
 }
 
 export function host(id: number, over: Partial<Host> = {}): Host {
-  return { id, host: `host-${id}`, language: 'java', healthStatus: 'green', summary: SUMMARY, ...over };
+  return { key: String(id), host: `host-${id}`, language: 'java', healthStatus: 'green', summary: SUMMARY, ...over };
 }
 
 export function keyTransaction(id: number, applicationId: number, over: Partial<KeyTransaction> = {}): KeyTransaction {

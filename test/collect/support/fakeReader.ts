@@ -1,11 +1,6 @@
 import { UpstreamError, type FailureReason } from '../../../src/api/errors.ts';
-import type {
-  CallOptions,
-  MetricDataQuery,
-  MetricNameQuery,
-  Overload,
-  UpstreamReader,
-} from '../../../src/api/reader.ts';
+import type { CallOptions, Overload } from '../../../src/api/reader.ts';
+import type { MetricDataQuery, MetricNameQuery, UpstreamReader } from '../../../src/api/oldReader.ts';
 import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from '../../../src/api/types.ts';
 import { metricData, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
@@ -16,7 +11,7 @@ export type CallKind = 'applications' | 'key_transactions' | 'hosts' | 'instance
 export interface Call {
   readonly kind: CallKind;
   readonly applicationId: number | undefined;
-  readonly hostId: number | undefined;
+  readonly hostId: string | undefined;
   readonly at: number;
   endedAt: number | undefined;
   readonly query: unknown;
@@ -112,7 +107,7 @@ export class FakeReader implements UpstreamReader {
   }
 
   async readMetricData(query: MetricDataQuery, call: CallOptions): Promise<MetricData> {
-    const { applicationId, hostId } = query;
+    const { applicationId, hostKey: hostId } = query;
     await this.#call({ kind: 'metric_data', applicationId, hostId }, query, call);
     return metricData(this.values(query), query);
   }
@@ -136,8 +131,8 @@ export class FakeReader implements UpstreamReader {
       if (fault === undefined) call.outcome = 'ok';
       else {
         call.outcome = fault.reason;
-        overload = overloadOf(fault, this.#clock.now());
-        throw errorOf(about, fault, overload);
+        overload = overloadOf(fault);
+        throw errorOf(about, fault);
       }
     } finally {
       this.inFlight -= 1;
@@ -161,18 +156,16 @@ export class FakeReader implements UpstreamReader {
   }
 }
 
-function overloadOf({ reason, retryAfter }: Fault, now: number): Overload | undefined {
+function overloadOf({ reason, retryAfter }: Fault): Overload | undefined {
   if (reason !== 'rate_limited') return undefined;
-  return { retryAt: retryAfter === undefined ? undefined : now + retryAfter * 1000 };
+  return { waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
 }
 
-function errorOf({ kind }: About, { reason, status }: Fault, overload: Overload | undefined): UpstreamError {
+function errorOf({ kind }: About, { reason, status }: Fault): UpstreamError {
   return new UpstreamError(`${kind}: ${reason}`, {
     reason,
     endpoint: kind,
     status,
-    retryAt: overload?.retryAt,
-    overload: overload !== undefined,
   });
 }
 

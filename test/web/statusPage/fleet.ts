@@ -69,7 +69,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       group: 'host_metrics',
       applicationId: 1_001,
       application: 'shop-1',
-      hostId: 51,
+      hostId: '51',
       host: 'web-01.<b>example</b>',
       state: 'missing',
       failures: 11,

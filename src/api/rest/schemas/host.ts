@@ -29,4 +29,9 @@ export const instance = machine
     port: z.int().min(0).max(65_535).optional(),
     links: z.object({ application_host: id.optional() }).optional(),
   })
-  .transform((fields): Instance => ({ ...toMachine(fields), id: fields.id, port: fields.port, hostId: fields.links?.application_host }));
+  .transform((fields): Instance => ({
+    ...toMachine(fields),
+    id: fields.id,
+    port: fields.port,
+    hostId: fields.links?.application_host,
+  }));

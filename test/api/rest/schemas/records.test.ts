@@ -65,8 +65,8 @@ describe('an application', () => {
         endUserSummary: { responseTime: 4.61, throughput: 7, apdexTarget: 7, apdexScore: 0.91 },
         settings: { apdexThreshold: 0.5, endUserApdexThreshold: 7, realUserMonitoring: true, serverSideConfig: false },
         alertPolicyId: 99,
-        hostIds: [21],
-        instanceIds: [11, 12],
+        hosts: 1,
+        instances: 2,
       },
     });
   });
@@ -77,9 +77,10 @@ describe('an application', () => {
     expect(words).toBeUndefined();
   });
 
-  it('keeps empty id lists apart from absent ones', () => {
+  it('counts empty id lists as 0, absent ones not at all', () => {
     const links = { application_hosts: [], application_instances: [] };
-    expect(read({ id: 7, name: 'a', links }).read).toMatchObject({ hostIds: [], instanceIds: [] });
+    expect(read({ id: 7, name: 'a', links }).read).toMatchObject({ hosts: 0, instances: 0 });
+    expect(read({ id: 7, name: 'a' }).read).not.toMatchObject({ hosts: 0 });
   });
 
   it.each([['7'], [0], [-1], [1.5], [2 ** 53], [null], [undefined], [true]])('is left out with the id %j', (id) => {
@@ -156,7 +157,7 @@ describe('an application', () => {
 describe('a host, an instance and a key transaction', () => {
   it('are read with their own fields', () => {
     const machine = { id: 1, host: 'web-1', language: 'go', health_status: 'green', application_name: 'a' };
-    expect(host.parse(machine)).toEqual({ id: 1, host: 'web-1', language: 'go', healthStatus: 'green' });
+    expect(host.parse(machine)).toEqual({ key: '1', host: 'web-1', language: 'go', healthStatus: 'green' });
     expect(instance.parse({ ...machine, port: 0, links: { application_host: 5 } })).toEqual({
       id: 1,
       host: 'web-1',

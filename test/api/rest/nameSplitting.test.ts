@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../../src/api/errors.ts';
+import { NameSplitting } from '../../../src/api/rest/nameSplitting.ts';
+import { RefusedNames } from '../../../src/api/rest/refusedNames.ts';
+
+const HOUR = 3_600_000;
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);
+const refusal = (status = 422): UpstreamError =>
+  new UpstreamError('refused', { reason: 'other', endpoint: '/applications/{id}/metrics/data.json', status });
+
+/** An account whose upstream answers a list of names, or refuses it. */
+function account(isRefused: (asked: readonly string[]) => boolean, status?: number) {
+  const clock = { now: 0 };
+  const splitting = new NameSplitting(new RefusedNames(6 * HOUR, () => clock.now));
+  const calls: (readonly string[])[] = [];
+  const leftOut: string[] = [];
+  const read = async (asked: readonly string[], applicationId = 1): Promise<string[]> => {
+    const data = await splitting.read(
+      applicationId,
+      asked,
+      (some) => {
+        calls.push(some);
+        return isRefused(some)
+          ? Promise.reject(refusal(status))
+          : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, values: {} }]])));
+      },
+      (name) => leftOut.push(name),
+    );
+    return [...data.keys()].sort();
+  };
+  return { clock, splitting, calls, leftOut, read };
+}
+
+describe('a list of metric names', () => {
+  it('is read in one call up to 30 names', async () => {
+    const { read, calls, splitting } = account(() => false);
+    expect(await read(names(30))).toHaveLength(30);
+    expect(calls).toHaveLength(1);
+    expect(splitting.calls(1, names(30))).toBe(1);
+    expect(splitting.calls(1, names(31))).toBe(2);
+  });
+
+  it('that was refused for its length is asked for ten at a time from then on', async () => {
+    const { read, calls, splitting, leftOut } = account((asked) => asked.length > 10);
+    expect(await read(names(25))).toHaveLength(25);
+    expect(calls.map(({ length }) => length)).toEqual([25, 10, 10, 5]);
+    await read(names(25));
+    expect(calls.slice(4).map(({ length }) => length)).toEqual([10, 10, 5]);
+    expect(splitting.calls(1, names(25))).toBe(3);
+    expect(leftOut).toEqual([]);
+  });
+
+  it('with one refused name loses that name only, and the next reading takes one call again', async () => {
+    const bad = 'metric/17';
+    const { read, calls, splitting, leftOut } = account((asked) => asked.includes(bad));
+    const wanted = names(20);
+    expect(await read(wanted)).toEqual(wanted.filter((name) => name !== bad).sort());
+    expect(leftOut).toEqual([bad]);
+    const before = calls.length;
+    expect(await read(wanted)).toHaveLength(19);
+    expect(calls.length - before).toBe(1);
+    expect(splitting.calls(1, wanted)).toBe(1);
+  });
+
+  it('of another application is not touched by a name that is refused for one', async () => {
+    const bad = 'metric/3';
+    const { read, calls } = account((asked) => asked.includes(bad) && asked.length > 0);
+    await read(names(20));
+    const before = calls.length;
+    await read(
+      names(20).filter((name) => name !== bad),
+      2,
+    );
+    expect(calls.length - before).toBe(1);
+  });
+
+  it('has a refused name asked for again after the interval', async () => {
+    const down = new Set(['metric/3']);
+    const { read, clock } = account((asked) => asked.some((name) => down.has(name)));
+    expect(await read(names(12))).toHaveLength(11);
+    down.clear();
+    clock.now = 6 * HOUR - 1;
+    expect(await read(names(12))).toHaveLength(11);
+    clock.now = 6 * HOUR;
+    expect(await read(names(12))).toHaveLength(12);
+  });
+
+  it.each([400, 414, 422])(
+    'that is refused whatever it holds fails after a few calls with status %i',
+    async (status) => {
+      const { read, calls, leftOut } = account(() => true, status);
+      await expect(read(names(30))).rejects.toMatchObject({ failure: { status } });
+      expect(calls.length).toBeLessThanOrEqual(4);
+      expect(leftOut).toEqual([]);
+    },
+  );
+
+  it('fails as a whole for any other failure', async () => {
+    const { read, calls } = account((asked) => asked.includes('metric/15'), 500);
+    await expect(read(names(30))).rejects.toMatchObject({ failure: { status: 500 } });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('loses exactly the names that are refused, wherever they are, unless those are its first and its last', async () => {
+    const bad = fc.uniqueArray(fc.integer({ min: 0, max: 24 }), { maxLength: 6 }).filter((list) => {
+      return !(list.includes(0) && list.includes(24));
+    });
+    await fc.assert(
+      fc.asyncProperty(bad, async (indexes) => {
+        const refused = new Set(indexes.map((index) => `metric/${index}`));
+        const { read, leftOut } = account((asked) => asked.some((name) => refused.has(name)));
+        const wanted = names(25);
+        expect(await read(wanted)).toEqual(wanted.filter((name) => !refused.has(name)).sort());
+        expect([...leftOut].sort()).toEqual([...refused].sort());
+      }),
+    );
+  });
+});
