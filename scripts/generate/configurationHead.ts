@@ -47,8 +47,10 @@ variable is not set or empty. A variable that is not set and has no default is a
 | \`NEW_RELIC_API_KEY\` | the key; this or the next |
 | \`NEW_RELIC_API_KEY_FILE\` | a file that holds the key; read again when it changes |
 | \`NEW_RELIC_REGION\` | \`us\` (the default), \`eu\`, \`gov\` or \`jp\` |
+| \`NEW_RELIC_API\` | \`rest\` (the default) or \`nerdgraph\` |
+| \`NEW_RELIC_ACCOUNT_ID\` | the number of the account; may be left out where the key sees one account only |
 
-With none of the three the program says so and ends with exit status 2.
+With neither key the program says so and ends with exit status 2.
 
 ## Faults
 

@@ -40,7 +40,7 @@ export async function demo(options: SimulatorFlags): Promise<void> {
   try {
     const daemon = await startDaemon({
       config,
-      reload: () => Promise.resolve({ config }),
+      reload: () => Promise.resolve({ config, warnings: [] }),
       flags,
       logger,
       secrets,

@@ -9,7 +9,9 @@ import type { Environment } from './placeholders.ts';
 
 const MAX_BYTES = 1_048_576;
 
-export type ConfigResult = { readonly config: Config } | { readonly faults: readonly Fault[] };
+/** A valid configuration, with what should be changed in it all the same; or everything that is wrong with it. */
+export type ConfigResult =
+  { readonly config: Config; readonly warnings: readonly Fault[] } | { readonly faults: readonly Fault[] };
 
 /**
  * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
@@ -23,7 +25,7 @@ export async function readConfig(path: string, env: Environment): Promise<Config
   const loaded = loadConfig({ path, text: read.text }, env);
   if ('faults' in loaded) return loaded;
   const faults = accountFileFaults(loaded.config.accounts, loaded.faultAt);
-  return faults.length > 0 ? { faults } : { config: loaded.config };
+  return faults.length > 0 ? { faults } : { config: loaded.config, warnings: loaded.warnings };
 }
 
 async function readText(path: string): Promise<{ readonly text: string } | { readonly problem: string }> {

@@ -1,4 +1,7 @@
+import { nerdgraphValuesOf } from '../metrics/nerdgraphValues.ts';
 import { parseTemplate } from '../metrics/template.ts';
+import { normaliseBaseUrl } from './addresses.ts';
+import type { Api } from './config.ts';
 import type { Path } from './fault.ts';
 import { formatPath } from './fault.ts';
 import type { Issue } from './issues.ts';
@@ -7,7 +10,7 @@ import { customMetric } from './schema/customMetric.ts';
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * What must hold between the keys of the file (contract 2 and 6). It reads the values as they stand in the file, valid
+ * What must hold between the keys of the file. It reads the values as they stand in the file, valid
  * or not, so that these faults are told together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
@@ -46,7 +49,18 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
   if (!has('api_key') && !has('api_key_file')) {
     issues.push(issue([...path, 'api_key'], 'is required, or api_key_file: without a key nothing can be read'));
   }
+  const address = account['base_url'];
+  const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
+  if (checked !== undefined && 'problem' in checked) issues.push(issue([...path, 'base_url'], checked.problem));
+  if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
+    const message = 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it';
+    issues.push(issue([...path, 'instances'], message));
+  }
   return issues;
+}
+
+function apiOf(account: Mapping | undefined): Api {
+  return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
 /** One family has one HELP, one scope and one set of labels, across all accounts; static labels stay out of it. */
@@ -61,12 +75,18 @@ function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
       const metric = customMetric.safeParse(value).data;
       if (metric === undefined) return [];
       const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const { labelNames } = parseTemplate(metric.match);
+      const template = parseTemplate(metric.match);
+      const { labelNames } = template;
       const fixed = labelNames
         .filter((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))
         .map((label) =>
           issue([...at, 'match'], `captures {${label}}, a static label of the account: choose another name`),
         );
+      const values = nerdgraphValuesOf(template);
+      if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
+        const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
+        fixed.push(issue([...at, 'value'], message));
+      }
       const labels = labelNames.toSorted().join(', ');
       const earlier = first.get(metric.name);
       if (earlier === undefined) {
