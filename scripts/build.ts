@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,6 +26,7 @@ async function main(): Promise<void> {
     target: 'node20',
     format: 'esm',
     banner: { js: REQUIRE },
+    define: { BUILT_REVISION: JSON.stringify(revision()) },
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
@@ -32,6 +34,18 @@ async function main(): Promise<void> {
     logLevel: 'warning',
   });
   await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+}
+
+/** The commit that is built: REVISION, else what git says of this folder; an archive of the sources has none. */
+function revision(): string {
+  const given = process.env['REVISION'];
+  if (given !== undefined && given !== '') return given;
+  try {
+    const args = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
+    return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
 }
 
 /** The licences of the libraries that the given files are from: whoever passes `dist` on passes them on, too. */

@@ -2,9 +2,9 @@ import process from 'node:process';
 import type { AccountStatus, EntityStatus } from '../collect/view.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { readLists } from './listReading.ts';
-import type { CommonOptions } from './serveFlags.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { readLists } from './upstream/listReading.ts';
+import type { CommonOptions } from './flags/commonFlags.ts';
 
 /**
  * The command `check --live`, after the files were found valid: what each key can see, what matches nothing, and whether

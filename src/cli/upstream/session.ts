@@ -1,21 +1,22 @@
-import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-import type { CallOptions, UpstreamReader } from '../api/reader.ts';
-import type { CallObserver } from '../api/observer.ts';
-import { Budget } from '../collect/budget.ts';
-import type { Clock } from '../collect/clock.ts';
-import { CallGate } from '../collect/gate.ts';
-import type { AccountConfig, Config } from '../config/config.ts';
-import { describeOrigin, findConfig } from '../config/find.ts';
-import { errorText } from '../log/errorText.ts';
-import { createLogger } from '../log/logger.ts';
-import { Secrets } from '../log/secrets.ts';
-import { ExitStatus } from './exitStatus.ts';
+import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
+import type { CallObserver } from '../../api/observer.ts';
+import { Budget } from '../../collect/budget.ts';
+import type { Clock } from '../../collect/clock.ts';
+import { CallGate } from '../../collect/gate.ts';
+import type { AccountConfig, Config } from '../../config/config.ts';
+import { describeOrigin, findConfig } from '../../config/find.ts';
+import { errorText, isMistake } from '../../log/errorText.ts';
+import type { Secrets } from '../../log/secrets.ts';
+import { ExitStatus } from '../process/exitStatus.ts';
+import { openLog } from '../process/log.ts';
+import { OutputError } from '../process/output.ts';
+import { stopOnSignals } from '../process/signals.ts';
 import { observeCalls, SILENT } from './observer.ts';
 import { openReader } from './readers.ts';
-import { loadOrExit } from './serve.ts';
-import type { CommonOptions } from './serveFlags.ts';
+import { loadOrExit } from '../serve.ts';
+import type { CommonOptions } from '../flags/commonFlags.ts';
 
 /** An account that a command reads from, under the same budget, client and masking as the daemon. */
 export interface LiveAccount {
@@ -33,23 +34,11 @@ const WAITING_CLOCK: Clock = {
   },
 };
 
-/** Ends the calls of a command on ctrl-C and SIGTERM. */
-export function stopOnSignals(): AbortSignal {
-  const controller = new AbortController();
-  // Every call that waits listens to it.
-  setMaxListeners(0, controller.signal);
-  const stop = (): void => controller.abort(new Error('stopped'));
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  return controller.signal;
-}
-
-/** Says in one log line that there is no file and the environment took its place (contract 2); says nothing of a file. */
+/** Says in one log line that there is no file and the environment took its place; says nothing of a file. */
 export function sayOrigin(options: CommonOptions): void {
   const found = findConfig({ flag: options['config.file'], exists: existsSync, env: process.env });
   if ('faults' in found || found.origin.kind !== 'environment') return;
-  const { 'log.level': level, 'log.format': format } = options;
-  createLogger({ level, format, secrets: new Secrets() }).info(describeOrigin(found.origin));
+  openLog(options).logger.info(describeOrigin(found.origin));
 }
 
 /** Opens every account of a configuration; `close` ends their connections. */
@@ -92,8 +81,7 @@ export async function withAccounts(
   run: (session: LiveSession) => Promise<void>,
 ): Promise<void> {
   const { config, origin } = await loadOrExit(options['config.file']);
-  const secrets = new Secrets();
-  const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
+  const { logger, secrets } = openLog(options);
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();
   const observer = observeCalls(SILENT, logger);
@@ -102,7 +90,8 @@ export async function withAccounts(
     await run({ config, accounts: opened.accounts, signal });
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
-    const text = signal.aborted ? 'stopped' : errorText(error, options['log.level'] === 'debug');
+    if (signal.reason instanceof OutputError) throw signal.reason;
+    const text = signal.aborted ? 'stopped' : errorText(error, isMistake(error) || options['log.level'] === 'debug');
     process.stderr.write(`${secrets.mask(text)}\n`);
     throw new ExitStatus(1);
   } finally {

@@ -1,8 +1,11 @@
-import { escapeUnsafe } from '../log/logfmt.ts';
+import { escapeUnsafe } from '../../log/logfmt.ts';
 
 /** Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading. */
 export function table(rows: readonly (readonly (string | number)[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => lengthOf(row[column]))));
+  // Not Math.max(...rows): a list of names is longer than a call may have arguments.
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
+  );
   return rows
     .map((row) =>
       row

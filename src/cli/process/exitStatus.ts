@@ -1,4 +1,4 @@
-/** A command ended with this exit status (contract 1); what was to be said has been said. */
+/** A command has ended with this exit status; the message for the user is already printed. */
 export class ExitStatus extends Error {
   readonly status: number;
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CallObserver } from '../api/observer.ts';
+import type { CallObserver } from '../../api/observer.ts';
 
 /** The same observer, with each call and each failed one also in the log at debug. */
 export function observeCalls(observer: CallObserver, logger: Logger): CallObserver {

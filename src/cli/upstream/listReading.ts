@@ -1,20 +1,20 @@
 import process from 'node:process';
-import { systemClock } from '../collect/clock.ts';
-import { Collector } from '../collect/collector.ts';
-import { CollectorLog } from '../collect/log.ts';
-import type { AccountStatus } from '../collect/view.ts';
-import type { Config } from '../config/config.ts';
-import { describeOrigin } from '../config/find.ts';
-import { createLogger } from '../log/logger.ts';
-import { Secrets } from '../log/secrets.ts';
-import type { Group } from '../metrics/groups.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { stopOnSignals } from './live.ts';
+import { systemClock } from '../../collect/clock.ts';
+import { Collector } from '../../collect/collector.ts';
+import { CollectorLog } from '../../collect/log.ts';
+import type { AccountStatus } from '../../collect/view.ts';
+import type { Config } from '../../config/config.ts';
+import { describeOrigin } from '../../config/find.ts';
+import type { Group } from '../../metrics/groups.ts';
+import { ExitStatus } from '../process/exitStatus.ts';
+import { openLog } from '../process/log.ts';
+import { OutputError } from '../process/output.ts';
+import { stopOnSignals } from '../process/signals.ts';
 import { observeCalls, SILENT } from './observer.ts';
-import { showProgress } from './progress.ts';
+import { showProgress } from '../terminal/progress.ts';
 import { openReader } from './readers.ts';
-import { loadOrExit } from './serve.ts';
-import type { CommonOptions } from './serveFlags.ts';
+import { loadOrExit } from '../serve.ts';
+import type { CommonOptions } from '../flags/commonFlags.ts';
 
 const LOOK_EVERY_MS = 250;
 
@@ -36,8 +36,7 @@ export async function readLists(
   options: CommonOptions,
 ): Promise<{ readonly config: Config; readonly collector: Collector }> {
   const { config, origin } = await loadOrExit(options['config.file']);
-  const secrets = new Secrets();
-  const logger = createLogger({ level: options['log.level'], format: options['log.format'], secrets });
+  const { logger, secrets } = openLog(options);
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();
   const collector = new Collector(config, {
@@ -67,6 +66,7 @@ export async function readLists(
     await collector.stop();
   }
   if (!signal.aborted) return { config, collector };
+  if (signal.reason instanceof OutputError) throw signal.reason;
   process.stderr.write('stopped\n');
   throw new ExitStatus(1);
 }

@@ -1,25 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { refreshInBackground } from '../collect/background.ts';
-import { systemClock } from '../collect/clock.ts';
-import { Collector } from '../collect/collector.ts';
-import { CollectorLog } from '../collect/log.ts';
-import type { Config } from '../config/config.ts';
-import type { Environment } from '../config/placeholders.ts';
-import { formatFault } from '../config/fault.ts';
-import type { ConfigResult } from '../config/read.ts';
-import { redactConfig } from '../config/redact.ts';
-import { Exposition } from '../exposition/exposition.ts';
-import type { Secrets } from '../log/secrets.ts';
-import { Telemetry } from '../telemetry/telemetry.ts';
-import { createApp } from '../web/app.ts';
-import type { ReloadResult } from '../web/dependencies.ts';
-import { startServers, type Servers } from '../web/servers.ts';
-import { systemdSockets } from '../web/systemdSockets.ts';
-import { observeCalls } from './observer.ts';
-import { openReader } from './readers.ts';
-import type { ServeFlags } from './serveFlags.ts';
-import { VERSION } from './version.ts';
+import { refreshInBackground } from '../../collect/background.ts';
+import { systemClock } from '../../collect/clock.ts';
+import { Collector } from '../../collect/collector.ts';
+import { CollectorLog } from '../../collect/log.ts';
+import type { Config } from '../../config/config.ts';
+import type { Environment } from '../../config/placeholders.ts';
+import { formatFault } from '../../config/fault.ts';
+import type { ConfigResult } from '../../config/read.ts';
+import { redactConfig } from '../../config/redact.ts';
+import { Exposition } from '../../exposition/exposition.ts';
+import { withStack } from '../../log/errorText.ts';
+import type { Secrets } from '../../log/secrets.ts';
+import { Telemetry } from '../../telemetry/telemetry.ts';
+import { createApp } from '../../web/app.ts';
+import type { ReloadResult } from '../../web/dependencies.ts';
+import { startServers, type Servers } from '../../web/servers.ts';
+import { systemdSockets } from '../../web/systemdSockets.ts';
+import { observeCalls } from '../upstream/observer.ts';
+import { openReader } from '../upstream/readers.ts';
+import type { ServeFlags } from '../flags/serveFlags.ts';
+import { REVISION, VERSION } from '../process/version.ts';
 
 /** Answers under way may take this long once a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
@@ -34,7 +35,7 @@ export interface DaemonOptions {
   readonly flags: ServeFlags;
   readonly logger: Logger;
   readonly secrets: Secrets;
-  /** Proxy settings, sockets from systemd, and the revision that was built. */
+  /** Proxy settings, and sockets from systemd. */
   readonly environment: Environment;
 }
 
@@ -59,7 +60,7 @@ export async function startDaemon({
   let current = config;
   let stopping = false;
   let stopBackground: (() => void) | undefined;
-  const telemetry = new Telemetry({ version: VERSION, revision: environment['REVISION'] ?? 'unknown' });
+  const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
   const exposition = new Exposition();
   const collector = new Collector(config, {
     clock: systemClock,
@@ -127,7 +128,7 @@ export async function startDaemon({
     reload: flags.enableLifecycle ? () => swapInTurn('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
-    failed: (error) => logger.error({ err: error }, 'A request could not be answered'),
+    failed: (error) => logger.error({ err: withStack(error) }, 'A request could not be answered'),
   });
   const servers = await startServers({
     app,

@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
-import { parseListenAddress, type ListenAddress } from '../web/listenAddress.ts';
+import type { Command } from 'commander';
+import type { LogFormat, LogLevel } from '../../log/logger.ts';
+import { parseListenAddress, type ListenAddress } from '../../web/listenAddress.ts';
+import { checked, parseCount } from './arguments.ts';
 
-/** The flags of `serve`, validated (contract 1). */
+/** The flags of `serve`, validated. */
 export interface ServeFlags {
   /** Undefined when not given: config.yaml, or the environment. */
   readonly configFile: string | undefined;
@@ -13,30 +14,15 @@ export interface ServeFlags {
   readonly maxRequests: number;
   readonly externalUrl: URL | undefined;
   readonly routePrefix: string;
+  /** False: without the families `process_*` and `nodejs_*`. */
+  readonly processMetrics: boolean;
   readonly systemdSocket: boolean;
   readonly configCheck: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
 }
 
-/** The flags that every command takes, as commander gives them. */
-export interface CommonOptions {
-  readonly 'config.file'?: string;
-  readonly 'log.level': LogLevel;
-  readonly 'log.format': LogFormat;
-}
-
 const DEFAULT_ADDRESS = ':9126';
-
-/** Adds the flags that every command takes: which configuration, and how to log. */
-export function addCommonFlags(command: Command): Command {
-  return command
-    .option('--config.file <path>', 'configuration file (default: config.yaml, or the environment without one)')
-    .addOption(
-      new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
-    )
-    .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
-}
 
 /** Adds the flags of the web side, which `serve` and `demo` take. */
 export function addWebFlags(command: Command): Command {
@@ -64,6 +50,7 @@ export function addWebFlags(command: Command): Command {
     .option('--web.route-prefix <path>', 'prefix of all paths (default: the path of --web.external-url)', (text) =>
       checked(text, parsePath),
     )
+    .option('--web.disable-exporter-metrics', 'leave out the metrics process_* and nodejs_*', false)
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
@@ -80,26 +67,12 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>): Serv
     maxRequests: options['web.maxRequests'] as number,
     externalUrl,
     routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
+    processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
     configCheck: options['config.check'] === true,
     logLevel: options['log.level'] as LogLevel,
     logFormat: options['log.format'] as LogFormat,
   };
-}
-
-/** Commander says which flag it was when the argument is refused in this way. */
-export function checked<T>(text: string, parse: (text: string) => T): T {
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** A whole number of 0 or more. */
-export function parseCount(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('It must be a whole number, 0 or more.');
-  return Number(text);
 }
 
 function parsePath(text: string): string {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallObserver } from '../api/observer.ts';
-import { createRestReader } from '../api/restReader.ts';
-import type { AccountReader } from '../collect/collector.ts';
-import type { AccountConfig, Config } from '../config/config.ts';
-import type { Environment } from '../config/placeholders.ts';
-import { KeySource } from '../config/keyFile.ts';
-import type { Secrets } from '../log/secrets.ts';
-import { USER_AGENT } from './version.ts';
+import type { CallObserver } from '../../api/observer.ts';
+import { createRestReader } from '../../api/restReader.ts';
+import type { AccountReader } from '../../collect/collector.ts';
+import type { AccountConfig, Config } from '../../config/config.ts';
+import type { Environment } from '../../config/placeholders.ts';
+import { KeySource } from '../../config/keyFile.ts';
+import type { Secrets } from '../../log/secrets.ts';
+import { USER_AGENT } from '../process/version.ts';
 
 export interface ReaderOptions {
   readonly secrets: Secrets;
