@@ -1,6 +1,6 @@
 import type { Fault, Path } from './fault.ts';
 import { formatPath } from './fault.ts';
-import { accountFileFaults } from './accountFiles.ts';
+import { accountFileIssues } from './accountFiles.ts';
 import type { Environment } from './placeholders.ts';
 import type { ConfigResult } from './read.ts';
 import { validate } from './validate.ts';
@@ -43,9 +43,11 @@ export function configFromEnvironment(env: Environment): ConfigResult {
     ],
   };
   const result = validate(file, () => undefined);
-  if ('issues' in result) return { faults: result.issues.map(({ path, message }) => faultAt(path, message)) };
-  const faults = accountFileFaults(result.config.accounts, faultAt);
-  return faults.length > 0 ? { faults } : { config: result.config, warnings: warningsOf(result.config, faultAt) };
+  const issues = [...('issues' in result ? result.issues : []), ...accountFileIssues(file, '')];
+  if ('issues' in result || issues.length > 0) {
+    return { faults: issues.map(({ path, message }) => faultAt(path, message)) };
+  }
+  return { config: result.config, warnings: warningsOf(result.config, faultAt) };
 }
 
 function faultAt(path: Path, message: string): Fault {

@@ -14,7 +14,7 @@ type Mapping = Readonly<Record<string, unknown>>;
  * or not, so that these faults are told together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
-  const accounts = listOf(mappingOf(file)?.['accounts']).map(mappingOf);
+  const accounts = accountsOf(file);
   return [...accountNames(accounts), ...accounts.flatMap(withinAccount), ...families(accounts)];
 }
 
@@ -79,9 +79,7 @@ function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
       const { labelNames } = template;
       const fixed = labelNames
         .filter((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))
-        .map((label) =>
-          issue([...at, 'match'], `captures {${label}}, a static label of the account: choose another name`),
-        );
+        .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
       const values = nerdgraphValuesOf(template);
       if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
         const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
@@ -97,16 +95,19 @@ function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
       if (earlier.scope !== metric.scope) fixed.push(issue([...at, 'scope'], `must be ${earlier.scope}, ${same}`));
       if (earlier.help !== metric.help) fixed.push(issue([...at, 'help'], `must be the same text ${same}`));
       if (earlier.labels !== labels) {
-        fixed.push(
-          issue([...at, 'match'], `must capture ${earlier.labels === '' ? 'no labels' : earlier.labels}, ${same}`),
-        );
+        fixed.push(issue([...at, 'match'], `must capture the same labels ${same}`));
       }
       return fixed;
     }),
   );
 }
 
-function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
+/** The accounts as they stand in the file; undefined for what is not even a mapping. */
+export function accountsOf(file: unknown): readonly (Mapping | undefined)[] {
+  return listOf(mappingOf(file)?.['accounts']).map(mappingOf);
+}
+
+export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
   return { path, at, message, wantsText: false };
 }
 
@@ -114,6 +115,6 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function mappingOf(value: unknown): Mapping | undefined {
+export function mappingOf(value: unknown): Mapping | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : undefined;
 }

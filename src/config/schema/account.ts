@@ -22,7 +22,7 @@ const labelName = z.string().superRefine((name, ctx) => {
   } else if (name.startsWith('__')) {
     ctx.addIssue('names that begin with __ belong to Prometheus: choose another name');
   } else if (RESERVED_LABEL_NAMES.has(name)) {
-    ctx.addIssue(`"${name}" is a label of the exporter or of Prometheus itself: choose another name`);
+    ctx.addIssue('is a label of the exporter or of Prometheus itself: choose another name');
   }
 });
 
