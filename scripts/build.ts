@@ -18,7 +18,11 @@ async function main(): Promise<void> {
   await rm(OUT, { recursive: true, force: true });
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['src/main.ts'],
+    // Without their folders: the program finds the worker beside itself.
+    entryPoints: [
+      { in: 'src/main.ts', out: 'main' },
+      { in: 'src/web/authentication/passwordWorker.ts', out: 'passwordWorker' },
+    ],
     outdir: OUT,
     bundle: true,
     splitting: true,

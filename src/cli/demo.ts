@@ -6,7 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import type { ConfigResult } from '../config/read.ts';
 import type { Environment } from '../config/placeholders.ts';
 import { DEMO_API_KEY, startSimulator, type Simulator } from '../simulator/simulator.ts';
-import { ListenError } from '../web/servers.ts';
+import { ListenError } from '../web/server/servers.ts';
 import { startDaemon, type Daemon } from './daemon/daemon.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { loadOrExit } from './serve.ts';

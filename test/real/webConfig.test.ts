@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { loadWebConfig } from '../../src/web/webConfig.ts';
+import { loadWebConfig } from '../../src/web/webConfig/webConfig.ts';
 import { account } from '../e2e/support/config.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { authority, certificate, LOCALHOST, type KeyPair } from '../web/support/certificates.ts';

@@ -14,9 +14,10 @@ import { withStack } from '../../log/errorText.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { createApp } from '../../web/app.ts';
+import { compareInWorker } from '../../web/authentication/compareInWorker.ts';
 import type { ReloadResult } from '../../web/dependencies.ts';
-import { startServers, type Servers } from '../../web/servers.ts';
-import { systemdSockets } from '../../web/systemdSockets.ts';
+import { startServers, type Servers } from '../../web/server/servers.ts';
+import { systemdSockets } from '../../web/server/systemdSockets.ts';
 import { observeCalls } from '../upstream/observer.ts';
 import { openReader } from '../upstream/readers.ts';
 import type { ServeFlags } from '../flags/serveFlags.ts';
@@ -116,6 +117,7 @@ export async function startDaemon({
     if (families !== '') logger.warn({ series: Object.fromEntries(series) }, 'Series are left out: a limit is reached');
   };
 
+  const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
   const app = createApp({
     settings: { ...flags, version: VERSION },
     collector: () => collector,
@@ -128,14 +130,16 @@ export async function startDaemon({
     reload: flags.enableLifecycle ? () => swapInTurn('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
-    failed: (error) => logger.error({ err: withStack(error) }, 'A request could not be answered'),
+    failed,
   });
   const servers = await startServers({
     app,
     listen: flags.listen,
     sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
     webConfigFile: flags.webConfigFile,
+    compare: compareInWorker(),
     warn: (message) => logger.warn(message),
+    failed,
     monotonic: () => performance.now(),
   });
   telemetry.reloaded(true, Date.now());

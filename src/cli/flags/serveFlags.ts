@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { LogFormat, LogLevel } from '../../log/logger.ts';
-import { parseListenAddress, type ListenAddress } from '../../web/listenAddress.ts';
+import { parseListenAddress, type ListenAddress } from '../../web/server/listenAddress.ts';
 import { checked, parseCount } from './arguments.ts';
 
 /** The flags of `serve`, validated. */
