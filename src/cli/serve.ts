@@ -50,7 +50,8 @@ export async function checkFiles(flags: Pick<ServeFlags, 'configFile' | 'webConf
   const { webConfigFile } = flags;
   if (webConfigFile !== undefined) {
     const loaded = loadWebConfig(webConfigFile);
-    sources.push({ name: webConfigFile, faults: () => Promise.resolve('faults' in loaded ? loaded.faults : []) });
+    const faults = 'faults' in loaded ? loaded.faults : [];
+    sources.push({ name: webConfigFile, read: () => Promise.resolve({ faults, warnings: [] }) });
   }
   return check(sources, { stdout: process.stdout, stderr: process.stderr });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../config/duration.ts';
 import type { FaultRuleInput } from '../simulator/faults/rule.ts';
 import { FAULT_SYNTAX, parseFault } from '../simulator/faults/short-syntax.ts';
 import type { TlsFiles } from '../simulator/http/listen.ts';
@@ -31,7 +32,8 @@ export interface SimulatorFlags {
 }
 
 const ADDRESS = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<four>[^:[\]]*)):(?<port>\d{1,5})$/;
-const LATENCY = /^(\d{1,6})(ms|s)$/;
+/** Timers of the runtime overflow after 24.8 days. */
+const LONGEST_LATENCY = 86_400_000;
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const groups = ADDRESS.exec(text)?.groups;
@@ -54,9 +56,11 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 }
 
 function parseLatency(text: string): number {
-  const [, digits, unit] = LATENCY.exec(text) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError('must be a duration such as 200ms or 2s');
-  return Number(digits) * (unit === 's' ? 1000 : 1);
+  const latency = parseDuration(text);
+  if (latency === undefined || latency > LONGEST_LATENCY) {
+    throw new InvalidArgumentError('must be a duration such as 200ms or 2s, at most 1d');
+  }
+  return latency;
 }
 
 function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): readonly FaultRuleInput[] {
