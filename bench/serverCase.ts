@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Exposition } from '../src/exposition/exposition.ts';
-import { wantedBy, writeAnswer } from '../src/web/answerWriter.ts';
+import { sendExposition, wantedBy } from '../src/web/answer.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
   }
   void exposition
     .render(blocks, undefined, wantedBy(request, { max_series: 1e9 }))
-    .then((answer) => writeAnswer(response, answer));
+    .then((answer) => sendExposition(response, answer));
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

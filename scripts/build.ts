@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,11 @@ async function main(): Promise<void> {
   await rm(OUT, { recursive: true, force: true });
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['src/main.ts'],
+    // Without their folders: the program finds the worker beside itself.
+    entryPoints: [
+      { in: 'src/main.ts', out: 'main' },
+      { in: 'src/web/authentication/passwordWorker.ts', out: 'passwordWorker' },
+    ],
     outdir: OUT,
     bundle: true,
     splitting: true,
@@ -25,6 +30,7 @@ async function main(): Promise<void> {
     target: 'node20',
     format: 'esm',
     banner: { js: REQUIRE },
+    define: { BUILT_REVISION: JSON.stringify(revision()) },
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
@@ -32,6 +38,18 @@ async function main(): Promise<void> {
     logLevel: 'warning',
   });
   await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+}
+
+/** The commit that is built: REVISION, else what git says of this folder; an archive of the sources has none. */
+function revision(): string {
+  const given = process.env['REVISION'];
+  if (given !== undefined && given !== '') return given;
+  try {
+    const args = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
+    return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
 }
 
 /** The licences of the libraries that the given files are from: whoever passes `dist` on passes them on, too. */

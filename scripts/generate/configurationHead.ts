@@ -23,7 +23,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | \`<secret>\` | text that is never shown: \`/config\` and the logs say \`<secret>\` in its place |
 | \`<string>\` | text; what YAML would read as a number, true, false or nothing must stand in quotes |
 | \`<template>\` | segments between slashes: literal, \`{label}\` (captures one segment), \`*\` (any one segment), or at the end \`**\` (the rest) |
-| \`<url>\` | \`https://host[:port][/path]\`, with or without \`/v2\` at its end; no user name, query or fragment |
+| \`<url>\` | \`https://host[:port][/path]\`, REST: with or without \`/v2\` at its end, NerdGraph: ending in \`/graphql\`; no user name, query or fragment |
 | \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric |
 
 ## Values from the environment
@@ -34,6 +34,7 @@ variable is not set or empty. A variable that is not set and has no default is a
 - An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number. A quoted value stays
   text. Where text is wanted, a replaced value is taken as text even when it looks like a number.
 - What a variable holds never becomes a key, a list or a mapping, and is not searched for placeholders again.
+- A default is plain text: it cannot hold another \`\${\`.
 - Inside \`[ ]\` and \`{ }\`, YAML itself wants a placeholder in quotes: \`{team: "\${TEAM}"}\`.
 
 ## Where the configuration comes from
@@ -47,15 +48,18 @@ variable is not set or empty. A variable that is not set and has no default is a
 | \`NEW_RELIC_API_KEY\` | the key; this or the next |
 | \`NEW_RELIC_API_KEY_FILE\` | a file that holds the key; read again when it changes |
 | \`NEW_RELIC_REGION\` | \`us\` (the default), \`eu\`, \`gov\` or \`jp\` |
+| \`NEW_RELIC_API\` | \`rest\` (the default) or \`nerdgraph\` |
+| \`NEW_RELIC_ACCOUNT_ID\` | the number of the account; may be left out where the key sees one account only |
 
-With none of the three the program says so and ends with exit status 2.
+With neither key the program says so and ends with exit status 2.
 
 ## Faults
 
 \`newrelic-apm-exporter check\` validates the file and prints every fault as \`file:line:column: path: message\`; the exit status is
 0 when there is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of
 their range, keys that exclude each other, environment variables that are not set, and key or certificate files that cannot be
-used. All of them are told at once. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+used. All of them are told at once, and none repeats a value of the file: it could be a key. For the same reason an unknown key is
+shown only when it is plainly a name; else the path says \`<hidden>\` in its place. What is valid but likely a mistake is a warning. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
 
 After a change, \`SIGHUP\` or \`POST /-/reload\` (with \`--web.enable-lifecycle\`) reads the file again; a file with a fault changes
 nothing. A key file needs neither: it is looked at again, at most once a second, while calls are made.`;

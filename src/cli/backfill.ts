@@ -3,7 +3,8 @@ import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel } from './backfill/labels.ts';
 import { parseMoment } from './backfill/moment.ts';
-import { addCommonFlags, checked, type CommonOptions } from './serveFlags.ts';
+import { checked } from './flags/arguments.ts';
+import { addCommonFlags, type CommonOptions } from './flags/commonFlags.ts';
 
 interface BackfillFlags extends CommonOptions {
   readonly from: string;

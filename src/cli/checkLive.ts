@@ -1,11 +1,10 @@
 import process from 'node:process';
 import type { AccountStatus, EntityStatus } from '../collect/view.ts';
-import { REGION_ADDRESSES } from '../config/addresses.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { readLists } from './listReading.ts';
-import type { CommonOptions } from './serveFlags.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { readLists } from './upstream/listReading.ts';
+import type { CommonOptions } from './flags/commonFlags.ts';
 
 /**
  * The command `check --live`, after the files were found valid: what each key can see, what matches nothing, and whether
@@ -23,7 +22,7 @@ export async function runCheckLive(options: CommonOptions): Promise<void> {
 
 /** What there is to say about one account. */
 export function report(account: AccountConfig, status: AccountStatus): { text: string; failed: boolean } {
-  const region = REGION_ADDRESSES[account.region] === account.base_url ? `region ${account.region}, ` : '';
+  const region = account.region === undefined ? '' : `region ${account.region}, `;
   const where = `account ${account.name} (${region}${account.base_url})`;
   const failing = status.entities.filter(({ problem }) => problem !== undefined);
   const list = failing.find(({ group }) => group === 'applications');

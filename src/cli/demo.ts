@@ -3,15 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fetch } from 'undici';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { createLogger } from '../log/logger.ts';
-import { Secrets } from '../log/secrets.ts';
+import type { ConfigResult } from '../config/read.ts';
+import type { Environment } from '../config/placeholders.ts';
 import { DEMO_API_KEY, startSimulator, type Simulator } from '../simulator/simulator.ts';
-import { ListenError } from '../web/servers.ts';
-import { startDaemon, type Daemon } from './daemon.ts';
-import { ExitStatus } from './exitStatus.ts';
+import { ListenError } from '../web/server/servers.ts';
+import { startDaemon, type Daemon } from './daemon/daemon.ts';
+import { ExitStatus } from './process/exitStatus.ts';
 import { loadOrExit } from './serve.ts';
-import { readServeFlags, type ServeFlags } from './serveFlags.ts';
-import { closeOnSignals } from './signals.ts';
+import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
+import { openLog } from './process/log.ts';
+import { runReloadingService, type ReloadingService } from './process/signals.ts';
+import type { LogOptions } from './flags/commonFlags.ts';
 import { describeStartFailure, simulatorOptions, type SimulatorFlags } from './simulate.ts';
 
 /** The series shown at the start: what this exporter gives that the summaries alone do not. */
@@ -30,36 +32,53 @@ const TELLING = [
 const PAUSE_MS = 500;
 const LINES_PER_FAMILY = 2;
 
+interface Demo extends ReloadingService {
+  readonly daemon: Daemon;
+  readonly simulator: Simulator;
+}
+
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
-export async function demo(options: SimulatorFlags): Promise<void> {
+export async function demo(options: SimulatorFlags & LogOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
-  const simulator = await start(options);
-  const config = await demoConfig(simulator, options, flags);
-  const secrets = new Secrets();
-  const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
+  const { logger, secrets } = openLog(options);
+  const { service, stopping, end } = await runReloadingService(logger, async () => {
+    const simulator = await start(options);
+    try {
+      const config = await demoConfig(simulator, options, flags);
+      const reload = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
+      const daemon = await startDaemon({ config, reload, flags, logger, secrets, environment: socketVariables(flags) });
+      return demoOf(daemon, simulator);
+    } catch (error) {
+      await simulator.close();
+      if (!(error instanceof ListenError)) throw error;
+      logger.error(error.message);
+      throw new ExitStatus(1);
+    }
+  });
   try {
-    const daemon = await startDaemon({
-      config,
-      reload: () => Promise.resolve({ config }),
-      flags,
-      logger,
-      secrets,
-      environment: {},
-    });
-    const stopping = new AbortController();
-    const stop = async (): Promise<void> => {
-      stopping.abort();
+    await introduce(service, flags, stopping);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+function demoOf(daemon: Daemon, simulator: Simulator): Demo {
+  return {
+    daemon,
+    simulator,
+    reload: () => daemon.reload('SIGHUP'),
+    stop: async () => {
       await daemon.stop();
       await simulator.close();
-    };
-    closeOnSignals({ ...daemon, stop }, logger);
-    await introduce(daemon, simulator, flags, stopping.signal);
-  } catch (error) {
-    await simulator.close();
-    if (!(error instanceof ListenError)) throw error;
-    logger.error(error.message);
-    throw new ExitStatus(1);
-  }
+    },
+  };
+}
+
+/** The demo looks at no environment variable, but for those with which systemd hands over the sockets that it was told to use. */
+function socketVariables({ systemdSocket }: ServeFlags): Environment {
+  const { LISTEN_FDS, LISTEN_PID } = process.env;
+  return systemdSocket ? { LISTEN_FDS, LISTEN_PID } : {};
 }
 
 async function start(options: SimulatorFlags): Promise<Simulator> {
@@ -89,8 +108,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
 
 /** Says where everything is and, once there is metric data, shows what it looks like. */
 async function introduce(
-  { servers }: Daemon,
-  simulator: Simulator,
+  { daemon: { servers }, simulator }: Demo,
   flags: ServeFlags,
   signal: AbortSignal,
 ): Promise<void> {

@@ -3,11 +3,11 @@ import { Document } from 'yaml';
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import { errorText } from '../log/errorText.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { withAccounts, type LiveAccount } from './live.ts';
-import { showProgress, type Progress } from './progress.ts';
-import type { CommonOptions } from './serveFlags.ts';
-import { table } from './table.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { withAccounts, type LiveAccount } from './upstream/session.ts';
+import { showProgress, type Progress } from './terminal/progress.ts';
+import type { CommonOptions } from './flags/commonFlags.ts';
+import { table } from './terminal/table.ts';
 
 export type DiscoverFormat = 'table' | 'yaml' | 'json';
 

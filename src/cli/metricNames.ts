@@ -1,9 +1,9 @@
 import process from 'node:process';
 import type { Application, MetricName } from '../api/types.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { withAccounts, type LiveAccount } from './live.ts';
-import type { CommonOptions } from './serveFlags.ts';
-import { table } from './table.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { withAccounts, type LiveAccount } from './upstream/session.ts';
+import type { CommonOptions } from './flags/commonFlags.ts';
+import { table } from './terminal/table.ts';
 
 /** More pages than this are only read when asked for: a list can have a thousand, seconds each. */
 export const PAGES_WITHOUT_ASKING = 20;

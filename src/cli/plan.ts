@@ -2,11 +2,11 @@ import process from 'node:process';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Plan } from '../collect/plan.ts';
-import { ExitStatus } from './exitStatus.ts';
+import { ExitStatus } from './process/exitStatus.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
-import { readLists } from './listReading.ts';
-import type { CommonOptions } from './serveFlags.ts';
-import { table } from './table.ts';
+import { readLists } from './upstream/listReading.ts';
+import type { CommonOptions } from './flags/commonFlags.ts';
+import { table } from './terminal/table.ts';
 
 /** What one account's steady state costs, in figures (contract 1, `plan`). */
 export interface AccountPlan {

@@ -1,34 +1,36 @@
-import process from 'node:process';
-import { Command, CommanderError, Option } from 'commander';
+import { Command, Help } from 'commander';
+import { suggest } from '../config/suggest.ts';
 import { backfillCommand } from './backfill.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { errorText } from '../log/errorText.ts';
-import { addCommonFlags, addWebFlags, type CommonOptions } from './serveFlags.ts';
+import { addCommonFlags, formatFlag, type CommonOptions, type LogOptions } from './flags/commonFlags.ts';
+import { addWebFlags } from './flags/serveFlags.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { collectGarbageEarly } from './process/garbage.ts';
+import { HOME, NAME, REVISION, VERSION } from './process/version.ts';
 import { simulateCommand, simulatorFlags, type SimulatorFlags } from './simulate.ts';
-import { HOME, NAME, VERSION } from './version.ts';
-
-/** Bad usage, such as a flag that does not exist (contract 1). */
-const USAGE = 2;
-
-/** What nobody foresaw, such as a proxy setting that is no address (contract 1). */
-const FAILED = 1;
 
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for the APM REST API v2 of New Relic')
-    .version(`${NAME} ${VERSION}`, '--version')
+    .usage('[command] [options]')
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves. Documentation: ${HOME}#readme`)
     .exitOverride()
     .showHelpAfterError('(add --help for commands and flags)');
-  addServe(program);
-  addCheck(program);
-  addPlan(program);
-  addDiscover(program);
-  addMetricNames(program);
-  program.addCommand(backfillCommand());
-  program.addCommand(
+  const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
+  const help = new Help();
+  program.configureHelp({
+    visibleOptions: (command) => [...help.visibleOptions(command), ...(command === program ? flagsOfServe : [])],
+    // Every switch is off by default.
+    optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
+  });
+  const commands = [
+    serveCommand(),
+    checkCommand(),
+    planCommand(),
+    discoverCommand(),
+    metricNamesCommand(),
+    backfillCommand(),
     simulateCommand().addHelpText(
       'after',
       examples(
@@ -37,47 +39,53 @@ export function buildProgram(): Command {
         '--applications=200 --fault status=503,on=metric_data,times=3',
       ),
     ),
-  );
-  addDemo(program);
+    demoCommand(),
+  ];
+  for (const command of commands) {
+    program.addCommand(command.copyInheritedSettings(program), { isDefault: command.name() === 'serve' });
+  }
+  // Commander takes a stray word for an argument of the default command, which says better what is wrong.
+  commands[0]?.allowExcessArguments();
+  for (const command of [program, ...commands]) {
+    command
+      .optionsGroup('Options:')
+      .version(`${NAME} ${VERSION} (revision ${REVISION}, Node.js ${process.version})`, '--version');
+  }
   return program;
 }
 
-/** Runs the program with the arguments after the script's name; gives the exit status of a command that has ended. */
-export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    if (error instanceof ExitStatus) return error.status;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    process.stderr.write(`${errorText(error, args.includes('--log.level=debug'))}\n`);
-    return FAILED;
-  }
+function addServeFlags(command: Command): Command {
+  return addWebFlags(addCommonFlags(command)).option(
+    '--config.check',
+    'check the configuration and exit, as the command check',
+    false,
+  );
 }
 
-function addServe(program: Command): void {
-  const command = program.command('serve', { isDefault: true }).description('run the exporter (the default)');
-  addWebFlags(addCommonFlags(command))
-    .option('--config.check', 'check the configuration and exit, as the command check', false)
+function serveCommand(): Command {
+  const command = new Command('serve').description('run the exporter (the default)');
+  return addServeFlags(command)
     .addHelpText(
       'after',
       examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
     )
-    .allowExcessArguments()
-    .action(async (options: Record<string, unknown>) => {
+    .action(async (options: Record<string, unknown> & LogOptions) => {
       const [unknown] = command.args;
-      // Without the name of a command, commander takes the word for an argument of the default one.
-      if (unknown !== undefined) command.error(`error: there is no command '${unknown}'`);
+      if (unknown !== undefined) {
+        const names = (command.parent?.commands ?? []).map((other) => other.name());
+        command.error(`error: there is no command '${unknown}'${suggest(unknown, names)}`);
+      }
+      collectGarbageEarly();
       const { serve } = await import('./serve.ts');
       await serve(options);
     });
 }
 
-function addCheck(program: Command): void {
-  const command = program
-    .command('check')
-    .description('check the configuration: every fault as file:line:column: path: message');
-  addCommonFlags(command)
+function checkCommand(): Command {
+  const command = new Command('check').description(
+    'check the configuration: every fault as file:line:column: path: message',
+  );
+  return addCommonFlags(command)
     .option('--web.config.file <path>', 'check this web configuration, too')
     .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
     .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
@@ -89,7 +97,7 @@ function addCheck(program: Command): void {
       });
       if (status !== 0) throw new ExitStatus(status);
       if (!options.live) {
-        const { sayOrigin } = await import('./live.ts');
+        const { sayOrigin } = await import('./upstream/session.ts');
         sayOrigin(options);
         return;
       }
@@ -98,12 +106,10 @@ function addCheck(program: Command): void {
     });
 }
 
-function addPlan(program: Command): void {
-  const command = program
-    .command('plan')
-    .description('what a steady state costs in calls per minute; reads only lists');
-  addCommonFlags(command)
-    .addOption(format(['table', 'json']))
+function planCommand(): Command {
+  const command = new Command('plan').description('what a steady state costs in calls per minute; reads only lists');
+  return addCommonFlags(command)
+    .addOption(formatFlag(['table', 'json']))
     .addHelpText('after', examples('plan', '--config.file=config.yaml', '--format=json'))
     .action(async (options: CommonOptions & { format: 'table' | 'json' }) => {
       const { runPlan } = await import('./plan.ts');
@@ -111,12 +117,12 @@ function addPlan(program: Command): void {
     });
 }
 
-function addDiscover(program: Command): void {
-  const command = program
-    .command('discover')
-    .description('list applications, hosts, instances and key transactions with their ids');
-  addCommonFlags(command)
-    .addOption(format(['table', 'yaml', 'json']))
+function discoverCommand(): Command {
+  const command = new Command('discover').description(
+    'list applications, hosts, instances and key transactions with their ids',
+  );
+  return addCommonFlags(command)
+    .addOption(formatFlag(['table', 'yaml', 'json']))
     .addHelpText('after', examples('discover', '', '--format=yaml   # ready for applications.include'))
     .action(async (options: CommonOptions & { format: 'table' | 'yaml' | 'json' }) => {
       const { runDiscover } = await import('./discover.ts');
@@ -124,13 +130,13 @@ function addDiscover(program: Command): void {
     });
 }
 
-function addMetricNames(program: Command): void {
-  const command = program.command('metric-names').description('list the metric names of an application');
-  addCommonFlags(command)
+function metricNamesCommand(): Command {
+  const command = new Command('metric-names').description('list the metric names of an application');
+  return addCommonFlags(command)
     .requiredOption('--app <id or name>', 'the application')
     .option('--name <substring>', 'only names that contain this')
     .option('--all-pages', 'read more than 20 pages, a call each', false)
-    .addOption(format(['table', 'json']))
+    .addOption(formatFlag(['table', 'json']))
     .addHelpText(
       'after',
       examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --format=json'),
@@ -143,21 +149,28 @@ function addMetricNames(program: Command): void {
     );
 }
 
-function addDemo(program: Command): void {
-  const command = program
-    .command('demo')
-    .description('the exporter and the simulator in one process: no account and no configuration needed');
-  simulatorFlags(addWebFlags(addCommonFlags(command)))
+function demoCommand(): Command {
+  const command = new Command('demo').description(
+    'the exporter and the simulator in one process: no account and no configuration needed',
+  );
+  addWebFlags(
+    addCommonFlags(
+      command.optionsGroup('Exporter:'),
+      'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
+    ),
+  );
+  simulatorFlags(command.optionsGroup('Simulated upstream:'), {
+    host: '127.0.0.1',
+    port: 0,
+    text: 'a free port of 127.0.0.1',
+  });
+  return command
     .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
-    .action(async (options: SimulatorFlags) => {
+    .action(async (options: SimulatorFlags & LogOptions) => {
+      collectGarbageEarly();
       const { demo } = await import('./demo.ts');
-      const anyPort = command.getOptionValueSource('listenAddress') === 'default';
-      await demo(anyPort ? { ...options, listenAddress: { ...options.listenAddress, port: 0 } } : options);
+      await demo(options);
     });
-}
-
-function format(choices: readonly string[]): Option {
-  return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
 }
 
 function examples(command: string, ...flags: readonly string[]): string {

@@ -3,41 +3,36 @@ import process from 'node:process';
 import { formatFault, type Fault } from '../config/fault.ts';
 import { describeOrigin, findConfig, readFrom, type ConfigOrigin } from '../config/find.ts';
 import type { Config } from '../config/config.ts';
-import { createLogger } from '../log/logger.ts';
-import { Secrets } from '../log/secrets.ts';
-import { ListenError } from '../web/servers.ts';
-import { loadWebConfig } from '../web/webConfig.ts';
+import { ListenError } from '../web/server/servers.ts';
+import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { check, configurationSource } from './check.ts';
-import { startDaemon } from './daemon.ts';
-import { ExitStatus } from './exitStatus.ts';
-import { readServeFlags, type ServeFlags } from './serveFlags.ts';
-import { closeOnSignals } from './signals.ts';
+import { startDaemon } from './daemon/daemon.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
+import { openLog } from './process/log.ts';
+import { runReloadingService } from './process/signals.ts';
+import type { LogOptions } from './flags/commonFlags.ts';
 
 /** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
-export async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
+export async function serve(options: Readonly<Record<string, unknown>> & LogOptions): Promise<void> {
   const flags = readServeFlags(options);
   if (flags.configCheck) throw new ExitStatus(await checkFiles(flags));
-  const { origin, config } = await loadOrExit(flags.configFile);
-  const webConfig = flags.webConfigFile === undefined ? undefined : loadWebConfig(flags.webConfigFile);
-  if (webConfig !== undefined && 'faults' in webConfig) throw refuse(webConfig.faults);
-  const secrets = new Secrets();
-  const logger = createLogger({ level: flags.logLevel, format: flags.logFormat, secrets });
-  logger.info(describeOrigin(origin));
-  try {
-    const daemon = await startDaemon({
-      config,
-      reload: () => readFrom(origin, process.env),
-      flags,
-      logger,
-      secrets,
-      environment: process.env,
-    });
-    closeOnSignals(daemon, logger);
-  } catch (error) {
-    if (!(error instanceof ListenError)) throw error;
-    logger.error(error.message);
-    throw new ExitStatus(1);
-  }
+  const { logger, secrets } = openLog(options);
+  await runReloadingService(logger, async () => {
+    const { origin, config } = await loadOrExit(flags.configFile);
+    const webConfig = flags.webConfigFile === undefined ? undefined : loadWebConfig(flags.webConfigFile);
+    if (webConfig !== undefined && 'faults' in webConfig) throw refuse(webConfig.faults);
+    logger.info(describeOrigin(origin));
+    const reload = (): ReturnType<typeof readFrom> => readFrom(origin, process.env);
+    try {
+      const daemon = await startDaemon({ config, reload, flags, logger, secrets, environment: process.env });
+      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
+    } catch (error) {
+      if (!(error instanceof ListenError)) throw error;
+      logger.error(error.message);
+      throw new ExitStatus(1);
+    }
+  });
 }
 
 /** Finds, reads and validates the configuration; its faults go to standard error and end the program with status 2. */
@@ -55,7 +50,8 @@ export async function checkFiles(flags: Pick<ServeFlags, 'configFile' | 'webConf
   const { webConfigFile } = flags;
   if (webConfigFile !== undefined) {
     const loaded = loadWebConfig(webConfigFile);
-    sources.push({ name: webConfigFile, faults: () => Promise.resolve('faults' in loaded ? loaded.faults : []) });
+    const faults = 'faults' in loaded ? loaded.faults : [];
+    sources.push({ name: webConfigFile, read: () => Promise.resolve({ faults, warnings: [] }) });
   }
   return check(sources, { stdout: process.stdout, stderr: process.stderr });
 }

@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import closeWithGrace from 'close-with-grace';
+import { parseDuration } from '../config/duration.ts';
 import type { FaultRuleInput } from '../simulator/faults/rule.ts';
 import { FAULT_SYNTAX, parseFault } from '../simulator/faults/short-syntax.ts';
 import type { TlsFiles } from '../simulator/http/listen.ts';
 import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { DEMO_API_KEY } from '../simulator/settings.ts';
-import { ExitStatus } from './exitStatus.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+import { openLog } from './process/log.ts';
+import { runService } from './process/signals.ts';
 
-/** A stop takes at most this long, in milliseconds. */
-const STOP_LIMIT = 4_500;
+/** Where `simulate` listens unless it is told otherwise; the text is for the help. */
+const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
 /** The simulator's flags as commander parses them. */
 export interface SimulatorFlags {
@@ -30,7 +32,8 @@ export interface SimulatorFlags {
 }
 
 const ADDRESS = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<four>[^:[\]]*)):(?<port>\d{1,5})$/;
-const LATENCY = /^(\d{1,6})(ms|s)$/;
+/** Timers of the runtime overflow after 24.8 days. */
+const LONGEST_LATENCY = 86_400_000;
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const groups = ADDRESS.exec(text)?.groups;
@@ -53,9 +56,11 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 }
 
 function parseLatency(text: string): number {
-  const [, digits, unit] = LATENCY.exec(text) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError('must be a duration such as 200ms or 2s');
-  return Number(digits) * (unit === 's' ? 1000 : 1);
+  const latency = parseDuration(text);
+  if (latency === undefined || latency > LONGEST_LATENCY) {
+    throw new InvalidArgumentError('must be a duration such as 200ms or 2s, at most 1d');
+  }
+  return latency;
 }
 
 function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): readonly FaultRuleInput[] {
@@ -68,11 +73,11 @@ function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): re
 
 const collectText = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, text];
 
-/** Adds the flags of the simulator to a command: `demo` takes them too. */
-export function simulatorFlags(command: Command): Command {
+/** Adds the flags of the simulator to a command: `demo` takes them too, with another default address. */
+export function simulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parseAddress)
-    .default({ host: '127.0.0.1', port: 9127 }, '127.0.0.1:9127');
+    .default({ host, port }, text);
   return command
     .addOption(address)
     .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
@@ -162,15 +167,18 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
 /** Runs the simulator until it is told to stop. Throws an ExitStatus when it cannot listen. */
 async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
   const { startSimulator } = await import('../simulator/simulator.ts');
-  let simulator: Simulator;
-  try {
-    simulator = await startSimulator(options);
-  } catch (error) {
-    console.error(describeStartFailure(error, flags));
-    throw new ExitStatus(1);
-  }
-  console.log(introduce(simulator, flags));
-  closeWithGrace({ delay: STOP_LIMIT, logger: { error: console.error } }, () => simulator.close());
+  const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
+  await runService(logger, async () => {
+    let simulator: Simulator;
+    try {
+      simulator = await startSimulator(options);
+    } catch (error) {
+      console.error(describeStartFailure(error, flags));
+      throw new ExitStatus(1);
+    }
+    console.log(introduce(simulator, flags));
+    return { stop: () => simulator.close() };
+  });
 }
 
 /** The command `simulate`. A wrong flag is a CommanderError, a start that failed an ExitStatus. */

@@ -10,8 +10,8 @@ import { customMetrics } from '../metrics/customFamilies.ts';
 import { BatchSize } from './metricData.ts';
 import type { UpstreamReader } from '../api/oldReader.ts';
 import { coversAccount } from './scope.ts';
-import { countStates, statusOf } from './status.ts';
-import type { AccountStatus, Answer, CollectorView, Scope } from './view.ts';
+import { applicationListOf, countStates, statusOf } from './status.ts';
+import type { AccountStatus, Answer, ApplicationList, CollectorView, Scope } from './view.ts';
 
 /** A reader of one account and the key it uses. */
 export interface AccountReader {
@@ -117,6 +117,11 @@ export class Collector implements CollectorView {
   status(asOf?: number): readonly AccountStatus[] {
     const time = this.#time(asOf);
     return this.#accounts().map((account) => statusOf(account, time));
+  }
+
+  applicationLists(): readonly ApplicationList[] {
+    const time = this.#time(undefined);
+    return this.#accounts().map((account) => applicationListOf(account, time));
   }
 
   /** How many series of 5.1 to 5.4 an account has at most, with the lists and names that are known now. */

@@ -5,7 +5,15 @@ import { effectiveInterval } from './due.ts';
 import { unitsOf } from './records.ts';
 import { coversApplication, isEnabled, neededGroups } from './scope.ts';
 import type { Unit } from './unit.ts';
-import type { AccountStatus, EntityState, EntityStatus, GroupStatus, Scope } from './view.ts';
+import type {
+  AccountStatus,
+  ApplicationList,
+  ApplicationView,
+  EntityState,
+  EntityStatus,
+  GroupStatus,
+  Scope,
+} from './view.ts';
 import { warningsOf } from './warnings.ts';
 
 type Counts = Record<EntityState, number>;
@@ -41,15 +49,7 @@ export function statusOf(account: AccountCollector, time: AnswerTime): AccountSt
       inFlight: budget.inFlight,
       pausedUntil: paused === undefined ? undefined : paused / 1000,
     },
-    applications:
-      account.inventory.applicationList === undefined
-        ? undefined
-        : [...account.inventory.applications.values()].map(({ application }) => ({
-            id: application.id,
-            name: application.name,
-            language: application.language,
-            reporting: application.reporting !== false,
-          })),
+    applications: applicationsOf(account),
     visible: {
       applications: account.inventory.applicationList?.length ?? 0,
       keyTransactions: account.inventory.keyTransactionList.length,
@@ -63,6 +63,22 @@ export function statusOf(account: AccountCollector, time: AnswerTime): AccountSt
       return warningsOf(account);
     },
   };
+}
+
+/** The applications of an account, for service discovery. */
+export function applicationListOf(account: AccountCollector, time: AnswerTime): ApplicationList {
+  const served = unitState(account, account.applications, time) !== 'missing';
+  return { account: account.config.name, applications: served ? applicationsOf(account) : undefined };
+}
+
+function applicationsOf({ inventory }: AccountCollector): ApplicationView[] | undefined {
+  if (inventory.applicationList === undefined) return undefined;
+  return [...inventory.applications.values()].map(({ application }) => ({
+    id: application.id,
+    name: application.name,
+    language: application.language,
+    reporting: application.reporting !== false,
+  }));
 }
 
 /** How many entities of a scope, with the lists they come from, are fresh, stale and missing. */

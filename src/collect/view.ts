@@ -94,6 +94,13 @@ export interface AccountStatus {
   readonly warnings: readonly string[];
 }
 
+/** The application list of an account as it is served now. */
+export interface ApplicationList {
+  readonly account: string;
+  /** Undefined where the list was never read, or what is held is too old to be served. */
+  readonly applications: readonly ApplicationView[] | undefined;
+}
+
 /** The collector as the web pages, the service discovery and the exporter's own metrics see it. */
 export interface CollectorView {
   /**
@@ -104,6 +111,8 @@ export interface CollectorView {
   /** What is served; `asOf` (Unix milliseconds) judges freshness by the start of the scrape that is answered. */
   answer(scope: Scope, asOf?: number): Answer;
   status(asOf?: number): readonly AccountStatus[];
+  /** The lists alone, without the state of anything else. */
+  applicationLists(): readonly ApplicationList[];
   /** False when there is work that could be started and none has been for too long. */
   progressing(): boolean;
   /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */

@@ -1,23 +1,46 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { AccountConfig } from './config.ts';
-import type { Fault, Path } from './fault.ts';
+import { resolve } from 'node:path';
+import type { Path } from './fault.ts';
 import { fileProblem } from './fileProblem.ts';
-import { readKey } from './keyFile.ts';
+import { mayBeSecret } from './hidden.ts';
+import type { Issue } from './issues.ts';
+import { keyFileProblem } from './keyFile.ts';
+import { accountsOf, issue, mappingOf } from './rules.ts';
 
-/** The files that accounts name and that cannot be used. */
-export function accountFileFaults(
-  accounts: readonly AccountConfig[],
-  faultAt: (path: Path, message: string) => Fault,
-): Fault[] {
-  return accounts.flatMap((account, index) => {
-    const faults: Fault[] = [];
-    const key = readKey(account);
-    if ('problem' in key) faults.push(faultAt(['accounts', index, 'api_key_file'], key.problem));
-    const problem = account.tls.ca_file === undefined ? undefined : certificateProblem(account.tls.ca_file);
-    if (problem !== undefined) faults.push(faultAt(['accounts', index, 'tls', 'ca_file'], problem));
-    return faults;
+/**
+ * The files that the accounts of a configuration name and that cannot be used. It reads the values as they stand in
+ * the file, valid or not, so that these faults are told together with all others. A file whose name may be a key is
+ * not named: `api_key_file: NRAK-...` is a common slip.
+ */
+export function accountFileIssues(file: unknown, folder: string): Issue[] {
+  return accountsOf(file).flatMap((account, index) => {
+    const path = ['accounts', index];
+    return [
+      ...problemOf([...path, 'api_key_file'], account?.['api_key_file'], folder, 'the key file', keyFileProblem),
+      ...problemOf(
+        [...path, 'tls', 'ca_file'],
+        mappingOf(account?.['tls'])?.['ca_file'],
+        folder,
+        'the file',
+        certificateProblem,
+      ),
+    ];
   });
+}
+
+function problemOf(
+  path: Path,
+  name: unknown,
+  folder: string,
+  what: string,
+  check: (path: string) => string | undefined,
+): Issue[] {
+  if (typeof name !== 'string' || name === '') return [];
+  const location = resolve(folder, name);
+  const problem = check(location);
+  if (problem === undefined) return [];
+  return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
 }
 
 function certificateProblem(path: string): string | undefined {
@@ -25,14 +48,14 @@ function certificateProblem(path: string): string | undefined {
   try {
     pem = readFileSync(path, 'latin1');
   } catch (error) {
-    return `the file ${path} ${fileProblem(error)}`;
+    return fileProblem(error);
   }
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) return `the file ${path} holds no certificate in PEM form`;
+  if (blocks.length === 0) return 'holds no certificate in PEM form';
   try {
     for (const block of blocks) new X509Certificate(block);
     return undefined;
   } catch {
-    return `the file ${path} holds a certificate that cannot be read`;
+    return 'holds a certificate that cannot be read';
   }
 }

@@ -1,24 +1,43 @@
+import type { Api, Region } from './config.ts';
+
+export const APIS = ['rest', 'nerdgraph'] as const;
+
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 
-export type Region = (typeof REGIONS)[number];
-
-/** Base addresses of the service by region (the vendor's own client library names the same four). */
-export const REGION_ADDRESSES: Readonly<Record<Region, string>> = {
-  us: 'https://api.newrelic.com/v2',
-  eu: 'https://api.eu.newrelic.com/v2',
-  gov: 'https://gov-api.newrelic.com/v2',
-  jp: 'https://api.jp.newrelic.com/v2',
+/** The service's hosts by region; the vendor's client library "newrelic-client-go" names the same four. */
+const REGION_HOSTS: Readonly<Record<Region, string>> = {
+  us: 'https://api.newrelic.com',
+  eu: 'https://api.eu.newrelic.com',
+  gov: 'https://gov-api.newrelic.com',
+  jp: 'https://api.jp.newrelic.com',
 };
+
+/** What the address of each interface ends in. */
+const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
 
+/** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
+export function regionAddress(api: Api, region: Region): string {
+  return `${REGION_HOSTS[region]}${ENDINGS[api]}`;
+}
+
 /**
- * A base address with its `/v2` added where it is missing. Problems never quote the address: it may carry a
- * password. Plain http is for loopback addresses only, because the key travels with every call (contract 2).
+ * The same place with the other interface: `/v2` and `/graphql` at the end of the address are exchanged. The address
+ * must be one of a valid configuration.
  */
-export function normaliseBaseUrl(text: string): { readonly url: string } | { readonly problem: string } {
+export function addressWith(api: Api, address: string): string {
+  return `${address.replace(/\/(?:v2|graphql)$/, '')}${ENDINGS[api]}`;
+}
+
+/**
+ * The address in the form that the program uses. REST: with its `/v2` added where it is missing. NerdGraph: the whole
+ * address, which must end in `/graphql`. Problems never quote the address: it may carry a password. Plain http is for
+ * loopback addresses only, because the key travels with every call.
+ */
+export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    return { problem: 'is not an address such as https://api.newrelic.com/v2' };
+    return { problem: `is not an address such as ${regionAddress(api, 'us')}` };
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') {
@@ -28,6 +47,13 @@ export function normaliseBaseUrl(text: string): { readonly url: string } | { rea
   if (url.protocol !== 'https:' && !LOOPBACK.test(url.hostname)) {
     return { problem: 'must begin with https://, plain http is for loopback addresses only: it would show the key' };
   }
-  const path = url.pathname.replace(/\/+$/, '');
-  return { url: `${url.origin}${path.endsWith('/v2') ? path : `${path}/v2`}` };
+  const address = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  if (api === 'nerdgraph') {
+    if (address.endsWith('/graphql')) return { url: address };
+    return { problem: 'must end in /graphql: with "api: nerdgraph" it is the whole address' };
+  }
+  if (address.endsWith('/graphql')) {
+    return { problem: 'ends in /graphql, which is the address of NerdGraph: set "api: nerdgraph", or remove /graphql' };
+  }
+  return { url: address.endsWith('/v2') ? address : `${address}/v2` };
 }

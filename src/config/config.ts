@@ -1,7 +1,7 @@
 import type { TimedGroup } from '../metrics/groups.ts';
 
 /**
- * The configuration after validation, with every default filled in (contract 2). Keys are those of the file.
+ * The configuration after validation, with every default filled in. Keys are those of the file (docs/configuration.md).
  * Durations are milliseconds.
  */
 export interface Config {
@@ -31,10 +31,19 @@ export interface CustomMetricConfig {
   readonly max_series: number;
 }
 
+/** The interface that an account is read through: the REST API v2, or NerdGraph. */
+export type Api = 'rest' | 'nerdgraph';
+
+export type Region = 'us' | 'eu' | 'gov' | 'jp';
+
 export interface AccountConfig {
   readonly name: string;
-  readonly region: 'us' | 'eu' | 'gov' | 'jp';
-  /** Where the interface is: from `base_url` or the region, ending in `/v2`. */
+  /** Undefined where `base_url` is set. */
+  readonly region: Region | undefined;
+  readonly api: Api;
+  /** The number of the account at the service; undefined: the one account that the key can see. */
+  readonly account_id: number | undefined;
+  /** Where the interface is, from `base_url` or the region: ends in `/v2` for REST, in `/graphql` for NerdGraph. */
   readonly base_url: string;
   /** Exactly one of the two is set. */
   readonly api_key: string | undefined;

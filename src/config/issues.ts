@@ -1,5 +1,7 @@
 import type * as z from 'zod';
 import type { Path } from './fault.ts';
+import { formatPath } from './fault.ts';
+import { mayBeSecret } from './hidden.ts';
 import { suggest } from './suggest.ts';
 
 /** A fault before it has a place in a file. */
@@ -51,11 +53,19 @@ export function explain(issue: RawIssue): string | undefined {
   }
 }
 
-/** The schema's issues, one per fault: unknown keys one by one, those of a union from the alternative that was meant. */
-export function flatten(
+/**
+ * The schema's issues, one per fault: unknown keys one by one, those of a union from the alternative that was meant, and
+ * for a value that breaks several bounds the last one, which is the narrowest.
+ */
+export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
+  const all = flattenBelow(issues, keysAt, []);
+  return [...new Map(all.map((issue) => [`${issue.at} ${formatPath(issue.path)}`, issue])).values()];
+}
+
+function flattenBelow(
   issues: readonly z.core.$ZodIssue[],
   keysAt: (path: Path) => readonly string[],
-  above: Path = [],
+  above: Path,
 ): Issue[] {
   return issues.flatMap((issue): Issue[] => {
     const path = [...above, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
@@ -64,16 +74,16 @@ export function flatten(
         return issue.keys.map((key) => ({
           path: [...path, key],
           at: 'key',
-          message: `unknown key${suggest(key, keysAt(path))}`,
+          message: unknownKey(key, keysAt(path)),
           wantsText: false,
         }));
       case 'invalid_key':
-        return flatten(issue.issues, keysAt, path).map((inner) => ({ ...inner, at: 'key', wantsText: false }));
+        return flattenBelow(issue.issues, keysAt, path).map((inner) => ({ ...inner, at: 'key', wantsText: false }));
       case 'invalid_union': {
         const meant = issue.errors.find((errors) => !errors.some(isAboutTheWhole));
         return meant === undefined
           ? [{ path, at: 'value', message: issue.message, wantsText: false }]
-          : flatten(meant, keysAt, path);
+          : flattenBelow(meant, keysAt, path);
       }
       default:
         return [
@@ -86,6 +96,19 @@ export function flatten(
         ];
     }
   });
+}
+
+/** Says what is likely meant, without a word of a key that may be a secret. */
+function unknownKey(key: string, known: readonly string[]): string {
+  const typo = /^([a-z_]+)([:=])/.exec(key);
+  const meant = known.find((name) => name === typo?.[1]);
+  if (meant !== undefined) {
+    return typo?.[2] === ':'
+      ? `unknown key: put a space after the colon of "${meant}:"`
+      : `unknown key: write "${meant}: ", with a colon and a space`;
+  }
+  if (!mayBeSecret(key)) return `unknown key${suggest(key, known)}`;
+  return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
 }
 
 function isAboutTheWhole(issue: z.core.$ZodIssue): boolean {

@@ -11,12 +11,22 @@ export type KeyResult = { readonly key: string } | { readonly problem: string };
 const MAX_KEY_FILE_BYTES = 16_384;
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 
+/** Why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can. */
+export function keyFileProblem(path: string): string | undefined {
+  const { result } = readKeyFile(path);
+  return 'problem' in result ? result.problem : undefined;
+}
+
 /** The account's key, from the configuration or from its file without the white space around it; problems never quote it. */
 export function readKey(account: KeyAccount): KeyResult {
   if (account.api_key !== undefined) return { key: account.api_key };
-  return account.api_key_file === undefined
-    ? { problem: 'there is neither a key nor a key file' }
-    : readKeyFile(account.api_key_file).result;
+  if (account.api_key_file === undefined) return { problem: 'there is neither a key nor a key file' };
+  const { result } = readKeyFile(account.api_key_file);
+  return 'problem' in result ? { problem: inKeyFile(account.api_key_file, result.problem) } : result;
+}
+
+function inKeyFile(path: string, problem: string): string {
+  return `the key file ${path} ${problem}`;
 }
 
 interface KeyFile {
@@ -27,7 +37,7 @@ interface KeyFile {
 
 function readKeyFile(path: string): KeyFile {
   const failed = (problem: string, identity?: string): KeyFile => ({
-    result: { problem: `the key file ${path} ${problem}` },
+    result: { problem },
     identity,
   });
   let file: number;
@@ -104,7 +114,8 @@ export class KeySource {
     const path = account.api_key === undefined ? account.api_key_file : undefined;
     const { result, identity } =
       path === undefined ? { result: readKey(account), identity: undefined } : readKeyFile(path);
-    return 'problem' in result ? result : { source: new KeySource(path, result.key, identity, options) };
+    if (!('problem' in result)) return { source: new KeySource(path, result.key, identity, options) };
+    return { problem: path === undefined ? result.problem : inKeyFile(path, result.problem) };
   }
 
   /** The key to send now. */
@@ -127,7 +138,7 @@ export class KeySource {
     const { result, identity } = readKeyFile(this.#path);
     this.#identity = identity;
     if ('problem' in result) {
-      if (this.#problem === undefined) this.#options.onProblem(result.problem);
+      if (this.#problem === undefined) this.#options.onProblem(inKeyFile(this.#path, result.problem));
       this.#problem = result.problem;
       return;
     }

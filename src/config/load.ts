@@ -2,28 +2,36 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { AccountConfig, Config } from './config.ts';
 import { sortFaults } from './fault.ts';
 import type { Fault, Path } from './fault.ts';
+import type { Issue } from './issues.ts';
 import type { Environment } from './placeholders.ts';
 import { readTree } from './tree.ts';
 import { validate } from './validate.ts';
+import { warningsOf } from './warnings.ts';
 
-/** A valid configuration with a way to speak of its places, or everything that is wrong with it, in file order. */
+/** A valid configuration with its warnings, or everything that is wrong with it, in file order. */
 export type Loaded =
-  | { readonly config: Config; readonly faultAt: (path: Path, message: string) => Fault }
-  | { readonly faults: readonly Fault[] };
+  { readonly config: Config; readonly warnings: readonly Fault[] } | { readonly faults: readonly Fault[] };
 
 /**
- * Reads the text of a configuration file (contract 2): YAML 1.2, placeholders replaced from the environment, validated,
- * defaults filled in. Relative file names in it are relative to the folder it is in. Never throws for what a text may hold. No fault quotes a value of the file.
+ * Reads the text of a configuration file : YAML 1.2, placeholders replaced from the environment, validated,
+ * defaults filled in. `fileIssues` looks at the files that it names. Relative file names in it are relative to the folder it is in. Never throws for what a text may hold. No fault quotes a value of the file.
  */
-export function loadConfig(source: { readonly path: string; readonly text: string }, env: Environment): Loaded {
+export function loadConfig(
+  source: { readonly path: string; readonly text: string },
+  env: Environment,
+  fileIssues: (file: unknown, folder: string) => readonly Issue[] = () => [],
+): Loaded {
   const { value, places, faults } = readTree(source, env);
   if (value === undefined) return { faults };
   const result = validate(value, (path) => places.textAt(path));
-  const issues = 'issues' in result ? result.issues.filter(({ path }) => !places.isFaulty(path)) : [];
+  const issues = [...('issues' in result ? result.issues : []), ...fileIssues(value, dirname(source.path))].filter(
+    ({ path }) => !places.isFaulty(path),
+  );
   const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => places.fault(path, message, at))]);
   if ('issues' in result || all.length > 0) return { faults: all };
   const config = { ...result.config, accounts: result.config.accounts.map((account) => besides(source.path, account)) };
-  return { config, faultAt: (path, message) => places.fault(path, message, 'value') };
+  const faultAt = (path: Path, message: string): Fault => places.fault(path, message, 'value');
+  return { config, warnings: warningsOf(config, faultAt) };
 }
 
 function besides(file: string, account: AccountConfig): AccountConfig {

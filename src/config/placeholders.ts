@@ -1,3 +1,5 @@
+import { mayBeSecret } from './hidden.ts';
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,7 +10,7 @@ const PLACEHOLDER = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?/g;
 
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default counts when the variable is not set or empty); `$${` stands
- * for `${` (contract 2). What a variable holds is taken as it is, never looked through for placeholders again.
+ * for `${`. What a variable holds is taken as it is, never looked through for placeholders again.
  */
 export function expandPlaceholders(text: string, env: Environment): Expansion {
   let problem: string | undefined;
@@ -20,9 +22,15 @@ export function expandPlaceholders(text: string, env: Environment): Expansion {
       problem ??= '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
       return '';
     }
+    if (fallback?.includes('${') === true) {
+      problem ??= 'a default cannot hold another "${": give ${NAME:-default} a default of plain text';
+      return '';
+    }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value === undefined && fallback === undefined) {
-      problem ??= `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
+      problem ??= mayBeSecret(name)
+        ? 'the environment variable of this name is not set: write the name of a variable between "${" and "}"'
+        : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
     }
     return value === undefined || value === '' ? (fallback ?? '') : value;
   });

@@ -1,6 +1,6 @@
 import type { LineCounter } from 'yaml';
 import type { Fault, Path } from './fault.ts';
-import { formatPath } from './fault.ts';
+import { formatPath, showPath } from './fault.ts';
 
 interface Place {
   /** Offset in the text of the key; undefined for the root and for list items. */
@@ -52,6 +52,6 @@ export class Places {
 
   faultAt(offset: number, path: Path, message: string): Fault {
     const { line, col } = this.#lines.linePos(offset);
-    return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1), path: formatPath(path), message };
+    return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   }
 }

@@ -1,29 +1,25 @@
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { accountFileFaults } from './accountFiles.ts';
-import type { Config } from './config.ts';
-import type { Fault } from './fault.ts';
+import { accountFileIssues } from './accountFiles.ts';
 import { fileProblem } from './fileProblem.ts';
 import { loadConfig } from './load.ts';
+import type { Loaded } from './load.ts';
 import type { Environment } from './placeholders.ts';
 
 const MAX_BYTES = 1_048_576;
 
-export type ConfigResult = { readonly config: Config } | { readonly faults: readonly Fault[] };
+export type ConfigResult = Loaded;
 
 /**
  * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
- * missing, unreadable or empty are faults at the place where they are named.
+ * missing, unreadable or empty are faults at the place where they are named. All faults are told at once.
  */
 export async function readConfig(path: string, env: Environment): Promise<ConfigResult> {
   const read = await readText(path);
   if ('problem' in read) {
     return { faults: [{ file: path, line: undefined, column: undefined, path: '', message: read.problem }] };
   }
-  const loaded = loadConfig({ path, text: read.text }, env);
-  if ('faults' in loaded) return loaded;
-  const faults = accountFileFaults(loaded.config.accounts, loaded.faultAt);
-  return faults.length > 0 ? { faults } : { config: loaded.config };
+  return loadConfig({ path, text: read.text }, env, accountFileIssues);
 }
 
 async function readText(path: string): Promise<{ readonly text: string } | { readonly problem: string }> {

@@ -1,12 +1,11 @@
 import { stringify } from 'yaml';
-import { REGION_ADDRESSES } from './addresses.ts';
 import type { AccountConfig, CollectionConfig, Config } from './config.ts';
 import { formatDuration } from './duration.ts';
 import { escapePlaceholders } from './placeholders.ts';
 
 export const REDACTED = '<secret>';
 
-/** The running configuration as YAML for people (contract 3, `/config`), in the form of the file, without its secrets. */
+/** The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets. */
 export function redactConfig(config: Config): string {
   const file = { accounts: config.accounts.map(showAccount), collection: showCollection(config.collection) };
   return stringify(escapeTexts(file), { lineWidth: 0, aliasDuplicateObjects: false });
@@ -16,7 +15,7 @@ function showAccount(account: AccountConfig): Record<string, unknown> {
   const { name, region, base_url, api_key, limits, ...rest } = account;
   return {
     name,
-    ...(base_url === REGION_ADDRESSES[region] ? { region } : { base_url }),
+    ...(region === undefined ? { base_url } : { region }),
     api_key: api_key === undefined ? undefined : REDACTED,
     ...rest,
     limits: { ...limits, request_timeout: formatDuration(limits.request_timeout) },

@@ -1,4 +1,7 @@
+import { nerdgraphValuesOf } from '../metrics/nerdgraphValues.ts';
 import { parseTemplate } from '../metrics/template.ts';
+import { normaliseBaseUrl } from './addresses.ts';
+import type { Api } from './config.ts';
 import type { Path } from './fault.ts';
 import { formatPath } from './fault.ts';
 import type { Issue } from './issues.ts';
@@ -7,11 +10,11 @@ import { customMetric } from './schema/customMetric.ts';
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * What must hold between the keys of the file (contract 2 and 6). It reads the values as they stand in the file, valid
+ * What must hold between the keys of the file. It reads the values as they stand in the file, valid
  * or not, so that these faults are told together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
-  const accounts = listOf(mappingOf(file)?.['accounts']).map(mappingOf);
+  const accounts = accountsOf(file);
   return [...accountNames(accounts), ...accounts.flatMap(withinAccount), ...families(accounts)];
 }
 
@@ -46,7 +49,18 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
   if (!has('api_key') && !has('api_key_file')) {
     issues.push(issue([...path, 'api_key'], 'is required, or api_key_file: without a key nothing can be read'));
   }
+  const address = account['base_url'];
+  const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
+  if (checked !== undefined && 'problem' in checked) issues.push(issue([...path, 'base_url'], checked.problem));
+  if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
+    const message = 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it';
+    issues.push(issue([...path, 'instances'], message));
+  }
   return issues;
+}
+
+function apiOf(account: Mapping | undefined): Api {
+  return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
 /** One family has one HELP, one scope and one set of labels, across all accounts; static labels stay out of it. */
@@ -61,12 +75,16 @@ function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
       const metric = customMetric.safeParse(value).data;
       if (metric === undefined) return [];
       const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const { labelNames } = parseTemplate(metric.match);
+      const template = parseTemplate(metric.match);
+      const { labelNames } = template;
       const fixed = labelNames
         .filter((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))
-        .map((label) =>
-          issue([...at, 'match'], `captures {${label}}, a static label of the account: choose another name`),
-        );
+        .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
+      const values = nerdgraphValuesOf(template);
+      if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
+        const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
+        fixed.push(issue([...at, 'value'], message));
+      }
       const labels = labelNames.toSorted().join(', ');
       const earlier = first.get(metric.name);
       if (earlier === undefined) {
@@ -77,16 +95,19 @@ function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
       if (earlier.scope !== metric.scope) fixed.push(issue([...at, 'scope'], `must be ${earlier.scope}, ${same}`));
       if (earlier.help !== metric.help) fixed.push(issue([...at, 'help'], `must be the same text ${same}`));
       if (earlier.labels !== labels) {
-        fixed.push(
-          issue([...at, 'match'], `must capture ${earlier.labels === '' ? 'no labels' : earlier.labels}, ${same}`),
-        );
+        fixed.push(issue([...at, 'match'], `must capture the same labels ${same}`));
       }
       return fixed;
     }),
   );
 }
 
-function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
+/** The accounts as they stand in the file; undefined for what is not even a mapping. */
+export function accountsOf(file: unknown): readonly (Mapping | undefined)[] {
+  return listOf(mappingOf(file)?.['accounts']).map(mappingOf);
+}
+
+export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
   return { path, at, message, wantsText: false };
 }
 
@@ -94,6 +115,6 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function mappingOf(value: unknown): Mapping | undefined {
+export function mappingOf(value: unknown): Mapping | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : undefined;
 }

@@ -1,5 +1,6 @@
-import { normaliseBaseUrl, REGION_ADDRESSES } from './addresses.ts';
-import type { AccountConfig, Config } from './config.ts';
+import { normaliseBaseUrl, regionAddress } from './addresses.ts';
+import type { AccountConfig, Api, Config } from './config.ts';
+import { INTERFACE_DEFAULTS } from './interfaces.ts';
 import type { FileAccount, FileConfig } from './schema.ts';
 
 const DEFAULT_REGION = 'us';
@@ -10,14 +11,23 @@ export function toConfig(file: FileConfig): Config {
 }
 
 function toAccount(account: FileAccount): AccountConfig {
-  const { region = DEFAULT_REGION, applications, tls } = account;
+  const { api, base_url, applications, tls, limits } = account;
+  const region = account.region ?? (base_url === undefined ? DEFAULT_REGION : undefined);
+  const defaults = INTERFACE_DEFAULTS[api];
   return {
     ...account,
     name: account.name ?? 'default',
     region,
-    base_url: baseUrl(account.base_url ?? REGION_ADDRESSES[region]),
+    account_id: account.account_id,
+    base_url: base_url === undefined ? regionAddress(api, region ?? DEFAULT_REGION) : baseUrl(base_url, api),
     api_key: account.api_key,
     api_key_file: account.api_key_file,
+    api_key_header: account.api_key_header ?? defaults.api_key_header,
+    limits: {
+      ...limits,
+      max_concurrent_requests: limits.max_concurrent_requests ?? defaults.max_concurrent_requests,
+      request_timeout: limits.request_timeout ?? defaults.request_timeout,
+    },
     labels: { ...account.labels },
     tls: { ca_file: tls.ca_file, server_name: tls.server_name },
     applications: {
@@ -28,8 +38,8 @@ function toAccount(account: FileAccount): AccountConfig {
   };
 }
 
-function baseUrl(address: string): string {
-  const result = normaliseBaseUrl(address);
-  if ('problem' in result) throw new Error(`A base address that the schema let through ${result.problem}.`);
+function baseUrl(address: string, api: Api): string {
+  const result = normaliseBaseUrl(address, api);
+  if ('problem' in result) throw new Error(`A base address that the rules let through ${result.problem}.`);
   return result.url;
 }

@@ -5,6 +5,7 @@ import type { Issue } from './issues.ts';
 import { keysAt } from './jsonSchema.ts';
 import { brokenRules } from './rules.ts';
 import { fileSchema } from './schema.ts';
+import type { FileConfig } from './schema.ts';
 import { toConfig } from './toConfig.ts';
 
 /**
@@ -23,12 +24,12 @@ export function validate(
   }
   const broken = brokenRules(file);
   if ('issues' in result) return { issues: [...result.issues, ...broken] };
-  return broken.length > 0 ? { issues: broken } : result;
+  return broken.length > 0 ? { issues: broken } : { config: toConfig(result.file) };
 }
 
-function parse(file: unknown): { readonly config: Config } | { readonly issues: readonly Issue[] } {
+function parse(file: unknown): { readonly file: FileConfig } | { readonly issues: readonly Issue[] } {
   const { data, error } = fileSchema.safeParse(file, { error: explain });
-  return data === undefined ? { issues: flatten(error.issues, keysAt) } : { config: toConfig(data) };
+  return data === undefined ? { issues: flatten(error.issues, keysAt) } : { file: data };
 }
 
 function replaceAt(file: unknown, path: Path, value: unknown): void {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { errorText } from './errorText.ts';
+import { errorText, WithStack } from './errorText.ts';
 import { escapeUnsafe, formatLogfmt } from './logfmt.ts';
 import type { LogFields } from './logfmt.ts';
 import type { Secrets } from './secrets.ts';
@@ -25,7 +25,8 @@ export interface LoggerOptions {
 
 /**
  * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
- * given as `err` becomes its message with its causes, at level debug with its stack. Every line passes the secrets.
+ * given as `err` becomes its message with its causes, and its stack at level debug or where it comes withStack. Every line
+ * passes the secrets.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, format, secrets, destination = standardError() } = options;
@@ -41,10 +42,14 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (error: unknown) => errorText(error, level === 'debug') },
+      serializers: { err: (error: unknown) => textOf(error, level) },
     },
     { write },
   );
+}
+
+function textOf(error: unknown, level: LogLevel): string {
+  return error instanceof WithStack ? errorText(error.error, true) : errorText(error, level === 'debug');
 }
 
 /** Unlike process.stderr, this has written a line when it returns, to a pipe too: nothing is lost at exit. */

@@ -1,7 +1,7 @@
 import { UNCAPTURABLE_LABEL_NAMES } from './labels.ts';
 import type { Labels } from './sample.ts';
 
-/** A fault in a custom metric's `match`; the message is a sentence that says what to change. */
+/** A fault in a custom metric's `match`; the message says what to change, and never repeats the template. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
@@ -12,7 +12,7 @@ type Segment =
   | { readonly kind: 'one' }
   | { readonly kind: 'rest' };
 
-/** A parsed `match` of a custom metric (contract 6). */
+/** A parsed `match` of a custom metric. */
 export interface Template {
   readonly source: string;
   readonly segments: readonly Segment[];
@@ -29,18 +29,16 @@ const MINIMUM_LITERAL = 3;
  */
 export function parseTemplate(match: string): Template {
   const parts = match.split('/');
-  const segments = parts.map((part, index) => parseSegment(part, match, index === parts.length - 1));
+  const segments = parts.map((part, index) => parseSegment(part, index, index === parts.length - 1));
   const labelNames = segments.flatMap((segment) => (segment.kind === 'capture' ? [segment.label] : []));
   const repeated = labelNames.find((label, index) => labelNames.indexOf(label) !== index);
   if (repeated !== undefined) {
-    throw new TemplateError(
-      `The template "${match}" captures {${repeated}} twice: give each capture a name of its own.`,
-    );
+    throw new TemplateError('The template captures two segments under one name: give each capture a name of its own.');
   }
   const template = { source: match, segments, labelNames };
   if (weight(literalFilter(template)) < MINIMUM_LITERAL) {
     throw new TemplateError(
-      `The template "${match}" needs a literal part of at least ${MINIMUM_LITERAL} characters, ` +
+      `The template needs a literal part of at least ${MINIMUM_LITERAL} characters, ` +
         'which narrows the metric name list that is read.',
     );
   }
@@ -73,19 +71,19 @@ export function literalFilter(template: Pick<Template, 'segments'>): string {
   return text.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
 }
 
-function parseSegment(part: string, match: string, last: boolean): Segment {
-  const at = `The template "${match}"`;
-  if (part === '') throw new TemplateError(`${at} has an empty segment: remove the slash before or after it.`);
+function parseSegment(part: string, index: number, last: boolean): Segment {
+  const at = `Segment ${String(index + 1)} of the template`;
+  if (part === '') throw new TemplateError(`${at} is empty: remove the slash before or after it.`);
   if (part === '*') return { kind: 'one' };
   if (part === '**') {
-    if (!last) throw new TemplateError(`${at} has ** before its last segment: ** stands for the rest of the name.`);
+    if (!last) throw new TemplateError(`${at} is ** but not the last: ** stands for the rest of the name.`);
     return { kind: 'rest' };
   }
   const label = /^\{([^{}]*)\}$/.exec(part)?.[1];
   if (label !== undefined) return { kind: 'capture', label: checkedLabel(label, at) };
   if (/[{}*]/.test(part)) {
     throw new TemplateError(
-      `${at} has the segment "${part}": {label}, * and ** stand for whole segments only, so write one of them alone ` +
+      `${at} has more than {label}, * or **: these stand for whole segments only, so write one of them alone ` +
         'between the slashes.',
     );
   }
@@ -96,11 +94,11 @@ function parseSegment(part: string, match: string, last: boolean): Segment {
 function checkedLabel(label: string, at: string): string {
   if (!LABEL_NAME.test(label) || label.startsWith('__')) {
     throw new TemplateError(
-      `${at} captures {${label}}, which is no label name: use letters, digits and _, no digit first, not __ first.`,
+      `${at} captures a name that is no label name: use letters, digits and _, no digit first, not __ first.`,
     );
   }
   if (UNCAPTURABLE_LABEL_NAMES.has(label)) {
-    throw new TemplateError(`${at} captures {${label}}, a label that the series has already: choose another name.`);
+    throw new TemplateError(`${at} captures a label that the series has already: choose another name.`);
   }
   return label;
 }

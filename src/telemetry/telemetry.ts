@@ -13,17 +13,23 @@ export interface Build {
   readonly revision: string;
 }
 
+export interface TelemetryOptions extends Build {
+  /** False: without the families `process_*` and `nodejs_*`. */
+  readonly processMetrics: boolean;
+}
+
 /** The exporter's own metrics (contract 5.5). */
 export class Telemetry {
   readonly #registry = new Registry();
-  readonly #process = new ProcessMetrics();
+  readonly #process: ProcessMetrics | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
-  constructor({ version, revision }: Build) {
+  constructor({ version, revision, processMetrics }: TelemetryOptions) {
+    this.#process = processMetrics ? new ProcessMetrics() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
     this.#scrapes.inc({ result: 'complete' }, 0);
@@ -82,7 +88,7 @@ export class Telemetry {
         const ofFamily = parts.flat().filter(({ name }) => name === family.name);
         return { ...family, series: ofFamily.flatMap((part) => part.series) };
       });
-      return [...families, ...(await this.#process.families())];
+      return [...families, ...((await this.#process?.families()) ?? [])];
     };
   }
 

@@ -1,21 +1,26 @@
 import compression from 'compression';
 import express from 'express';
-import type { Express } from 'express';
+import type { Express, Request, Response } from 'express';
+import { sendText } from './answer.ts';
 import type { WebDependencies } from './dependencies.ts';
-import { linkPrefix, normalisePrefix } from './links.ts';
-import { dispatch, type Handler, type Route } from './routes.ts';
 import { discoveryHandler } from './routes/discovery.ts';
+import type { Handler } from './routes/handler.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
+import { linkPrefix, normalisePrefix } from './routes/links.ts';
 import { metricsHandler } from './routes/metrics.ts';
 import { probeHandler } from './routes/probe.ts';
+import { BadQueryError } from './routes/query.ts';
+import { ScrapeSlots } from './routes/scrapeSlots.ts';
 import { configHandler, statusJsonHandler, statusPageHandler } from './routes/status.ts';
-import { ScrapeSlots } from './scrapeSlots.ts';
+import { ClientGoneError } from './server/clientGone.ts';
 
-/** The application with every endpoint of contract 3, under the route prefix. */
+/** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
   const app = express();
   app.set('env', 'production');
   app.set('query parser', false);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
   app.disable('etag');
   app.disable('x-powered-by');
   app.use((_request, response, next) => {
@@ -23,41 +28,63 @@ export function createApp(deps: WebDependencies): Express {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     next();
   });
-  app.use(dispatch(routesOf(deps), (error) => deps.failed(error)));
+
+  const prefix = normalisePrefix(deps.settings.routePrefix);
+  const at = (path: string): string => literal(`${prefix}${path}`);
+  const slots = new ScrapeSlots(deps.settings.maxRequests);
+  const compress = compression();
+  const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
+  const telemetryPath = at(deps.settings.telemetryPath);
+  const read = [telemetryPath, at('/probe'), at('/sd'), at('/'), at('/api/status'), at('/config')];
+  read.push(at('/-/healthy'), at('/-/ready'));
+
+  // First: a telemetry path of "/" takes the place of the status page.
+  app.get(telemetryPath, safe(slots.guard(metricsHandler(deps))));
+  app.get(at('/probe'), safe(slots.guard(probeHandler(deps))));
+  app.get(at('/sd'), compress, safe(discoveryHandler(deps)));
+  app.get(at('/'), compress, safe(statusPageHandler(deps)));
+  app.get(at('/api/status'), compress, safe(statusJsonHandler(deps)));
+  app.get(at('/config'), compress, safe(configHandler(deps)));
+  app.get(at('/-/healthy'), safe(healthyHandler(deps)));
+  app.get(at('/-/ready'), safe(readyHandler(deps)));
+  app.post(at('/-/reload'), safe(reloadHandler(deps)));
+  app.put(at('/-/reload'), safe(reloadHandler(deps)));
+  if (prefix !== '') {
+    app.get(at(''), compress, safe(statusPageHandler(deps)));
+    app.get('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
+    read.push(at(''), '/');
+  }
+  app.all(read, methodNotAllowed('GET, HEAD'));
+  app.all(at('/-/reload'), methodNotAllowed('POST, PUT'));
+  app.use((_request, response) => sendText(response, 404, 'Not found'));
   return app;
 }
 
-function routesOf(deps: WebDependencies): ReadonlyMap<string, Route> {
-  const prefix = normalisePrefix(deps.settings.routePrefix);
-  const slots = new ScrapeSlots(deps.settings.maxRequests);
-  const statusPage: Route = { GET: compressed(statusPageHandler(deps)) };
-  const reload = reloadHandler(deps);
-  const routes = new Map<string, Route>([
-    [`${prefix}/`, statusPage],
-    [`${prefix}/probe`, { GET: slots.guard(probeHandler(deps)) }],
-    [`${prefix}/sd`, { GET: compressed(discoveryHandler(deps)) }],
-    [`${prefix}/api/status`, { GET: compressed(statusJsonHandler(deps)) }],
-    [`${prefix}/config`, { GET: compressed(configHandler(deps)) }],
-    [`${prefix}/-/healthy`, { GET: healthyHandler(deps) }],
-    [`${prefix}/-/ready`, { GET: readyHandler(deps) }],
-    [`${prefix}/-/reload`, { POST: reload, PUT: reload }],
-  ]);
-  if (prefix !== '') {
-    routes.set(prefix, statusPage);
-    routes.set('/', { GET: (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`) });
-  }
-  // Last: a telemetry path of "/" takes the place of the status page.
-  routes.set(`${prefix}${deps.settings.telemetryPath}`, { GET: slots.guard(metricsHandler(deps)) });
-  return routes;
+/** A path in which no character means more than itself to Express. */
+function literal(path: string): string {
+  return path.replace(/[\\(){}[\]*:!+?]/g, '\\$&');
 }
 
-/** Pages are compressed here; expositions come compressed from the renderer. */
-function compressed(handler: Handler): Handler {
-  const compress = compression();
+function methodNotAllowed(allowed: string) {
+  return (_request: Request, response: Response): void => {
+    response.setHeader('Allow', allowed);
+    sendText(response, 405, 'Method not allowed');
+  };
+}
+
+/** The handler; a fault of our own is told to `failed` and answered with a sentence, never a stack. */
+function safely(handler: Handler, failed: (error: unknown) => void): Handler {
   return async (request, response) => {
-    await new Promise<void>((resolve) => {
-      compress(request, response, () => resolve());
-    });
-    await handler(request, response);
+    try {
+      await handler(request, response);
+    } catch (error) {
+      if (error instanceof ClientGoneError) request.socket.destroy();
+      else if (error instanceof BadQueryError) sendText(response, 400, error.message);
+      else {
+        failed(error);
+        if (response.headersSent) request.socket.destroy();
+        else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
+      }
+    }
   };
 }

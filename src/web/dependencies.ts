@@ -1,8 +1,19 @@
 import type { ProbeResult } from '../collect/probe.ts';
-import type { CollectorView } from '../collect/view.ts';
+import type {
+  Answer,
+  AccountStatus,
+  ApplicationView,
+  BudgetStatus,
+  CollectorView,
+  EntityStatus,
+  GroupStatus,
+} from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/own.ts';
+
+/** What the web side shows of the collector, from here for all its files. */
+export type { Answer, AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {
@@ -33,7 +44,7 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'render'>;
-  /** The exporter's own metrics (contract 5.5), for a scrape that began at `asOf`, Unix milliseconds. */
+  /** The exporter's own metrics, for a scrape that began at `asOf`, Unix milliseconds. */
   ownMetrics(asOf: number): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;

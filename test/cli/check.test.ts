@@ -17,7 +17,10 @@ async function run(...sources: FaultSource[]) {
   return { status, ...printed };
 }
 
-const source = (name: string, ...faults: Fault[]): FaultSource => ({ name, faults: () => Promise.resolve(faults) });
+const source = (name: string, ...faults: Fault[]): FaultSource => ({
+  name,
+  read: () => Promise.resolve({ faults, warnings: [] }),
+});
 
 describe('check', () => {
   it('says that each source is valid and gives status 0', async () => {
@@ -34,6 +37,15 @@ describe('check', () => {
       status: 2,
       stdout: 'web.yaml: valid\n',
       stderr: 'c.yaml:3:7: accounts[0].region: must be us\nc.yaml: must be us\nx:3:7: must be us\n',
+    });
+  });
+
+  it('prints the warnings of a valid source to standard error and gives status 0', async () => {
+    const read = () => Promise.resolve({ faults: [], warnings: [FAULT] });
+    expect(await run({ name: 'c.yaml', read })).toEqual({
+      status: 0,
+      stdout: 'c.yaml: valid\n',
+      stderr: 'c.yaml:3:7: accounts[0].region: warning: must be us\n',
     });
   });
 

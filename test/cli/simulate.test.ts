@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ExitStatus } from '../../src/cli/exitStatus.ts';
+import { ExitStatus } from '../../src/cli/process/exitStatus.ts';
 import type { SimulatorFlags } from '../../src/cli/simulate.ts';
 import { simulateCommand, simulatorFlags, simulatorOptions } from '../../src/cli/simulate.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/terminal/table.ts';
 
 describe('table', () => {
   it('sets columns two spaces apart, numbers to the right, and leaves no space at the end of a line', () => {
@@ -15,6 +15,11 @@ describe('table', () => {
 
   it('shows what could move the cursor or hide text', () => {
     expect(table([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
+  });
+
+  it('takes more rows than a function may have arguments', () => {
+    const rows = Array.from({ length: 200_000 }, (_, row) => [row, 'x']);
+    expect(table(rows).split('\n')).toHaveLength(rows.length);
   });
 
   it('has one line per row, whatever the cells hold', () => {

@@ -32,6 +32,21 @@ describe('placeholders', () => {
     });
   });
 
+  it.each(['${A:-${B}}', '${A:-x${B}}', '${NONE:-$${A}}', 'a${A:-${B:-c}}'])(
+    'do not stand in a default: %j',
+    (text) => {
+      expect(expandPlaceholders(text, ENV)).toEqual({
+        problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text',
+      });
+    },
+  );
+
+  it('do not repeat a name that may be a key', () => {
+    expect(expandPlaceholders('${a1b2c3d4e5f60718293a4b5c6d7e8f90}', ENV)).toEqual({
+      problem: 'the environment variable of this name is not set: write the name of a variable between "${" and "}"',
+    });
+  });
+
   it.each(['NONE', 'toString', '__proto__', 'constructor'])('name %s, which is not set', (name) => {
     expect(expandPlaceholders(`\${${name}}`, ENV)).toEqual({
       problem: `the environment variable ${name} is not set: set it, or write \${${name}:-default}`,

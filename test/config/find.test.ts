@@ -76,6 +76,21 @@ describe('a configuration from the environment', () => {
     });
   });
 
+  it('has the interface and the number of the account', () => {
+    const env = { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: 'NerdGraph', NEW_RELIC_ACCOUNT_ID: '1234567' };
+    expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: 'eu' })).toMatchObject({
+      config: {
+        accounts: [{ api: 'nerdgraph', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/graphql' }],
+      },
+      warnings: [],
+    });
+    expect(
+      configFromEnvironment({ NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: '', NEW_RELIC_ACCOUNT_ID: '' }),
+    ).toMatchObject({
+      config: { accounts: [{ api: 'rest', account_id: undefined }] },
+    });
+  });
+
   it('takes the key from a file', () => {
     const file = join(newFolder(), 'key');
     writeFileSync(file, 'abcd\n');
@@ -99,6 +114,17 @@ describe('a configuration from the environment', () => {
         'environment: NEW_RELIC_REGION: must be us, eu, gov or jp',
         'environment: NEW_RELIC_API_KEY: has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
       ],
+    ],
+    [
+      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_API: 'soap', NEW_RELIC_ACCOUNT_ID: 'x1' },
+      [
+        'environment: NEW_RELIC_API: must be rest or nerdgraph',
+        'environment: NEW_RELIC_ACCOUNT_ID: expected a number, not text',
+      ],
+    ],
+    [
+      { NEW_RELIC_API_KEY: 'abcd', NEW_RELIC_ACCOUNT_ID: '0' },
+      ['environment: NEW_RELIC_ACCOUNT_ID: must be at least 1'],
     ],
     [
       { NEW_RELIC_API_KEY_FILE: '/nowhere/key' },

@@ -7,6 +7,8 @@ const DEFAULTS = {
     {
       name: 'default',
       region: 'us',
+      api: 'rest',
+      account_id: undefined,
       base_url: 'https://api.newrelic.com/v2',
       api_key: 'abcd',
       api_key_file: undefined,
@@ -45,6 +47,8 @@ const DEFAULTS = {
 const EVERY_KEY = `
 accounts:
   - name: production
+    api: rest
+    account_id: 1234567
     base_url: https://proxy.example:8443/newrelic/v2/
     api_key_file: /run/secrets/key
     api_key_header: Api-Key
@@ -100,7 +104,9 @@ describe('a valid configuration', () => {
     });
     expect(accounts[0]).toStrictEqual({
       name: 'production',
-      region: 'us',
+      region: undefined,
+      api: 'rest',
+      account_id: 1_234_567,
       base_url: 'https://proxy.example:8443/newrelic/v2',
       api_key: undefined,
       api_key_file: '/run/secrets/key',
@@ -183,6 +189,56 @@ describe('a valid configuration', () => {
     ['http://[::1]:8080', 'http://[::1]:8080/v2'],
   ])('takes the base address %s as %s', (given, used) => {
     expect(configOf(withAccount(`base_url: "${given}"`)).accounts[0]?.base_url).toBe(used);
+  });
+
+  it('has other defaults for an account that is read through NerdGraph', () => {
+    const account = DEFAULTS.accounts[0]!;
+    expect(configOf(withAccount('api: nerdgraph, account_id: 77')).accounts[0]).toStrictEqual({
+      ...account,
+      api: 'nerdgraph',
+      account_id: 77,
+      base_url: 'https://api.newrelic.com/graphql',
+      api_key_header: 'Api-Key',
+      limits: { ...account.limits, max_concurrent_requests: 5, request_timeout: 30_000 },
+    });
+  });
+
+  it('keeps what an account that is read through NerdGraph sets itself', () => {
+    const limits = 'limits: {max_concurrent_requests: 9, request_timeout: 12s}';
+    expect(configOf(withAccount(`api: nerdgraph, api_key_header: X-Api-Key, ${limits}`)).accounts[0]).toMatchObject({
+      api_key_header: 'X-Api-Key',
+      limits: { max_concurrent_requests: 9, request_timeout: 12_000 },
+    });
+  });
+
+  it.each([
+    ['us', 'https://api.newrelic.com/graphql'],
+    ['eu', 'https://api.eu.newrelic.com/graphql'],
+    ['gov', 'https://gov-api.newrelic.com/graphql'],
+    ['jp', 'https://api.jp.newrelic.com/graphql'],
+  ])('reads region %s through NerdGraph at %s', (region, address) => {
+    expect(configOf(withAccount(`api: nerdgraph, region: ${region}`)).accounts[0]?.base_url).toBe(address);
+  });
+
+  it.each([
+    ['https://api.newrelic.com/graphql', 'https://api.newrelic.com/graphql'],
+    ['https://proxy.example/a/graphql/', 'https://proxy.example/a/graphql'],
+    ['http://127.0.0.1:8080/graphql', 'http://127.0.0.1:8080/graphql'],
+  ])('takes the address %s of NerdGraph as %s', (given, used) => {
+    const { region, base_url } = configOf(withAccount(`api: nerdgraph, base_url: "${given}"`)).accounts[0]!;
+    expect({ region, base_url }).toEqual({ region: undefined, base_url: used });
+  });
+
+  it.each([
+    ['Custom/Queue/{queue}', 'average_value'],
+    ['Apdex/{transaction}', 'score'],
+    ['EndUser/Apdex/**', 'threshold'],
+    ['EndUser', 'average_network_time'],
+    ['Memory/Physical', 'used_mb_by_host'],
+    ['{x}/Physical', 'total_used_mb'],
+  ])('may read through NerdGraph, of %s, the value %s', (match, value) => {
+    const text = withAccount(`api: nerdgraph, custom_metrics: [{name: a, match: "${match}", value: ${value}}]`);
+    expect(faultsOf(text)).toEqual([]);
   });
 
   it.each([

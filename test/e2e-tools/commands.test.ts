@@ -21,15 +21,68 @@ describe.concurrent('every command', () => {
 
   it.each([
     [['nope'], "error: there is no command 'nope'"],
+    [['chekc'], `error: there is no command 'chekc'; did you mean "check"?`],
+    [['--log.level=debug', 'nope'], "error: there is no command 'nope'"],
+    [['--web.listen-adress=:1'], "error: unknown option '--web.listen-adress'\n(Did you mean --web.listen-address?)"],
+    [['backfill'], "error: required option '--from <time>' not specified"],
+    [['backfill', '--nope', '--from=7d'], "error: unknown option '--nope'"],
+    [['simulate', '--seeed=1'], "error: unknown option '--seeed'\n(Did you mean --seed?)"],
+    [['simulate', '--tls-cert-file=x'], 'error: --tls-cert-file and --tls-key-file go together'],
+    [['demo', '--latency=soon'], "error: option '--latency <duration>' argument 'soon' is invalid."],
     [['plan', '--nope'], "error: unknown option '--nope'"],
     [['plan', 'stray'], "error: too many arguments for 'plan'"],
     [['discover', '--format=xml'], "error: option '--format <format>' argument 'xml' is invalid"],
     [['metric-names'], "error: required option '--app <id or name>' not specified"],
     [['serve', '--web.listen-address=nonsense'], "error: option '--web.listen-address <address>' argument 'nonsense'"],
-  ])('%j is wrong usage: a sentence and status 2', async (args, sentence) => {
+  ])('%j is wrong usage: a sentence, a hint and status 2', async (args, sentence) => {
     const { status, stdout, stderr } = await runTool(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr.slice(0, sentence.length)).toBe(sentence);
+    expect(stderr).toMatch(/\n\(add --help for commands and flags\)\n$/);
+  });
+
+  it.each([
+    [['--log.level=debug', 'check'], 'check'],
+    [['--config.file', 'config.yaml', '--log.format=json', 'check'], 'check'],
+    [['--config.file=config.yaml', 'check', '--log.level=error'], 'check'],
+  ])('%j: flags before the command work', async (args) => {
+    const result = await runTool(args, { config: 'accounts: [{api_key: abc}]' });
+    expect(result).toEqual({ status: 0, stdout: 'config.yaml: valid\n', stderr: '' });
+  });
+
+  it('says its version, its revision and that of Node, also after a command', async () => {
+    const results = await Promise.all([runTool(['--version']), runTool(['serve', '--version'])]);
+    for (const { status, stdout } of results) {
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^newrelic-apm-exporter \d+\.\d+\.\d+ \(revision [^ ,]+, Node\.js v\d+\.\d+\.\d+\)\n$/);
+    }
+  });
+
+  it('the help without a command shows the flags of serve too', async () => {
+    const [root, serve] = await Promise.all([runTool(['--help']), runTool(['serve', '--help'])]);
+    const flagsOf = (help: string): string[] => [...help.matchAll(/^ {2}(--[a-z.-]+)/gm)].map(([, flag]) => flag ?? '');
+    expect(flagsOf(serve.stdout)).toContain('--web.disable-exporter-metrics');
+    expect(flagsOf(root.stdout).toSorted()).toEqual(flagsOf(serve.stdout).toSorted());
+  });
+
+  it('the help of demo groups its flags and says what is true of it', async () => {
+    const { stdout } = await runTool(['demo', '--help']);
+    const text = stdout.replace(/\n {10,}/g, ' ');
+    const [, exporter = '', simulated = ''] =
+      /\nExporter:\n([^]*)\nSimulated upstream:\n([^]*)\nOptions:\n/.exec(text) ?? [];
+    expect(exporter).toMatch(
+      /--config\.file <path> +take the part "collection" of this configuration file \(default: none/,
+    );
+    expect(exporter).toContain('--web.listen-address');
+    expect(simulated).toMatch(/--listen-address <address> .*\(default: a free port of 127\.0\.0\.1\)/);
+    expect(simulated).not.toContain('--web');
+  });
+
+  it.each([['--log.level=debug'], ['--log.level', 'debug']])('%s %s shows the stack of an error', async (...flags) => {
+    const env = { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT0000', HTTPS_PROXY: 'http://user:secret@:::' };
+    const { status, stderr } = await runTool([...flags, '--web.listen-address=127.0.0.1:0'], { env });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/\n {4}at /);
   });
 
   it.each(READING)('%s without a configuration says what to do and ends with 2', async (...args) => {

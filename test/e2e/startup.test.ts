@@ -100,6 +100,20 @@ test('--version and --help answer with status 0', async () => {
   expect(await runProgram({ args: ['--help'] })).toMatchObject({ status: 0 });
 });
 
+test('--web.disable-exporter-metrics leaves out process_* and nodejs_*, and nothing else', async () => {
+  const families = async (...flags: string[]): Promise<string[]> => {
+    const exporter = await startExporter({ config: VALID, flags });
+    try {
+      return (await exporter.scrape('/metrics?collect[]=exporter')).map(({ name }) => name);
+    } finally {
+      await exporter.stop();
+    }
+  };
+  const [all, without] = await Promise.all([families(), families('--web.disable-exporter-metrics')]);
+  expect(all).toContain('process_resident_memory_bytes');
+  expect(without).toEqual(all.filter((name) => !/^(?:process|nodejs)_/.test(name)));
+});
+
 test('without a file it runs on the environment, and says so', async () => {
   const exporter = await startExporter({
     env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' },

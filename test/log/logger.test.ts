@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { withStack } from '../../src/log/errorText.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import type { LogFormat, LogLevel } from '../../src/log/logger.ts';
 import { Secrets } from '../../src/log/secrets.ts';
@@ -98,6 +99,13 @@ describe('a log line', () => {
     debug.logger.error({ err }, 'x');
     expect(debug.written[0]).toContain('reading failed\\n    at ');
     expect(debug.written[0]).toContain('caused by: Error: socket closed');
+  });
+
+  it.each(['info', 'debug'] as const)('at level %s tells the stack of an error that nobody foresaw', (level) => {
+    const { logger, written } = recording('logfmt', level);
+    logger.error({ err: withStack(new Error('reading failed', { cause: new Error('socket closed') })) }, 'x');
+    expect(written[0]).toContain('Error: reading failed\\n    at ');
+    expect(written[0]).toContain('caused by: Error: socket closed\\n    at ');
   });
 
   it('ends for an error that is its own cause', () => {

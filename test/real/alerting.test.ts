@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
 import { startExporter } from '../e2e/support/program.ts';
-import { describeReal } from './support/realPrograms.ts';
+import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startAlertmanager, startPrometheus } from './support/servers.ts';
 import { until } from './support/until.ts';
 
@@ -48,58 +48,63 @@ async function startReceiver(): Promise<{ url: string; heard: Alert[]; close: ()
   return { url: `http://127.0.0.1:${port}/`, heard, close: () => void server.close() };
 }
 
-await describeReal('an incident upstream', ['prometheus', 'alertmanager'], (program) => {
-  test('fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over', async () => {
-    const simulator = await startSimulator({ applications: 12 });
-    const failing = {
-      requests_per_minute: 600,
-      response_milliseconds: 100,
-      errors_per_minute: 60,
-      background_per_minute: 0,
-    };
-    simulator.change(APPLICATION, { traffic: failing });
-    const receiver = await startReceiver();
-    const exporter = await startExporter({
-      config: {
-        accounts: [account(simulator, 'default', { hosts: false })],
-        collection: { window: '1m', delay: delayUntilNextWindow(40) },
-      },
-    });
-    const alertmanager = await startAlertmanager(program('alertmanager'), {
-      config:
-        'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
-        `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
-    });
-    const prometheus = await startPrometheus(program('prometheus'), {
-      config:
-        'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
-        'rule_files: [alerts.yaml]\n' +
-        `alerting: {alertmanagers: [{static_configs: [{targets: ['${new URL(alertmanager.url).host}']}]}]}\n` +
-        `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-      files: { 'alerts.yaml': quickRules() },
-    });
-    const hear = (status: Alert['status']) =>
-      until(
-        `the alert to be ${status}`,
-        () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
-        90_000,
-      );
-    try {
-      const firing = await hear('firing');
-      expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
-      expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
-      expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
-      expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
-      // Quiet traffic from now on; the exporter sees it with its next window.
-      simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
-      const resolved = await hear('resolved');
-      expect(resolved.labels['app_id']).toBe(String(APPLICATION));
-    } finally {
-      await prometheus.stop();
-      await alertmanager.stop();
-      await exporter.stop();
-      receiver.close();
-      await simulator.close();
-    }
-  }, 150_000);
+await describeReal('an incident upstream', {
+  tools: ['prometheus', 'alertmanager'],
+  lines: BOTH_LINES,
+  define: (program) => {
+    test('fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over', async () => {
+      const simulator = await startSimulator({ applications: 12 });
+      const failing = {
+        requests_per_minute: 600,
+        response_milliseconds: 100,
+        errors_per_minute: 60,
+        background_per_minute: 0,
+      };
+      simulator.change(APPLICATION, { traffic: failing });
+      const receiver = await startReceiver();
+      const exporter = await startExporter({
+        config: {
+          accounts: [account(simulator, 'default', { hosts: false })],
+          collection: { window: '1m', delay: delayUntilNextWindow(40) },
+        },
+      });
+      const alertmanager = await startAlertmanager(program('alertmanager'), {
+        config:
+          'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
+          `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
+      });
+      const address = new URL(alertmanager.url);
+      const prometheus = await startPrometheus(program('prometheus'), {
+        config:
+          'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
+          'rule_files: [alerts.yaml]\n' +
+          `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n` +
+          `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
+        files: { 'alerts.yaml': quickRules() },
+      });
+      const hear = (status: Alert['status']) =>
+        until(
+          `the alert to be ${status}`,
+          () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
+          90_000,
+        );
+      try {
+        const firing = await hear('firing');
+        expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
+        expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
+        expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
+        expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
+        // Quiet traffic from now on; the exporter sees it with its next window.
+        simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
+        const resolved = await hear('resolved');
+        expect(resolved.labels['app_id']).toBe(String(APPLICATION));
+      } finally {
+        await prometheus.stop();
+        await alertmanager.stop();
+        await exporter.stop();
+        receiver.close();
+        await simulator.close();
+      }
+    }, 150_000);
+  },
 });

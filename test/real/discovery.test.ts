@@ -38,49 +38,52 @@ async function withExporters(count: number, body: (exporters: readonly Exporter[
   }
 }
 
-await describeReal('a real Prometheus that discovers applications', ['prometheus'], (program) => {
-  test('scrapes every application as a target of its own, from /sd alone', () =>
-    withExporters(1, async ([exporter]) => {
-      const config =
-        `${GLOBAL}scrape_configs:\n  - job_name: newrelic\n` +
-        `    http_sd_configs: [{url: 'http://127.0.0.1:${exporter?.port ?? 0}/sd'}]\n`;
-      const server = await startPrometheus(program('prometheus'), { config });
-      try {
-        const found = await until('every application', async () => {
-          const series = await server.query('probe_success == 1');
-          return series.length === APPLICATIONS ? series : undefined;
-        });
-        const instances = found.map(({ labels }) => labels['instance']);
-        expect(new Set(instances).size).toBe(APPLICATIONS);
-        expect(instances.every((instance) => /^default\/\d+$/.test(instance ?? ''))).toBe(true);
-        const data = await server.query('count by (instance) (newrelic_application_info)');
-        expect(data.map(({ value }) => value)).toEqual(Array.from({ length: APPLICATIONS }, () => 1));
-      } finally {
-        await server.stop();
-      }
-    }));
-
-  test.each([2, 3])(
-    'divides the applications among %i servers as docs/scaling.md shows: each is scraped by one',
-    (shards) =>
-      withExporters(shards, async (exporters) => {
-        const servers = await Promise.all(
-          exporters.map(({ port }, shard) =>
-            startPrometheus(program('prometheus'), { config: shardOf(port, shard, shards) }),
-          ),
-        );
+await describeReal('a real Prometheus that discovers applications', {
+  tools: ['prometheus'],
+  define: (program) => {
+    test('scrapes every application as a target of its own, from /sd alone', () =>
+      withExporters(1, async ([exporter]) => {
+        const config =
+          `${GLOBAL}scrape_configs:\n  - job_name: newrelic\n` +
+          `    http_sd_configs: [{url: 'http://127.0.0.1:${exporter?.port ?? 0}/sd'}]\n`;
+        const server = await startPrometheus(program('prometheus'), { config });
         try {
-          const scraped = await until('every application', async () => {
-            const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
-            return all.flat().length >= APPLICATIONS ? all : undefined;
+          const found = await until('every application', async () => {
+            const series = await server.query('probe_success == 1');
+            return series.length === APPLICATIONS ? series : undefined;
           });
-          const instances = scraped.flat().map(({ labels }) => labels['instance']);
-          expect(instances).toHaveLength(APPLICATIONS);
+          const instances = found.map(({ labels }) => labels['instance']);
           expect(new Set(instances).size).toBe(APPLICATIONS);
-          expect(scraped.every((some) => some.length > 0)).toBe(true);
+          expect(instances.every((instance) => /^default\/\d+$/.test(instance ?? ''))).toBe(true);
+          const data = await server.query('count by (instance) (newrelic_application_info)');
+          expect(data.map(({ value }) => value)).toEqual(Array.from({ length: APPLICATIONS }, () => 1));
         } finally {
-          await Promise.all(servers.map((server) => server.stop()));
+          await server.stop();
         }
-      }),
-  );
+      }));
+
+    test.each([2, 3])(
+      'divides the applications among %i servers as docs/scaling.md shows: each is scraped by one',
+      (shards) =>
+        withExporters(shards, async (exporters) => {
+          const servers = await Promise.all(
+            exporters.map(({ port }, shard) =>
+              startPrometheus(program('prometheus'), { config: shardOf(port, shard, shards) }),
+            ),
+          );
+          try {
+            const scraped = await until('every application', async () => {
+              const all = await Promise.all(servers.map((server) => server.query('probe_success == 1')));
+              return all.flat().length >= APPLICATIONS ? all : undefined;
+            });
+            const instances = scraped.flat().map(({ labels }) => labels['instance']);
+            expect(instances).toHaveLength(APPLICATIONS);
+            expect(new Set(instances).size).toBe(APPLICATIONS);
+            expect(scraped.every((some) => some.length > 0)).toBe(true);
+          } finally {
+            await Promise.all(servers.map((server) => server.stop()));
+          }
+        }),
+    );
+  },
 });

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { loadWebConfig } from '../../src/web/webConfig.ts';
+import { loadWebConfig } from '../../src/web/webConfig/webConfig.ts';
 import { account } from '../e2e/support/config.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { authority, certificate, LOCALHOST, type KeyPair } from '../web/support/certificates.ts';
 import { run } from './support/processes.ts';
-import { describeReal } from './support/realPrograms.ts';
+import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus } from './support/servers.ts';
 import { until } from './support/until.ts';
 
@@ -17,7 +17,7 @@ const PASSWORD = 'correct horse';
 const HASH = hashSync(PASSWORD, 4);
 const TLS = 'tls_server_config: {cert_file: server.pem, key_file: server.key';
 
-/** Files on which promtool 2.42 and we must agree; `rate_limit` is newer than it, and left out. */
+/** Files on which promtool and we must agree. */
 const CASES: readonly (readonly [what: string, text: string])[] = [
   ['TLS alone', `${TLS}}\n`],
   ['a client authority', `${TLS}, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\n`],
@@ -36,65 +36,76 @@ const CASES: readonly (readonly [what: string, text: string])[] = [
   ['a wrong value of a header', 'http_server_config: {headers: {X-Frame-Options: maybe}}\n'],
 ];
 
-await describeReal('the web configuration', ['promtool', 'prometheus'], (program) => {
-  let folder = '';
-  let ca: KeyPair;
-  let server: KeyPair;
-  let client: KeyPair;
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'web-config-'));
-    ca = await authority('test authority');
-    server = await certificate('localhost', LOCALHOST, ca);
-    client = await certificate('prometheus', [{ type: 2, value: 'prometheus' }], ca);
-    writeFileSync(join(folder, 'ca.pem'), ca.cert);
-    writeFileSync(join(folder, 'server.pem'), server.cert);
-    writeFileSync(join(folder, 'server.key'), server.key);
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
+/** What only the newest programs know: promtool 2.42 refuses it. */
+const NEWEST_CASES: typeof CASES = [
+  ['a limit of requests', 'rate_limit: {interval: 1s, burst: 20}\n'],
+  ['a limit without a burst that is a number', 'rate_limit: {interval: 1s, burst: many}\n'],
+];
 
-  test.each(CASES)('with %s is to us what it is to promtool', async (_, text) => {
-    const file = join(folder, 'web.yaml');
-    writeFileSync(file, text);
-    const { status } = await run(program('promtool'), ['check', 'web-config', file]);
-    expect('faults' in loadWebConfig(file)).toBe(status !== 0);
-  });
+await describeReal('the web configuration', {
+  tools: ['promtool', 'prometheus'],
+  lines: BOTH_LINES,
+  define: (program, line) => {
+    let folder = '';
+    let ca: KeyPair;
+    let server: KeyPair;
+    let client: KeyPair;
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'web-config-'));
+      ca = await authority('test authority');
+      server = await certificate('localhost', LOCALHOST, ca);
+      client = await certificate('prometheus', [{ type: 2, value: 'prometheus' }], ca);
+      writeFileSync(join(folder, 'ca.pem'), ca.cert);
+      writeFileSync(join(folder, 'server.pem'), server.cert);
+      writeFileSync(join(folder, 'server.key'), server.key);
+    });
+    afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('lets a real Prometheus in with certificate and password, and nobody without', async () => {
-    const simulator = await startSimulator({ applications: 12 });
-    const web = `${TLS}, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\nbasic_auth_users: {scraper: '${HASH}'}\n`;
-    writeFileSync(join(folder, 'web.yaml'), web);
-    const exporter = await startExporter({
-      config: { accounts: [account(simulator, 'default', { hosts: false })] },
-      flags: [`--web.config.file=${join(folder, 'web.yaml')}`],
+    const cases = line === 'newest' ? [...CASES, ...NEWEST_CASES] : CASES;
+    test.each(cases)('with %s is to us what it is to promtool', async (_, text) => {
+      const file = join(folder, 'web.yaml');
+      writeFileSync(file, text);
+      const { status } = await run(program('promtool'), ['check', 'web-config', file]);
+      expect('faults' in loadWebConfig(file)).toBe(status !== 0);
     });
-    const job = (name: string, more: string) =>
-      `  - job_name: ${name}\n    scheme: https\n${more}` +
-      `    static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]\n`;
-    const password = `    basic_auth: {username: scraper, password: ${PASSWORD}}\n`;
-    const withClient = '    tls_config: {ca_file: ca.pem, cert_file: client.pem, key_file: client.key}\n';
-    const prometheus = await startPrometheus(program('prometheus'), {
-      config:
-        'global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n' +
-        job('right', withClient + password) +
-        job('no-password', withClient) +
-        job('no-certificate', `    tls_config: {ca_file: ca.pem}\n${password}`),
-      files: { 'ca.pem': ca.cert, 'client.pem': client.cert, 'client.key': client.key },
+
+    test('lets a real Prometheus in with certificate and password, and nobody without', async () => {
+      const simulator = await startSimulator({ applications: 12 });
+      const web = `${TLS}, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\nbasic_auth_users: {scraper: '${HASH}'}\n`;
+      writeFileSync(join(folder, 'web.yaml'), web);
+      const exporter = await startExporter({
+        config: { accounts: [account(simulator, 'default', { hosts: false })] },
+        flags: [`--web.config.file=${join(folder, 'web.yaml')}`],
+      });
+      const job = (name: string, more: string) =>
+        `  - job_name: ${name}\n    scheme: https\n${more}` +
+        `    static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]\n`;
+      const password = `    basic_auth: {username: scraper, password: ${PASSWORD}}\n`;
+      const withClient = '    tls_config: {ca_file: ca.pem, cert_file: client.pem, key_file: client.key}\n';
+      const prometheus = await startPrometheus(program('prometheus'), {
+        config:
+          'global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n' +
+          job('right', withClient + password) +
+          job('no-password', withClient) +
+          job('no-certificate', `    tls_config: {ca_file: ca.pem}\n${password}`),
+        files: { 'ca.pem': ca.cert, 'client.pem': client.cert, 'client.key': client.key },
+      });
+      try {
+        await until('a scrape of each job', async () => {
+          const up = await prometheus.query('up');
+          const right = await prometheus.query('up{job="right"} == 1');
+          return up.length === 3 && right.length === 1 ? true : undefined;
+        });
+        expect(await prometheus.query('up{job!="right"} == 1')).toEqual([]);
+        await until('the applications', async () => {
+          const found = await prometheus.query('newrelic_application_info{job="right"}');
+          return found.length === 12 ? true : undefined;
+        });
+      } finally {
+        await prometheus.stop();
+        await exporter.stop();
+        await simulator.close();
+      }
     });
-    try {
-      await until('a scrape of each job', async () => {
-        const up = await prometheus.query('up');
-        const right = await prometheus.query('up{job="right"} == 1');
-        return up.length === 3 && right.length === 1 ? true : undefined;
-      });
-      expect(await prometheus.query('up{job!="right"} == 1')).toEqual([]);
-      await until('the applications', async () => {
-        const found = await prometheus.query('newrelic_application_info{job="right"}');
-        return found.length === 12 ? true : undefined;
-      });
-    } finally {
-      await prometheus.stop();
-      await exporter.stop();
-      await simulator.close();
-    }
-  });
+  },
 });

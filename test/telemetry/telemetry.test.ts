@@ -44,7 +44,7 @@ let telemetry: Telemetry;
 let exposition: Exposition;
 
 beforeEach(() => {
-  telemetry = new Telemetry({ version: '1.2.3', revision: 'abc' });
+  telemetry = new Telemetry({ version: '1.2.3', revision: 'abc', processMetrics: true });
   exposition = new Exposition();
 });
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alternativeNames } from '../../src/web/clientCertificates.ts';
-import { timeToAnswer } from '../../src/web/deadline.ts';
-import { isHostHeader, linkPrefix, normalisePrefix } from '../../src/web/links.ts';
-import { TokenBucket } from '../../src/web/rateLimit.ts';
+import { alternativeNames } from '../../src/web/server/clientCertificates.ts';
+import { timeToAnswer } from '../../src/web/routes/deadline.ts';
+import { linkPrefix, normalisePrefix } from '../../src/web/routes/links.ts';
+import { isHostHeader } from '../../src/web/server/hostHeader.ts';
+import { TokenBucket } from '../../src/web/server/rateLimit.ts';
 
 describe('the time to answer', () => {
   const inputs = { defaultTimeout: 10_000, offset: 500, lastWrite: 0 };

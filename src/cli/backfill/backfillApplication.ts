@@ -2,7 +2,7 @@ import type { CallOptions } from '../../api/reader.ts';
 import type { BatchSize } from '../../collect/metricData.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import { windowSamples } from '../../metrics/windowSamples.ts';
-import type { LiveAccount } from '../live.ts';
+import type { LiveAccount } from '../upstream/session.ts';
 import { DatabaseTally } from './databaseTally.ts';
 import { folderOf, readLayout, type Entity, type Layout } from './entities.ts';
 import { inParallel } from './inParallel.ts';

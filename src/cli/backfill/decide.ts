@@ -1,6 +1,6 @@
 import { formatDuration } from '../../config/duration.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import type { LiveSession } from '../live.ts';
+import type { LiveSession } from '../upstream/session.ts';
 import { planChunks } from './chunks.ts';
 import { formatMinute, parseMoment, resolveRange } from './moment.ts';
 import type { Question, State } from './state.ts';

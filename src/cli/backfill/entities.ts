@@ -2,7 +2,7 @@ import type { CallOptions } from '../../api/reader.ts';
 import { datastoreNames, queryNames } from '../../formulas/names.ts';
 import type { Scope } from '../../metrics/family.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import type { LiveAccount } from '../live.ts';
+import type { LiveAccount } from '../upstream/session.ts';
 import type { ChunkSubject } from './readChunk.ts';
 import type { Subject } from './state.ts';
 import type { WorkFolder } from './workFolder.ts';

@@ -2,7 +2,7 @@ import type { Application } from '../../api/types.ts';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
 import { applicationLabels } from '../../metrics/labels.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import type { LiveAccount } from '../live.ts';
+import type { LiveAccount } from '../upstream/session.ts';
 import { findApplication } from '../metricNames.ts';
 import type { Subject } from './state.ts';
 import { UsageError } from './usageError.ts';

@@ -1,15 +1,12 @@
 import * as z from 'zod';
 import { RESERVED_LABEL_NAMES } from '../../metrics/labels.ts';
-import { normaliseBaseUrl, REGIONS } from '../addresses.ts';
+import { APIS, REGIONS } from '../addresses.ts';
+import { formatDuration } from '../duration.ts';
+import { INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { keyProblem } from '../keyText.ts';
 import { applications, keyTransactions } from './applications.ts';
 import { customMetric } from './customMetric.ts';
 import { duration, notes, text, whole } from './parts.ts';
-
-const baseUrl = z.string().superRefine((address, ctx) => {
-  const result = normaliseBaseUrl(address);
-  if ('problem' in result) ctx.addIssue(result.problem);
-});
 
 const apiKey = z
   .string()
@@ -25,7 +22,7 @@ const labelName = z.string().superRefine((name, ctx) => {
   } else if (name.startsWith('__')) {
     ctx.addIssue('names that begin with __ belong to Prometheus: choose another name');
   } else if (RESERVED_LABEL_NAMES.has(name)) {
-    ctx.addIssue(`"${name}" is a label of the exporter or of Prometheus itself: choose another name`);
+    ctx.addIssue('is a label of the exporter or of Prometheus itself: choose another name');
   }
 });
 
@@ -49,21 +46,27 @@ const tls = z.strictObject({
 });
 
 const limits = z.strictObject({
-  max_concurrent_requests: notes(whole(1, 1_000).default(8), { description: 'Calls at once.' }),
+  max_concurrent_requests: notes(whole(1, 1_000).optional(), {
+    description: 'Calls at once.',
+    otherwise: `\`${INTERFACE_DEFAULTS.rest.max_concurrent_requests}\`; \`${INTERFACE_DEFAULTS.nerdgraph.max_concurrent_requests}\` with \`api: nerdgraph\``,
+    example: INTERFACE_DEFAULTS.rest.max_concurrent_requests,
+  }),
   requests_per_minute: notes(whole(1, 1_000_000).default(600), {
     description:
       'Calls per minute that this process may make. The service refuses more than 1,000 per account and minute, all ' +
       'users of the account together.',
   }),
-  request_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
+  request_timeout: notes(duration({ least: '1ms' }).optional(), {
     description: 'Longest time for one call.',
+    otherwise: `\`${formatDuration(INTERFACE_DEFAULTS.rest.request_timeout)}\`; \`${formatDuration(INTERFACE_DEFAULTS.nerdgraph.request_timeout)}\` with \`api: nerdgraph\``,
+    example: formatDuration(INTERFACE_DEFAULTS.rest.request_timeout),
   }),
   max_retries: notes(whole(0, 10).default(2), {
     description: 'How often a call is tried again after a server or network fault, within the same limits.',
   }),
 });
 
-/** One account with the key that reads it (contract 2, `accounts`). */
+/** One account with the key that reads it. */
 export const account = z.strictObject({
   name: notes(text().optional(), {
     description: 'Label `account` of every series; unique.',
@@ -75,10 +78,19 @@ export const account = z.strictObject({
     otherwise: '`us`, when there is no `base_url`',
     example: 'us',
   }),
-  base_url: notes(baseUrl.optional(), {
+  api: notes(z.enum(APIS).default('rest'), {
     description:
-      'Address of the interface instead of a region, with or without the trailing `/v2`. `https` only; `http` only for ' +
-      'loopback addresses.',
+      'The interface that the account is read through: the REST API v2, which the vendor ends on 31 July 2027, or NerdGraph.',
+  }),
+  account_id: notes(whole(1).optional(), {
+    description: 'The number of the account. With `api: rest` only the command `compare` reads it.',
+    otherwise: 'the account that the key sees, when it sees one',
+    example: 1234567,
+  }),
+  base_url: notes(z.string().optional(), {
+    description:
+      'Address of the interface instead of a region. REST: with or without the trailing `/v2`. NerdGraph: the whole ' +
+      'address, ending in `/graphql`. `https` only; `http` only for loopback addresses.',
     placeholder: '<url>',
     example: 'https://api.newrelic.com/v2',
   }),
@@ -92,8 +104,10 @@ export const account = z.strictObject({
     placeholder: '<path>',
     example: '/run/secrets/new_relic_api_key',
   }),
-  api_key_header: notes(z.enum(['X-Api-Key', 'Api-Key']).default('X-Api-Key'), {
-    description: 'Request header that carries the key. `X-Api-Key` takes keys of every kind.',
+  api_key_header: notes(z.enum(['X-Api-Key', 'Api-Key']).optional(), {
+    description: 'Request header that carries the key. With REST, `X-Api-Key` takes keys of every kind.',
+    otherwise: '`X-Api-Key`; `Api-Key` with `api: nerdgraph`',
+    example: 'X-Api-Key',
   }),
   labels: notes(z.record(labelName, z.string()).default({}), {
     description:
@@ -106,7 +120,9 @@ export const account = z.strictObject({
     description: 'Which applications, and what is special about some.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
-  instances: notes(z.boolean().default(false), { description: 'Rolling summaries of each instance.' }),
+  instances: notes(z.boolean().default(false), {
+    description: 'Rolling summaries of each instance. Not with `api: nerdgraph`.',
+  }),
   key_transactions: notes(keyTransactions.prefault(true), {
     description:
       'Key transactions. `true`: all; where applications are filtered, those of the included ones. Or choose them by ' +
@@ -115,5 +131,5 @@ export const account = z.strictObject({
   custom_metrics: notes(z.array(customMetric).prefault([]), {
     description: 'Families of your own from metrics that the agents report.',
   }),
-  limits: notes(limits.prefault({}), { description: 'How hard the account may be worked.' }),
+  limits: notes(limits.prefault({}), { description: 'Rate, concurrency, timeout and retry limits for API calls.' }),
 });

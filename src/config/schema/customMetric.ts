@@ -4,17 +4,21 @@ import { parseTemplate, TemplateError } from '../../metrics/template.ts';
 import { notes, text, whole } from './parts.ts';
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
+/** Endings that tell Prometheus of a counter, a histogram, a summary or an info metric; custom metrics are gauges. */
+const TYPE_SUFFIXES = ['_total', '_bucket', '_count', '_sum', '_info'];
+const PROMETHEUS_PREFIXES = ['__', 'scrape_', 'ALERTS'];
 const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 
-/** A family of the user's own, made from the metrics whose names fit a template (contract 6). */
+/** A family of the user's own, made from the metrics whose names fit a template. */
 export const customMetric = z.strictObject({
   name: notes(
     text().superRefine((name, ctx) => {
-      if (!METRIC_NAME.test(name)) ctx.addIssue('is not a metric name: use letters, digits, _ and :, no digit first');
-      else if (isTaken(name)) ctx.addIssue(`"${name}" is a family of the exporter itself: choose another name`);
+      const problem = nameProblem(name);
+      if (problem !== undefined) ctx.addIssue(problem);
     }),
     {
-      description: 'Name of the family: a valid metric name that is not one of the families of the exporter.',
+      description:
+        'Name of the family, a gauge: a valid metric name without colon, which does not end as those of counters, histograms and info metrics do, and is no name of the exporter or of Prometheus.',
       placeholder: '<metric_name>',
       example: 'newrelic_custom_queue_depth',
     },
@@ -59,6 +63,17 @@ export const customMetric = z.strictObject({
     description: 'Series of this metric per application; what is cut is counted.',
   }),
 });
+
+function nameProblem(name: string): string | undefined {
+  if (!METRIC_NAME.test(name)) return 'is not a metric name: use letters, digits and _, no digit first';
+  if (name.includes(':')) return 'must not have a colon: Prometheus keeps it for the names of recording rules';
+  const suffix = TYPE_SUFFIXES.find((end) => name.endsWith(end));
+  if (suffix !== undefined) return `must not end in ${suffix}, which says another type than gauge: choose another name`;
+  if (name === 'up' || PROMETHEUS_PREFIXES.some((prefix) => name.startsWith(prefix))) {
+    return 'is a name that Prometheus uses itself: choose another name';
+  }
+  return isTaken(name) ? 'is a family of the exporter itself: choose another name' : undefined;
+}
 
 function isTaken(name: string): boolean {
   // OpenMetrics knows a counter by its name without the suffix.

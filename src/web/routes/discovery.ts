@@ -1,17 +1,21 @@
 import type { Request } from 'express';
-import type { AccountStatus, ApplicationView } from '../../collect/view.ts';
 import type { Group } from '../../metrics/groups.ts';
-import { timeToAnswer } from '../deadline.ts';
-import type { WebDependencies } from '../dependencies.ts';
-import { formatAddress } from '../listenAddress.ts';
-import { isHostHeader, wayBack } from '../links.ts';
-import { BadQueryError } from '../query.ts';
-import { sendBody, sendText } from '../respond.ts';
-import type { Handler } from '../routes.ts';
+import { sendBody, sendText } from '../answer.ts';
+import type { ApplicationView, WebCollector, WebDependencies } from '../dependencies.ts';
+import { clientGone, unlessGone } from '../server/clientGone.ts';
+import { isHostHeader } from '../server/hostHeader.ts';
+import { formatAddress } from '../server/listenAddress.ts';
+import { timeToAnswer } from './deadline.ts';
+import type { Handler } from './handler.ts';
+import { wayBack } from './links.ts';
+import { BadQueryError, queryOf } from './query.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** `/sd` (contract 3): Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. */
+/**
+ * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, as
+ * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
+ */
 export function discoveryHandler(deps: WebDependencies): Handler {
   return async (request, response) => {
     const target = targetOf(request);
@@ -25,29 +29,37 @@ export function discoveryHandler(deps: WebDependencies): Handler {
       offset: scrape_timeout_offset,
       lastWrite: 0,
     });
+    const wanted = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
-    if (!background) await collector.refresh({ groups: LISTS }, deps.now() + budget);
-    const accounts = collector.status();
-    const unread = accounts.filter((account) => !isListServed(account)).map(({ name }) => name);
+    const known = collector.applicationLists().map(({ account }) => account);
+    const unknown = [...wanted].find((account) => !known.includes(account));
+    if (unknown !== undefined) {
+      sendText(response, 404, `There is no account ${JSON.stringify(unknown.slice(0, 60))} in the configuration.`);
+      return;
+    }
+    const deadline = deps.now() + budget;
+    if (!background) await unlessGone(readLists(collector, wanted, deadline), clientGone(request));
+    const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
+    const unread = lists.filter(({ applications }) => applications === undefined).map(({ account }) => account);
     if (unread.length > 0) {
       // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
       sendText(response, 503, `The application list cannot be read now for: ${unread.join(', ')}.`);
       return;
     }
-    const groups = accounts.flatMap(({ name, applications = [] }) =>
+    const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],
-        labels: { ...address, ...labelsOf(name, application) },
+        labels: { ...address, ...labelsOf(account, application) },
       })),
     );
     sendBody(response, 200, 'application/json; charset=utf-8', JSON.stringify(groups));
   };
 }
 
-/** Held and not past its age: what an answer to a scrape would use. */
-function isListServed(account: AccountStatus): boolean {
-  const list = account.entities.find(({ group }) => group === 'applications');
-  return account.applications !== undefined && list?.state !== 'missing';
+/** Reads the lists that are due: those of the accounts wanted, or of all. */
+async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, deadline: number): Promise<void> {
+  if (wanted.size === 0) await collector.refresh({ groups: LISTS }, deadline);
+  else await Promise.all([...wanted].map((account) => collector.refresh({ groups: LISTS, account }, deadline)));
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {

@@ -1,8 +1,8 @@
 import type { WebDependencies } from '../dependencies.ts';
-import { sendText } from '../respond.ts';
-import type { Handler } from '../routes.ts';
+import { sendText } from '../answer.ts';
+import type { Handler } from './handler.ts';
 
-/** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause (contract 3). */
+/** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause. */
 export function healthyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
@@ -15,7 +15,7 @@ export function healthyHandler(deps: WebDependencies): Handler {
   };
 }
 
-/** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins (contract 3). */
+/** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins. */
 export function readyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     if (deps.stopping()) sendText(response, 503, 'Shutting down');
@@ -25,7 +25,7 @@ export function readyHandler(deps: WebDependencies): Handler {
   };
 }
 
-/** `/-/reload`: 403 unless enabled, 500 with the faults when the file is invalid (contract 2 and 3). */
+/** `/-/reload`: 403 unless enabled, 500 with the faults when the file is invalid. */
 export function reloadHandler({ reload }: WebDependencies): Handler {
   return async (_request, response) => {
     if (reload === undefined) {

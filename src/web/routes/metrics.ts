@@ -1,18 +1,19 @@
-import type { Answer } from '../../collect/view.ts';
 import type { OwnMetrics } from '../../exposition/own.ts';
 import type { Group } from '../../metrics/groups.ts';
-import { timeToAnswer } from '../deadline.ts';
-import type { WebDependencies } from '../dependencies.ts';
-import { queryOf, readSelection, type Selection } from '../query.ts';
-import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';
-import type { Handler } from '../routes.ts';
+import { sendExposition, wantedBy } from '../answer.ts';
+import type { Answer, WebDependencies } from '../dependencies.ts';
+import { clientGone, unlessGone } from '../server/clientGone.ts';
+import { timeToAnswer } from './deadline.ts';
+import type { Handler } from './handler.ts';
+import { queryOf, readSelection, type Selection } from './query.ts';
+import { WriteTimes } from './writeTimes.ts';
 
 /** What is collected for an answer of the exporter's own metrics alone. */
 const NOTHING: Answer = { blocks: [], complete: true, cut: new Map() };
 
 /**
- * The telemetry path (contract 3 and 4): refreshes what is due until the scraper's deadline, then answers from what is
- * held. `collect[]=exporter` alone calls nothing upstream. HEAD does the same without sending the body, so that its
+ * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is
+ * held. `collect[]=exporter` alone calls nothing upstream. A client that has gone costs nothing more. HEAD does the same without sending the body, so that its
  * header fields are those of GET.
  */
 export function metricsHandler(deps: WebDependencies): Handler {
@@ -30,7 +31,10 @@ export function metricsHandler(deps: WebDependencies): Handler {
     const { groups } = selection;
     const asOf = deps.now();
     const collector = deps.collector();
-    if (!collection.background && groups.size > 0) await collector.refresh({ groups }, asOf + budget);
+    const gone = clientGone(request);
+    if (!collection.background && groups.size > 0) {
+      await unlessGone(collector.refresh({ groups }, asOf + budget), gone);
+    }
     const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
     deps.scraped(complete ? 'complete' : 'partial');
     const own: OwnMetrics = (counts) => {
@@ -39,8 +43,8 @@ export function metricsHandler(deps: WebDependencies): Handler {
       return selection.own ? deps.ownMetrics(asOf)(counts) : [];
     };
     const writingFrom = deps.now();
-    const answer = await deps.exposition.render(blocks, own, wantedBy(request, collection));
-    if (await writeAnswer(response, answer)) writeTimes.set(kind, deps.now() - writingFrom);
+    const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
+    if (await sendExposition(response, answer)) writeTimes.set(kind, deps.now() - writingFrom);
   };
 }
 

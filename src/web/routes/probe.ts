@@ -1,13 +1,13 @@
 import type { OwnFamily, OwnMetrics } from '../../exposition/own.ts';
-import { timeToAnswer } from '../deadline.ts';
-import type { ProbeResult } from '../../collect/probe.ts';
-import type { WebDependencies } from '../dependencies.ts';
-import { queryOf, readProbeQuery, type ProbeQuery } from '../query.ts';
-import { sendText, writePieces } from '../respond.ts';
-import { wantedBy, writeAnswer, WriteTimes } from '../answerWriter.ts';
-import type { Handler } from '../routes.ts';
+import { sendExposition, sendPieces, sendText, wantedBy } from '../answer.ts';
+import type { ProbeResult, WebDependencies } from '../dependencies.ts';
+import { clientGone, unlessGone } from '../server/clientGone.ts';
+import { timeToAnswer } from './deadline.ts';
+import type { Handler } from './handler.ts';
+import { queryOf, readProbeQuery, type ProbeQuery } from './query.ts';
+import { WriteTimes } from './writeTimes.ts';
 
-/** `/probe` (contract 3): one application of one account, by its id from the account's own list, never by address. */
+/** `/probe`: one application of one account, by its id from the account's own list, never by address. */
 export function probeHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
   return async (request, response) => {
@@ -20,7 +20,9 @@ export function probeHandler(deps: WebDependencies): Handler {
       offset: collection.scrape_timeout_offset,
       lastWrite: writeTimes.of('probe'),
     });
-    const result = await deps.collector().probe(query.account, query.applicationId, startedAt + budget);
+    const gone = clientGone(request);
+    const probed = deps.collector().probe(query.account, query.applicationId, startedAt + budget);
+    const result = await unlessGone(probed, gone);
     if (result.kind === 'unknown_account') {
       sendText(response, 404, 'There is no such account in the configuration.');
       return;
@@ -43,11 +45,11 @@ export function probeHandler(deps: WebDependencies): Handler {
         gzip: false,
       });
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-      await writePieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
+      await sendPieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
       return;
     }
-    const answer = await deps.exposition.render(blocks, own, wantedBy(request, collection));
-    if (await writeAnswer(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
+    const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
+    if (await sendExposition(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Group } from '../../metrics/groups.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { linkPrefix } from '../links.ts';
-import { queryOf } from '../query.ts';
-import { sendBody } from '../respond.ts';
-import type { Handler } from '../routes.ts';
-import { statusDocument } from '../statusDocument.ts';
+import { linkPrefix } from './links.ts';
+import { queryOf } from './query.ts';
+import { sendBody } from '../answer.ts';
+import type { Handler } from './handler.ts';
+import { statusDocument } from '../statusPage/document.ts';
 import { breakdownsOf } from '../statusPage/breakdown.ts';
 import { statusPage } from '../statusPage/page.ts';
 import { CONTENT_SECURITY_POLICY } from '../statusPage/style.ts';
@@ -12,7 +12,7 @@ import { CONTENT_SECURITY_POLICY } from '../statusPage/style.ts';
 const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
 const MAX_SEARCH_LENGTH = 200;
 
-/** The status page (contract 3); `?q=` searches, `?page=` turns pages. Calls nothing upstream. */
+/** The status page; `?q=` searches, `?page=` turns pages. Calls nothing upstream. */
 export function statusPageHandler(deps: WebDependencies): Handler {
   return (request, response) => {
     const query = queryOf(request.originalUrl);
@@ -34,7 +34,7 @@ export function statusPageHandler(deps: WebDependencies): Handler {
   };
 }
 
-/** The same as JSON (contract 3, `/api/status`). */
+/** The same as JSON (`/api/status`). */
 export function statusJsonHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     const collector = deps.collector();

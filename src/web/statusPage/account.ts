@@ -1,5 +1,4 @@
-import type { Plan } from '../../collect/plan.ts';
-import type { AccountStatus, BudgetStatus, GroupStatus } from '../../collect/view.ts';
+import type { AccountStatus, BudgetStatus, GroupStatus } from '../dependencies.ts';
 import { failingEntities, slowestEntities } from './entities.ts';
 import { html, type Html } from './html.ts';
 import { ago, counted, inWords, timeInWords, trim } from './words.ts';
@@ -81,7 +80,7 @@ function budgetInWords(budget: BudgetStatus): Html {
     </svg>`;
 }
 
-function planInWords({ callsPerMinute, budget, stretch }: Plan): string {
+function planInWords({ callsPerMinute, budget, stretch }: AccountStatus['plan']): string {
   const calls = `${trim(callsPerMinute)} calls a minute`;
   return stretch > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
 }

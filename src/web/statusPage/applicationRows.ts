@@ -1,4 +1,4 @@
-import type { AccountStatus, ApplicationView, EntityStatus } from '../../collect/view.ts';
+import type { AccountStatus, ApplicationView, EntityStatus } from '../dependencies.ts';
 import { breakdownKey, type Breakdown } from './breakdown.ts';
 
 /** An application as the status page lists it. */

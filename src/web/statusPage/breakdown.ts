@@ -7,7 +7,7 @@ export interface Part {
   readonly seconds: number;
 }
 
-/** How an application's response time is made up (contract 5.4), in seconds. */
+/** How an application's response time is made up, in seconds. */
 export interface Breakdown {
   readonly account: string;
   readonly applicationId: string;

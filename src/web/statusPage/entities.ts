@@ -1,4 +1,4 @@
-import type { EntityStatus } from '../../collect/view.ts';
+import type { EntityStatus } from '../dependencies.ts';
 import { html, type Html } from './html.ts';
 import { DOT, inWords } from './words.ts';
 

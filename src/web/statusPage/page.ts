@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../../collect/view.ts';
+import type { AccountStatus } from '../dependencies.ts';
 import { accountSection, overview } from './account.ts';
 import { applicationsSection } from './applications.ts';
 import { applicationRows, search } from './applicationRows.ts';
@@ -21,7 +21,7 @@ export interface PageInputs {
   readonly page: number;
 }
 
-/** The status page (contract 3), whole, without script or outside resource. */
+/** The status page, whole, without script or outside resource. */
 export function statusPage(inputs: PageInputs): string {
   const { accounts, breakdowns, now, prefix } = inputs;
   const rows = applicationRows(accounts, breakdowns);

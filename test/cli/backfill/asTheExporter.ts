@@ -1,5 +1,5 @@
 import type { Application } from '../../../src/api/types.ts';
-import type { LiveAccount } from '../../../src/cli/live.ts';
+import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
 import type { MetricWindow } from '../../../src/formulas/inputs.ts';

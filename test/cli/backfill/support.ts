@@ -5,7 +5,7 @@ import type { Gate } from '../../../src/api/reader.ts';
 import type { Wish } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/run.ts';
 import type { TargetOptions } from '../../../src/cli/backfill/target.ts';
-import type { LiveSession } from '../../../src/cli/live.ts';
+import type { LiveSession } from '../../../src/cli/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { DEMO_API_KEY, type Simulator } from '../../../src/simulator/simulator.ts';
 import { config } from '../../collect/support/config.ts';

@@ -5,6 +5,8 @@ type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly 
 const ACCOUNT: AccountConfig = {
   name: 'main',
   region: 'us',
+  api: 'rest',
+  account_id: undefined,
   base_url: 'https://api.newrelic.com/v2',
   api_key: 'key',
   api_key_file: undefined,

@@ -6,9 +6,11 @@ import { runCommand } from './processes.ts';
 /** Kept out of version control; removing it only costs the next run a download. */
 export const CACHE_FOLDER = resolve(import.meta.dirname, '../../../.cache/real-programs');
 
-const UNPACKED = join(CACHE_FOLDER, 'debian');
 const LOCK = join(CACHE_FOLDER, 'lock');
-const FAILURE = join(CACHE_FOLDER, 'failure.txt');
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
+/** Whose packages: those of the suite that this machine is configured for, or those of Debian's suite sid. */
+export type Suite = 'own' | 'sid';
 
 const DOWNLOAD_LIMIT = 90_000;
 /** Test files that start after a failed download within this time do not wait for another one. */
@@ -20,8 +22,10 @@ export type Download = { readonly folder: string } | { readonly problem: string 
  * Gives the folder with the unpacked Debian packages of Prometheus and Alertmanager (`usr/bin/...`), downloading them
  * without root and without installing anything when they are not there yet. Safe for several test files at once.
  */
-export async function unpackedDebianPackages(): Promise<Download> {
-  if (existsSync(UNPACKED)) return { folder: UNPACKED };
+export async function unpackedDebianPackages(suite: Suite): Promise<Download> {
+  const unpacked = join(CACHE_FOLDER, suite === 'own' ? 'debian' : suite);
+  const failure = join(CACHE_FOLDER, `failure-${suite}.txt`);
+  if (existsSync(unpacked)) return { folder: unpacked };
   for (const tool of ['apt-get', 'dpkg']) {
     if (!onPath(tool)) return { problem: `not a Debian-like system: no ${tool}` };
   }
@@ -32,14 +36,15 @@ export async function unpackedDebianPackages(): Promise<Download> {
     await sleep(100);
   }
   try {
-    if (existsSync(UNPACKED)) return { folder: UNPACKED };
-    const earlier = recentFailure();
+    if (existsSync(unpacked)) return { folder: unpacked };
+    const earlier = recentFailure(failure);
     if (earlier !== undefined) return { problem: earlier };
-    await download();
-    return { folder: UNPACKED };
+    await download(suite, unpacked);
+    return { folder: unpacked };
   } catch (error) {
-    const problem = `download of the Debian packages failed: ${error instanceof Error ? error.message : String(error)}`;
-    writeFileSync(FAILURE, problem);
+    const reason = error instanceof Error ? error.message : String(error);
+    const problem = `download of the Debian packages (${suite === 'own' ? 'own suite' : suite}) failed: ${reason}`;
+    writeFileSync(failure, problem);
     return { problem };
   } finally {
     rmSync(LOCK, { recursive: true, force: true });
@@ -52,20 +57,31 @@ export function onPath(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file) && statSync(file).isFile());
 }
 
-async function download(): Promise<void> {
+type Must = (...command: [string, ...string[]]) => Promise<string>;
+
+async function download(suite: Suite, unpacked: string): Promise<void> {
   const work = join(CACHE_FOLDER, `download-${process.pid}`);
   rmSync(work, { recursive: true, force: true });
-  for (const folder of ['state/lists/partial', 'cache/archives/partial', 'root']) {
-    mkdirSync(join(work, folder), { recursive: true });
-  }
+  for (const folder of ['root', 'own', 'sid']) mkdirSync(join(work, folder), { recursive: true });
   const end = Date.now() + DOWNLOAD_LIMIT;
-  const must = async (...command: [string, ...string[]]): Promise<void> => {
-    const { status, stderr } = await runCommand(command, { cwd: work, limit: Math.max(1000, end - Date.now()) });
+  const must: Must = async (...command) => {
+    const { status, stdout, stderr } = await runCommand(command, {
+      cwd: work,
+      limit: Math.max(1000, end - Date.now()),
+    });
     if (status !== 0) throw new Error(`${command[0]} ended with status ${status}: ${stderr.trim()}`);
+    return stdout;
   };
-  const apt = ['-qq', ...options(work)];
   try {
+    let apt = ['-qq', ...options(join(work, 'own'))];
     await must('apt-get', ...apt, 'update');
+    if (suite === 'sid') {
+      const sources = join(work, 'sources.list');
+      writeFileSync(sources, sidSource(await must('apt-get', ...apt, 'indextargets', '--format', TARGET, PACKAGES)));
+      const only = ['-o', `Dir::Etc::sourcelist=${sources}`, '-o', 'Dir::Etc::sourceparts=-'];
+      apt = ['-qq', ...options(join(work, 'sid')), ...only];
+      await must('apt-get', ...apt, 'update');
+    }
     await must('apt-get', ...apt, 'download', 'prometheus', 'prometheus-alertmanager');
     await unpack(work, must);
     // Debian 13 and later keep promtool in a package of its own.
@@ -73,24 +89,41 @@ async function download(): Promise<void> {
       await must('apt-get', ...apt, 'download', 'promtool');
       await unpack(work, must);
     }
-    renameSync(join(work, 'root'), UNPACKED);
+    renameSync(join(work, 'root'), unpacked);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-function options(work: string): string[] {
+const TARGET = '$(ORIGIN)|$(SUITE)|$(COMPONENT)|$(REPO_URI)';
+const PACKAGES = 'Created-By: Packages';
+
+/** The line of sources.list for sid, on the mirror from which this machine takes its own suite of Debian. */
+function sidSource(targets: string): string {
+  const mirror = targets
+    .split('\n')
+    .map((line) => line.split('|'))
+    .find(([origin, suite = '', component]) => origin === 'Debian' && component === 'main' && !suite.includes('-'))
+    ?.at(3);
+  if (mirror === undefined) throw new Error('the configuration of apt names no mirror of Debian');
+  const signed = existsSync(KEYRING) ? `[signed-by=${KEYRING}] ` : '';
+  return `deb ${signed}${mirror} sid main\n`;
+}
+
+/** A state of its own for apt, under `folder`: nothing outside it is written, and no root is needed. */
+function options(folder: string): string[] {
+  for (const name of ['lists/partial', 'archives/partial']) mkdirSync(join(folder, name), { recursive: true });
   const settings = {
-    'Dir::State': `${work}/state`,
-    'Dir::State::lists': `${work}/state/lists`,
-    'Dir::Cache': `${work}/cache`,
+    'Dir::State': folder,
+    'Dir::State::lists': join(folder, 'lists'),
+    'Dir::Cache': folder,
     'APT::Sandbox::User': '',
     'Acquire::Languages': 'none',
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
 }
 
-async function unpack(work: string, must: (...command: [string, ...string[]]) => Promise<void>): Promise<void> {
+async function unpack(work: string, must: Must): Promise<void> {
   for (const file of readdirSync(work).filter((name) => name.endsWith('.deb'))) await must('dpkg', '-x', file, 'root');
 }
 
@@ -118,7 +151,7 @@ function ownerHasDied(): boolean {
   }
 }
 
-function recentFailure(): string | undefined {
-  if (!existsSync(FAILURE) || Date.now() - statSync(FAILURE).mtimeMs > FAILURE_HOLDS) return undefined;
-  return readFileSync(FAILURE, 'utf8');
+function recentFailure(file: string): string | undefined {
+  if (!existsSync(file) || Date.now() - statSync(file).mtimeMs > FAILURE_HOLDS) return undefined;
+  return readFileSync(file, 'utf8');
 }

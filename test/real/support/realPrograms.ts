@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { onPath, unpackedDebianPackages } from './debianPackages.ts';
@@ -16,6 +16,14 @@ const TOOLS = {
 
 export type Tool = keyof typeof TOOLS;
 
+/**
+ * Two lines of each program are tried. `stable`: its variable, PATH, or the packages of this machine's suite of Debian
+ * (Prometheus 2.42 and Alertmanager 0.25 in Debian 12). `newest`: its variable with the ending _NEWEST, or the packages
+ * of Debian's suite sid (Prometheus 3). What sid holds moves on, so its absence skips tests and never fails them.
+ */
+export type Line = 'stable' | 'newest';
+export const BOTH_LINES: readonly Line[] = ['stable', 'newest'];
+
 export interface RealProgram {
   readonly tool: Tool;
   readonly path: string;
@@ -28,60 +36,76 @@ export interface RealProgram {
 
 type Found = { readonly program: RealProgram } | { readonly problem: string };
 
-const resolved = new Map<Tool, Promise<Found>>();
+const resolved = new Map<string, Promise<Found>>();
 
 /**
- * Finds a real program: its variable, PATH, then Debian's packages (downloaded once into the cache folder).
- * Rejects when a program is there but does not start: that is a fault, not an absence.
+ * Finds a real program of a line, downloading Debian's packages once into the cache folder where it must. Rejects when
+ * a stable program is there but does not start: that is a fault, not an absence.
  */
-export function findProgram(tool: Tool): Promise<Found> {
-  const known = resolved.get(tool) ?? announce(tool);
-  resolved.set(tool, known);
+export function findProgram(tool: Tool, line: Line): Promise<Found> {
+  const key = `${line} ${tool}`;
+  const known = resolved.get(key) ?? announce(tool, line);
+  resolved.set(key, known);
   return known;
 }
 
+export interface RealSuite<T extends Tool> {
+  readonly tools: readonly T[];
+  /**
+   * The lines that the suite runs with, side by side; the stable line alone unless given, for a suite to whose proof the
+   * version makes no difference.
+   */
+  readonly lines?: readonly Line[];
+  /** Defines the tests; `program` is for use inside tests and hooks. */
+  readonly define: (program: (tool: T) => RealProgram, line: Line) => void;
+}
+
 /**
- * A suite that needs real programs. With all of them found its tests run; otherwise they are skipped under a name that
- * says why, or, with REQUIRE_REAL=1, fail. To be awaited at the top level of a test file; `program` is for use inside
- * tests and hooks.
+ * A suite that needs real programs, once for each line. With all of them found its tests run; otherwise they are
+ * skipped under a name that says why, or, with REQUIRE_REAL=1 and the stable line, fail. To be awaited at the top level
+ * of a test file.
  */
-export async function describeReal<T extends Tool>(
-  name: string,
-  tools: readonly T[],
-  define: (program: (tool: T) => RealProgram) => void,
-): Promise<void> {
-  const found = await Promise.all(tools.map(async (tool) => [tool, await findProgram(tool)] as const));
+export async function describeReal<T extends Tool>(name: string, suite: RealSuite<T>): Promise<void> {
+  for (const line of suite.lines ?? ['stable' as const]) await describeLine(name, line, suite);
+}
+
+async function describeLine<T extends Tool>(name: string, line: Line, { tools, define }: RealSuite<T>): Promise<void> {
+  const found = await Promise.all(tools.map(async (tool) => [tool, await findProgram(tool, line)] as const));
   const programs = new Map(found.flatMap(([tool, result]) => ('program' in result ? [[tool, result.program]] : [])));
-  const problems = found.flatMap(([, result]) => ('problem' in result ? [result.problem] : []));
+  const problems = found.flatMap(([, result]) => ('problem' in result ? [result.problem] : [])).join('; ');
   const program = (tool: T): RealProgram => {
     const result = programs.get(tool);
-    if (result === undefined) throw new Error(problems.join('; '));
+    if (result === undefined) throw new Error(problems);
     return result;
   };
-  if (problems.length === 0) {
-    describe(name, () => define(program));
-  } else if (process.env['REQUIRE_REAL'] === '1') {
-    describe(name, () => {
+  const title = `${name}, ${line} programs`;
+  if (problems === '') {
+    // The lines run side by side, the tests of each one after another: most of their time is waiting.
+    describe.concurrent(title, () => {
+      describe('run', { concurrent: false }, () => define(program, line));
+    });
+  } else if (line === 'stable' && process.env['REQUIRE_REAL'] === '1') {
+    describe(title, () => {
       test(`needs ${tools.join(', ')}`, () => {
-        throw new Error(`REQUIRE_REAL=1, but ${problems.join('; ')}`);
+        throw new Error(`REQUIRE_REAL=1, but ${problems}`);
       });
     });
   } else {
-    process.stderr.write(`real-program tests: "${name}" is skipped: ${problems.join('; ')}\n`);
-    describe.skip(`${name} [${SKIP_MARK}${problems.join('; ')}]`, () => define(program));
+    process.stderr.write(`real-program tests: "${title}" is skipped: ${problems}\n`);
+    describe.skip(`${title} [${SKIP_MARK}${problems}]`, () => define(program, line));
   }
 }
 
-async function announce(tool: Tool): Promise<Found> {
-  const result = await locate(tool);
+async function announce(tool: Tool, line: Line): Promise<Found> {
+  const result = line === 'stable' ? await locateStable(tool) : await locateNewest(tool);
   if ('program' in result) {
     const { path, version, source } = result.program;
-    process.stderr.write(`real program ${tool}: ${path} (${version}, from ${source})\n`);
+    process.stderr.write(`real program ${tool} (${line}): ${path} (${version}, from ${source})\n`);
   }
   return result;
 }
 
-async function locate(tool: Tool): Promise<Found> {
+async function locateStable(tool: Tool): Promise<Found> {
   const { variable, names, packaged } = TOOLS[tool];
   const named = process.env[variable];
   if (named !== undefined && named !== '') return start(tool, named, `the variable ${variable}`);
@@ -89,11 +113,28 @@ async function locate(tool: Tool): Promise<Found> {
   if (installed !== undefined) return start(tool, installed, 'PATH');
   const tried = `${tool} was not found (tried the variable ${variable}; PATH for ${names.join(', ')}`;
   if (!packaged) return { problem: `${tried})` };
-  const packages = await unpackedDebianPackages();
+  return startPackaged(tool, 'own', tried);
+}
+
+async function locateNewest(tool: Tool): Promise<Found> {
+  const variable = `${TOOLS[tool].variable}_NEWEST`;
+  const named = process.env[variable];
+  const tried = `${tool} (newest) was not found (tried the variable ${variable}`;
+  try {
+    if (named !== undefined && named !== '') return await start(tool, named, `the variable ${variable}`);
+    return await startPackaged(tool, 'sid', tried);
+  } catch (error) {
+    return { problem: `${tool} (newest) does not start here: ${String(error)}` };
+  }
+}
+
+async function startPackaged(tool: Tool, suite: 'own' | 'sid', tried: string): Promise<Found> {
+  const packages = await unpackedDebianPackages(suite);
   if ('problem' in packages) return { problem: `${tried}; Debian's packages: ${packages.problem})` };
-  const unpacked = names.map((name) => join(packages.folder, 'usr/bin', name)).find((path) => existsSync(path));
+  const files = TOOLS[tool].names.map((name) => join(packages.folder, 'usr/bin', name));
+  const unpacked = files.find((path) => existsSync(path));
   if (unpacked === undefined) return { problem: `${tried}; Debian's packages: no such file in them)` };
-  return start(tool, unpacked, "Debian's packages");
+  return start(tool, unpacked, suite === 'own' ? "Debian's packages" : "Debian's packages of sid");
 }
 
 async function start(tool: Tool, path: string, source: string): Promise<Found> {
@@ -112,18 +153,20 @@ async function versionOf(command: readonly [string, ...string[]]): Promise<strin
   const { status, stdout, stderr } = await runCommand([...command, '--version'], { limit: 10_000 });
   if (status !== 0) throw new Error(`${command.join(' ')} --version ended with status ${status}: ${stderr}`);
   const words = `${stdout}${stderr}`;
-  return /\bversion (\S+)/.exec(words)?.[1] ?? words.split('\n')[0] ?? '';
+  return /\bversion (\S+)/.exec(words)?.[1]?.replace(/,$/, '') ?? words.split('\n')[0] ?? '';
 }
 
 const TEMPLATE = '/usr/share/prometheus/alertmanager/default.tmpl';
 
 /**
- * Debian compiles an absolute template path into Alertmanager. Where only the unpacked package has that file, the
- * program runs in a mount namespace of its own in which it is at its place; nothing outside is changed.
+ * Debian compiles an absolute template path into Alertmanager. An unpacked one runs in a mount namespace of its own, in
+ * which its template is at that place; nothing outside is changed. Where namespaces are not allowed, an installed
+ * template has to do.
  */
 async function withTemplate(path: string): Promise<RealProgram['command'] | undefined> {
   const share = join(path, '../../share');
-  if (existsSync(TEMPLATE) || !existsSync(join(share, 'prometheus/alertmanager/default.tmpl'))) return [path];
+  const own = join(share, 'prometheus/alertmanager/default.tmpl');
+  if (!existsSync(own) || (existsSync(TEMPLATE) && realpathSync(own) === realpathSync(TEMPLATE))) return [path];
   const overlay = 'mount -t overlay overlay -o "lowerdir=$0:/usr/share" /usr/share';
   const script = `{ ${overlay} || mount --bind "$0" /usr/share; } && exec "$@"`;
   for (const flags of ['-rm', '-m']) {
@@ -131,5 +174,5 @@ async function withTemplate(path: string): Promise<RealProgram['command'] | unde
     const works = await versionOf([...command]).catch(() => undefined);
     if (works !== undefined) return command;
   }
-  return undefined;
+  return existsSync(TEMPLATE) ? [path] : undefined;
 }

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { RealProgram } from './realPrograms.ts';
 import { until } from './until.ts';
 
 export interface RunningServer {
-  /** Base address on loopback, without a slash at the end. */
+  /** Base address on loopback, with a path of its own and without a slash at the end. */
   readonly url: string;
   /** Its own folder: configuration, other files, data. */
   readonly folder: string;
@@ -46,7 +48,6 @@ export async function startPrometheus(program: RealProgram, given: ServerFiles):
   const server = await startServer(program, given, (folder) => [
     `--config.file=${folder}/config.yml`,
     `--storage.tsdb.path=${folder}/data`,
-    '--web.listen-address=127.0.0.1:0',
     '--web.enable-lifecycle',
   ]);
   const api = (path: string): Promise<unknown> => readApi(`${server.url}${path}`);
@@ -65,12 +66,33 @@ export function startAlertmanager(program: RealProgram, given: ServerFiles): Pro
   return startServer(program, given, (folder) => [
     `--config.file=${folder}/config.yml`,
     `--storage.path=${folder}/data`,
-    '--web.listen-address=127.0.0.1:0',
     '--cluster.listen-address=',
   ]);
 }
 
+/** Thrown when the program ended by itself while it was starting. */
+class EndedEarly extends Error {}
+
+/**
+ * Another process may take the free port before the program does: then the program ends, and is started again on another.
+ * A program that ends for a reason of its own ends each time, and says the same.
+ */
 async function startServer(
+  program: RealProgram,
+  given: ServerFiles,
+  flags: (folder: string) => readonly string[],
+): Promise<RunningServer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await startOnce(program, given, flags);
+    } catch (error) {
+      if (tries === 3 || !(error instanceof EndedEarly) || !error.message.includes('address already in use'))
+        throw error;
+    }
+  }
+}
+
+async function startOnce(
   program: RealProgram,
   given: ServerFiles,
   flags: (folder: string) => readonly string[],
@@ -80,8 +102,13 @@ async function startServer(
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const [file, ...prefix] = program.command;
-  const child = spawn(file, [...prefix, ...flags(folder), ...(given.flags ?? [])], {
+  const port = await freePort();
+  // A path that no other server has: whoever answers there is the program that was started here.
+  const prefix = `/${randomBytes(8).toString('hex')}`;
+  const url = `http://127.0.0.1:${port}${prefix}`;
+  const web = [`--web.listen-address=127.0.0.1:${port}`, `--web.route-prefix=${prefix}`];
+  const [file, ...surrounding] = program.command;
+  const child = spawn(file, [...surrounding, ...flags(folder), ...web, ...(given.flags ?? [])], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -101,22 +128,33 @@ async function startServer(
     }
     rmSync(folder, { recursive: true, force: true });
   };
+  const failure = `${program.tool} at ${program.path} did not start`;
 
   try {
     if (child.pid === undefined) await once(child, 'spawn');
-    const url = await until(`${program.tool} to be ready`, async () => {
-      if (!running()) return '';
-      const port = /Listening on"? address=127\.0\.0\.1:(\d+)/.exec(log)?.[1];
-      if (port === undefined) return undefined;
-      const { ok } = await fetch(`http://127.0.0.1:${port}/-/ready`);
-      return ok ? `http://127.0.0.1:${port}` : undefined;
+    const ready = await until(`${program.tool} to be ready`, async () => {
+      if (!running()) return false;
+      const { ok } = await fetch(`${url}/-/ready`);
+      return ok ? true : undefined;
     });
-    if (url === '') throw new Error(`${program.tool} ended before it was ready`);
-    return { url, folder, log: () => log, signal: (name) => void child.kill(name), stop };
+    if (ready) return { url, folder, log: () => log, signal: (name) => void child.kill(name), stop };
   } catch (error) {
     await stop();
-    throw new Error(`${program.tool} at ${program.path} did not start: ${String(error)}\n${log}`, { cause: error });
+    throw new Error(`${failure}: ${String(error)}\n${log}`, { cause: error });
   }
+  await ended;
+  await stop();
+  throw new EndedEarly(`${failure}: it ended before it was ready\n${log}`);
+}
+
+/** A loopback port that nobody listens on at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  if (address === null || typeof address === 'string') throw new Error('no port was free');
+  return address.port;
 }
 
 async function readApi(address: string): Promise<unknown> {

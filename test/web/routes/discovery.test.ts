@@ -62,6 +62,34 @@ describe('/sd', () => {
     expect([got.status, got.text]).toEqual([503, 'The application list cannot be read now for: eu.\n']);
   });
 
+  test('?account= narrows it, so that one unreadable account does not hide the others', async () => {
+    const app = testApp();
+    app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined }), TWO];
+    app.collector.accounts[2] = { ...TWO, name: 'apac' };
+    const { origin } = await serve(app.app);
+    const instances = async (query: string) =>
+      (JSON.parse((await get(`${origin}/sd${query}`)).text) as { labels: { instance: string } }[]).map(
+        ({ labels }) => labels.instance,
+      );
+    expect((await get(`${origin}/sd`)).status).toBe(503);
+    app.collector.refreshes.length = 0;
+    expect(await instances('?account=production')).toEqual(['production/7']);
+    expect(app.collector.refreshes.map(({ account }) => account)).toEqual(['production']);
+    expect(await instances('?account=production&account=apac')).toEqual(['production/7', 'apac/7', 'apac/8']);
+    expect((await get(`${origin}/sd?account=production&account=eu`)).status).toBe(503);
+    const unknown = await get(`${origin}/sd?account=us`);
+    expect([unknown.status, unknown.text]).toEqual([404, 'There is no account "us" in the configuration.\n']);
+  });
+
+  test('asks for the lists alone, not for the state of everything', async () => {
+    const app = testApp();
+    app.collector.status = () => {
+      throw new Error('the status of every entity was put together');
+    };
+    const { origin } = await serve(app.app);
+    expect((await get(`${origin}/sd`)).status).toBe(200);
+  });
+
   test('answers 503 when the list that is held is too old to be served', async () => {
     const app = testApp();
     const account = accountStatus();

@@ -1,9 +1,10 @@
 import type { RequestListener } from 'node:http';
+import bcrypt from 'bcryptjs';
 import { afterEach } from 'vitest';
 import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
 import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
-import { startServers, type Servers, type ServersOptions } from '../../../src/web/servers.ts';
+import { startServers, type Servers, type ServersOptions } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
 
 export interface TestApp {
@@ -88,15 +89,19 @@ export interface RunningServers extends Servers {
   readonly origin: string;
   readonly port: number;
   readonly warnings: readonly string[];
+  readonly failures: readonly unknown[];
 }
 
 /** Servers on a port of 127.0.0.1 that the system chooses; closed after the test. */
 export async function serve(app: RequestListener, over: Partial<ServersOptions> = {}): Promise<RunningServers> {
   const warnings: string[] = [];
+  const failures: unknown[] = [];
   const servers = await startServers({
     app,
     listen: [{ host: '127.0.0.1', port: 0 }],
+    compare: (password, hash) => bcrypt.compare(password, hash),
     warn: (message) => void warnings.push(message),
+    failed: (error) => void failures.push(error),
     monotonic: () => performance.now(),
     ...over,
   });
@@ -105,6 +110,7 @@ export async function serve(app: RequestListener, over: Partial<ServersOptions> 
   return {
     ...servers,
     warnings,
+    failures,
     origin: `${servers.scheme}://${address}`,
     port: Number(address.split(':').at(-1)),
   };

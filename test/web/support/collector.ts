@@ -1,4 +1,4 @@
-import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
+import type { AccountStatus, Answer, ApplicationList, GroupStatus, Scope } from '../../../src/collect/view.ts';
 import type { ProbeResult } from '../../../src/collect/probe.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
@@ -8,7 +8,7 @@ const NOW = 1_767_225_600;
 
 /** A collector in memory that remembers what it was asked. */
 export class MemoryCollector implements WebCollector {
-  readonly refreshes: { groups: string[]; deadline: number }[] = [];
+  readonly refreshes: { groups: string[]; deadline: number; account?: string }[] = [];
   readonly probes: { account: string; applicationId: number; deadline: number }[] = [];
   /** The times for which answers were judged. */
   readonly asOf: (number | undefined)[] = [];
@@ -23,7 +23,8 @@ export class MemoryCollector implements WebCollector {
   probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], notes: [] };
 
   async refresh(scope: Scope, deadline: number): Promise<void> {
-    this.refreshes.push({ groups: [...scope.groups], deadline });
+    const { account } = scope;
+    this.refreshes.push({ groups: [...scope.groups], deadline, ...(account === undefined ? {} : { account }) });
     await this.gate;
   }
 
@@ -34,6 +35,13 @@ export class MemoryCollector implements WebCollector {
       complete: this.complete,
       cut: this.cut,
     };
+  }
+
+  applicationLists(): readonly ApplicationList[] {
+    return this.accounts.map(({ name: account, applications, entities }) => {
+      const list = entities.find(({ group }) => group === 'applications');
+      return { account, applications: list?.state === 'missing' ? undefined : applications };
+    });
   }
 
   status(): readonly AccountStatus[] {

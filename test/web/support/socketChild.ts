@@ -1,5 +1,5 @@
-import { startServers } from '../../../src/web/servers.ts';
-import { systemdSockets } from '../../../src/web/systemdSockets.ts';
+import { startServers } from '../../../src/web/server/servers.ts';
+import { systemdSockets } from '../../../src/web/server/systemdSockets.ts';
 
 /** Serves on the sockets that its parent hands over, as systemd does, and prints their addresses. */
 const environment = { LISTEN_FDS: process.env.LISTEN_FDS, LISTEN_PID: String(process.pid) };
@@ -7,6 +7,8 @@ const { addresses } = await startServers({
   app: (_request, response) => response.end('from the handed-over socket'),
   listen: [],
   sockets: systemdSockets(environment, process.pid),
+  compare: () => Promise.resolve(false),
+  failed: (error) => process.stderr.write(String(error)),
   warn: (message) => process.stderr.write(`${message}\n`),
   monotonic: () => performance.now(),
 });

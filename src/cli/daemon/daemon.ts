@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { refreshInBackground } from '../../collect/background.ts';
+import { systemClock } from '../../collect/clock.ts';
+import { Collector } from '../../collect/collector.ts';
+import { CollectorLog } from '../../collect/log.ts';
+import type { Config } from '../../config/config.ts';
+import type { Environment } from '../../config/placeholders.ts';
+import { formatFault } from '../../config/fault.ts';
+import type { ConfigResult } from '../../config/read.ts';
+import { redactConfig } from '../../config/redact.ts';
+import { Exposition } from '../../exposition/exposition.ts';
+import { withStack } from '../../log/errorText.ts';
+import type { Secrets } from '../../log/secrets.ts';
+import { Telemetry } from '../../telemetry/telemetry.ts';
+import { createApp } from '../../web/app.ts';
+import { compareInWorker } from '../../web/authentication/compareInWorker.ts';
+import type { ReloadResult } from '../../web/dependencies.ts';
+import { startServers, type Servers } from '../../web/server/servers.ts';
+import { systemdSockets } from '../../web/server/systemdSockets.ts';
+import { observeCalls } from '../upstream/observer.ts';
+import { openReader } from '../upstream/readers.ts';
+import type { ServeFlags } from '../flags/serveFlags.ts';
+import { REVISION, VERSION } from '../process/version.ts';
+
+/** Answers under way may take this long once a shutdown has begun, in milliseconds. */
+const GRACE = 3_500;
+
+/** And calls upstream that they wait for, this long. */
+const CALLS_GRACE = 2_500;
+
+export interface DaemonOptions {
+  readonly config: Config;
+  /** Reads the configuration again from where it came. */
+  readonly reload: () => Promise<ConfigResult>;
+  readonly flags: ServeFlags;
+  readonly logger: Logger;
+  readonly secrets: Secrets;
+  /** Proxy settings, and sockets from systemd. */
+  readonly environment: Environment;
+}
+
+/** A running exporter. */
+export interface Daemon {
+  readonly servers: Servers;
+  /** Reads the configuration again and swaps it in when it is valid (contract 2, Reload); never rejects. */
+  reload(trigger: string): Promise<ReloadResult>;
+  /** Lets scrapes in flight end, stops calling upstream, closes connections. */
+  stop(): Promise<void>;
+}
+
+/** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
+export async function startDaemon({
+  config,
+  reload,
+  flags,
+  logger,
+  secrets,
+  environment,
+}: DaemonOptions): Promise<Daemon> {
+  let current = config;
+  let stopping = false;
+  let stopBackground: (() => void) | undefined;
+  const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
+  const exposition = new Exposition();
+  const collector = new Collector(config, {
+    clock: systemClock,
+    log: new CollectorLog(logger),
+    openReader: (account, from) =>
+      openReader(account, from, {
+        secrets,
+        environment,
+        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+      }),
+  });
+
+  const followBackground = (): void => {
+    if (current.collection.background === (stopBackground !== undefined)) return;
+    stopBackground?.();
+    stopBackground = current.collection.background
+      ? refreshInBackground((scope, deadline) => collector.refreshNow(scope, deadline), systemClock, Math.random)
+      : undefined;
+  };
+
+  const swap = async (trigger: string): Promise<ReloadResult> => {
+    const result = await reload();
+    const ok = 'config' in result;
+    telemetry.reloaded(ok, Date.now());
+    if (!ok) {
+      const faults = result.faults.map(formatFault);
+      logger.error({ trigger, faults }, 'The configuration is invalid, the running one stays');
+      return { ok: false, faults };
+    }
+    current = result.config;
+    collector.reconfigure(current);
+    telemetry.keepAccounts(current.accounts.map(({ name }) => name));
+    followBackground();
+    logger.info({ trigger }, 'Configuration reloaded');
+    return { ok: true };
+  };
+
+  // Two reloads at once could leave the older file's configuration running.
+  let lastReload: Promise<unknown> = Promise.resolve();
+  const swapInTurn = (trigger: string): Promise<ReloadResult> => {
+    const turn = lastReload.then(() => swap(trigger));
+    lastReload = turn.catch(() => undefined);
+    return turn;
+  };
+
+  let droppedFamilies = '';
+  const noteDropped = (series: ReadonlyMap<string, number>): void => {
+    telemetry.dropped(series);
+    const families = [...series.keys()].join();
+    if (families === droppedFamilies) return;
+    droppedFamilies = families;
+    if (families !== '') logger.warn({ series: Object.fromEntries(series) }, 'Series are left out: a limit is reached');
+  };
+
+  const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
+  const app = createApp({
+    settings: { ...flags, version: VERSION },
+    collector: () => collector,
+    collection: () => current.collection,
+    exposition,
+    ownMetrics: (asOf) => telemetry.own(collector.status(asOf)),
+    dropped: noteDropped,
+    scraped: (result) => telemetry.scraped(result),
+    configText: () => redactConfig(current),
+    reload: flags.enableLifecycle ? () => swapInTurn('/-/reload') : undefined,
+    stopping: () => stopping,
+    now: Date.now,
+    failed,
+  });
+  const servers = await startServers({
+    app,
+    listen: flags.listen,
+    sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
+    webConfigFile: flags.webConfigFile,
+    compare: compareInWorker(),
+    warn: (message) => logger.warn(message),
+    failed,
+    monotonic: () => performance.now(),
+  });
+  telemetry.reloaded(true, Date.now());
+  for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
+  followBackground();
+
+  return {
+    servers,
+    reload: swapInTurn,
+    stop: async () => {
+      stopping = true;
+      stopBackground?.();
+      const closed = servers.close(GRACE);
+      // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
+      await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
+      await collector.stop();
+      await closed;
+    },
+  };
+}

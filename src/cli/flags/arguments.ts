@@ -1,0 +1,16 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parses the value of a flag. Commander names the flag in its message when the value is refused in this way. */
+export function checked<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A whole number of 0 or more. Throws an Error whose message is a sentence. */
+export function parseCount(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('It must be a whole number, 0 or more.');
+  return Number(text);
+}

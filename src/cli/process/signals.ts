@@ -1,0 +1,103 @@
+import { setMaxListeners } from 'node:events';
+import process from 'node:process';
+import closeWithGrace from 'close-with-grace';
+import type { Logger } from 'pino';
+import { withStack } from '../../log/errorText.ts';
+import { onOutputLost } from './output.ts';
+
+/** A stop takes at most this long, in milliseconds; orchestrators kill soon after. */
+const STOP_LIMIT = 4_500;
+
+/** Something that runs until it is told to stop. */
+export interface Service {
+  stop(): Promise<void>;
+}
+
+/** A service that reads its configuration again on SIGHUP; any other is stopped by it. */
+export interface ReloadingService extends Service {
+  reload(): Promise<unknown>;
+}
+
+export interface RunningService<T> {
+  readonly service: T;
+  /** Aborted when the service is about to be stopped. */
+  readonly stopping: AbortSignal;
+  /** Stops the service and gives the signals back. */
+  readonly end: () => Promise<void>;
+}
+
+/**
+ * The signal that ends a command which reads from upstream: aborted by ctrl-C, SIGTERM, and an OutputError when nobody
+ * reads its output any more.
+ */
+export function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  // Every call that waits listens to it.
+  setMaxListeners(0, controller.signal);
+  const stop = (): void => controller.abort(new Error('stopped'));
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  onOutputLost((error) => controller.abort(error));
+  return controller.signal;
+}
+
+/**
+ * Starts a service and stops it on SIGTERM, SIGINT and SIGHUP: within 5 seconds with status 0, at once on a second signal,
+ * also while it starts. What nobody caught stops it with status 1. Rejects as `start` does.
+ */
+export function runService<T extends Service>(logger: Logger, start: () => Promise<T>): Promise<RunningService<T>> {
+  return run(logger, start, []);
+}
+
+/** As runService, but SIGHUP reloads. */
+export async function runReloadingService<T extends ReloadingService>(
+  logger: Logger,
+  start: () => Promise<T>,
+): Promise<RunningService<T>> {
+  const started: { service?: T } = {};
+  process.on('SIGHUP', () => {
+    // Before the start it has nothing to do: the configuration is about to be read.
+    started.service?.reload().catch((error: unknown) => logger.error({ err: withStack(error) }, 'Reloading failed'));
+  });
+  const running = await run(logger, start, ['SIGHUP']);
+  started.service = running.service;
+  return running;
+}
+
+async function run<T extends Service>(
+  logger: Logger,
+  start: () => Promise<T>,
+  skip: 'SIGHUP'[],
+): Promise<RunningService<T>> {
+  const stopping = new AbortController();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    // A start that has failed has cleaned up behind itself, and said why.
+    const service = await started.catch(() => undefined);
+    await service?.stop();
+  };
+  const handlers = closeWithGrace(
+    { delay: STOP_LIMIT, skip, logger: { error: (err: unknown) => logger.error({ err }, 'Shutdown failed') } },
+    async ({ signal, err }) => {
+      if (err !== undefined) logger.error({ err: withStack(err) }, 'Unexpected error, shutting down');
+      else logger.info({ signal }, 'Shutting down');
+      await stop();
+    },
+  );
+  onOutputLost((lost) => {
+    handlers.uninstall();
+    void stop().finally(() => process.exit(lost.status));
+  });
+  const started = start();
+  try {
+    const service = await started;
+    const end = async (): Promise<void> => {
+      handlers.uninstall();
+      await stop();
+    };
+    return { service, stopping: stopping.signal, end };
+  } catch (error) {
+    handlers.uninstall();
+    throw error;
+  }
+}

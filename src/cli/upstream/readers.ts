@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallObserver } from '../../api/observer.ts';
+import { createOldRestReader } from '../../api/rest/oldRestReader.ts';
+import type { AccountReader } from '../../collect/collector.ts';
+import type { AccountConfig, Config } from '../../config/config.ts';
+import type { Environment } from '../../config/placeholders.ts';
+import { KeySource } from '../../config/keyFile.ts';
+import type { Secrets } from '../../log/secrets.ts';
+import { USER_AGENT } from '../process/version.ts';
+
+export interface ReaderOptions {
+  readonly secrets: Secrets;
+  /** Where proxy settings are looked up. */
+  readonly environment: Environment;
+  readonly observer: (account: string) => CallObserver;
+  /** Told once when a key file can no longer be used. */
+  readonly keyProblem: (account: string, problem: string) => void;
+}
+
+/**
+ * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
+ * sentence when the key or a certificate file cannot be read.
+ */
+export function openReader(account: AccountConfig, config: Config, options: ReaderOptions): AccountReader {
+  const opened = KeySource.open(account, {
+    now: Date.now,
+    onKey: (key) => options.secrets.add(key),
+    onProblem: (problem) => options.keyProblem(account.name, problem),
+  });
+  if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
+  const { source } = opened;
+  const { ca_file, server_name } = account.tls;
+  const reader = createOldRestReader({
+    baseUrl: account.base_url,
+    keyHeader: account.api_key_header,
+    key: () => source.current(),
+    userAgent: USER_AGENT,
+    requestTimeoutMs: account.limits.request_timeout,
+    maxRetries: account.limits.max_retries,
+    maxConcurrent: account.limits.max_concurrent_requests,
+    raw: config.collection.raw_values,
+    tls: { ca: ca_file === undefined ? undefined : readFileSync(ca_file, 'utf8'), serverName: server_name },
+    observer: options.observer(account.name),
+    environment: options.environment,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: Math.random,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  });
+  return { reader, keyGeneration: () => source.generation };
+}

@@ -1,0 +1,24 @@
+import type { Config } from './config.ts';
+import { formatDuration } from './duration.ts';
+import type { Fault, Path } from './fault.ts';
+
+/** NerdGraph is told to give up a second before the call does, and takes no time below 5 seconds. */
+const LEAST_NERDGRAPH_TIMEOUT = 7_000;
+
+/** What is allowed in a valid configuration but is likely a mistake, each at its place. */
+export function warningsOf(config: Config, faultAt: (path: Path, message: string) => Fault): Fault[] {
+  return config.accounts.flatMap(({ api, api_key_header, limits }, index) => {
+    if (api !== 'nerdgraph') return [];
+    const warnings: Fault[] = [];
+    const path = ['accounts', index];
+    if (api_key_header === 'X-Api-Key') {
+      const message = 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key';
+      warnings.push(faultAt([...path, 'api_key_header'], message));
+    }
+    if (limits.request_timeout < LEAST_NERDGRAPH_TIMEOUT) {
+      const message = `is short for NerdGraph, whose queries take longer: set at least ${formatDuration(LEAST_NERDGRAPH_TIMEOUT)}`;
+      warnings.push(faultAt([...path, 'limits', 'request_timeout'], message));
+    }
+    return warnings;
+  });
+}

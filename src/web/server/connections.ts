@@ -1,0 +1,142 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+
+/** Open connections of all listening sockets together; the one unused for longest makes room for a new one. */
+const MAX_CONNECTIONS = 512;
+
+/** Requests that one connection may send ahead of their answers. Scrapers and browsers send none ahead. */
+const MAX_AHEAD = 32;
+
+interface Connection {
+  /** The plain socket until TLS has been agreed on, then that of TLS. */
+  socket: Socket;
+  /** Requests received and not yet answered. */
+  waiting: number;
+  /** The answer under way. */
+  current: ServerResponse | undefined;
+  /** Settles when the answers so far have ended. */
+  answered: Promise<void>;
+}
+
+/**
+ * Every connection from the moment it is accepted, before any TLS handshake. Requests of one connection are answered
+ * one after the other, so that what was sent ahead costs nothing until its turn comes, and nothing once the client left.
+ */
+export class Connections {
+  /** In the order of their last use. */
+  readonly #open = new Set<Connection>();
+  readonly #bySocket = new WeakMap<Socket, Connection>();
+  /** Connections whose TLS handshake has not ended, by the two addresses: both sockets of a connection have the same. */
+  readonly #shakingHands = new Map<string, Connection>();
+  #closing = false;
+
+  /** Keeps account of a plain HTTP server's connections. */
+  follow(server: Server): void {
+    // Node refuses what comes beyond this limit; where every connection is in use, there is no other way.
+    server.maxConnections = 2 * MAX_CONNECTIONS;
+    server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
+  }
+
+  /** The same for a TLS server. */
+  followTls(server: TlsServer): void {
+    server.maxConnections = 2 * MAX_CONNECTIONS;
+    server.prependListener('connection', (socket: Socket) => {
+      const connection = this.#accept(socket);
+      const addresses = addressesOf(socket);
+      this.#shakingHands.set(addresses, connection);
+      socket.once('close', () => {
+        if (this.#shakingHands.get(addresses) === connection) this.#shakingHands.delete(addresses);
+      });
+    });
+    server.prependListener('secureConnection', (socket) => {
+      const addresses = addressesOf(socket);
+      const connection = this.#shakingHands.get(addresses);
+      this.#shakingHands.delete(addresses);
+      if (connection === undefined) return;
+      connection.socket = socket;
+      this.#bySocket.set(socket, connection);
+    });
+  }
+
+  /** Answers the requests of each connection in turn; `answer` may take its time, and is not called for who has left. */
+  inTurn(answer: RequestListener): RequestListener {
+    return (request, response) => {
+      const connection = this.#bySocket.get(request.socket) ?? this.#accept(request.socket);
+      if (request.socket.destroyed) return;
+      if (connection.waiting > MAX_AHEAD) {
+        request.socket.destroy();
+        return;
+      }
+      connection.waiting += 1;
+      connection.answered = connection.answered.then(() => this.#answer(connection, request, response, answer));
+    };
+  }
+
+  /**
+   * Stops listening and closes every connection: at once where no answer is under way, with the end of its answer where
+   * one is, and after `graceMs` in any case. Resolves when all are closed.
+   */
+  async close(servers: readonly Server[], graceMs: number): Promise<void> {
+    this.#closing = true;
+    const closed = servers.filter(({ listening }) => listening).map(closeServer);
+    for (const { waiting, socket, current } of this.#open) {
+      if (waiting === 0) socket.destroy();
+      else if (current?.headersSent === false) current.setHeader('Connection', 'close');
+    }
+    const timer = setTimeout(() => {
+      for (const { socket } of this.#open) socket.destroy();
+    }, graceMs);
+    await Promise.all(closed);
+    clearTimeout(timer);
+  }
+
+  #accept(socket: Socket): Connection {
+    if (this.#open.size >= MAX_CONNECTIONS) this.#makeRoom();
+    const connection: Connection = { socket, waiting: 0, current: undefined, answered: Promise.resolve() };
+    this.#open.add(connection);
+    this.#bySocket.set(socket, connection);
+    socket.once('close', () => this.#open.delete(connection));
+    if (this.#closing) setImmediate(() => socket.destroy());
+    return connection;
+  }
+
+  #makeRoom(): void {
+    for (const connection of this.#open) {
+      if (connection.waiting > 0) continue;
+      this.#open.delete(connection);
+      connection.socket.destroy();
+      return;
+    }
+  }
+
+  async #answer(
+    connection: Connection,
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: RequestListener,
+  ): Promise<void> {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    if (this.#closing) response.setHeader('Connection', 'close');
+    connection.current = response;
+    const ended = new Promise((resolve) => response.once('close', resolve));
+    answer(request, response);
+    await ended;
+    connection.current = undefined;
+    connection.waiting -= 1;
+    if (!this.#open.delete(connection)) return;
+    this.#open.add(connection);
+    if (this.#closing && connection.waiting === 0) socket.destroySoon();
+  }
+}
+
+function addressesOf(socket: Socket): string {
+  return [socket.remoteAddress, socket.remotePort, socket.localAddress, socket.localPort].join(' ');
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}

@@ -1,0 +1,131 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type ClientAuthType } from './tlsNames.ts';
+import type { TlsSection } from './schema.ts';
+
+/** What a TLS server needs; `context` can be swapped while it runs. */
+export interface TlsSettings {
+  readonly context: SecureContextOptions;
+  readonly clientAuth: ClientAuthType;
+  /** Undefined: any subject alternative name will do. */
+  readonly allowedSans: readonly string[] | undefined;
+}
+
+interface TlsProblem {
+  readonly key: keyof TlsSection | undefined;
+  readonly message: string;
+}
+
+export interface TlsResult {
+  readonly settings: TlsSettings | undefined;
+  readonly problems: readonly TlsProblem[];
+  /** Files whose change makes the section be read again. */
+  readonly files: readonly string[];
+}
+
+type Pem = 'cert' | 'key' | 'client_ca';
+
+/** Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. */
+export function readTlsSettings(section: TlsSection, folder: string): TlsResult {
+  const problems: TlsProblem[] = [...contradictions(section)];
+  const files: string[] = [];
+  const read = (name: Pem): string | undefined => {
+    const file = section[`${name}_file`];
+    if (file === undefined) return section[name];
+    if (section[name] !== undefined) problems.push({ key: name, message: `give ${name} or ${name}_file, not both` });
+    const path = resolve(folder, file);
+    files.push(path);
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      problems.push({ key: `${name}_file`, message: `cannot read ${path} (${errorCode(error)})` });
+      return undefined;
+    }
+  };
+  const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
+  if (problems.length > 0) return { settings: undefined, problems, files };
+  if (pems.ca !== undefined && !isCertificate(pems.ca)) {
+    problems.push({ key: given(section, 'client_ca'), message: 'holds no certificate in PEM form' });
+  }
+  const context = contextOptions(section, pems);
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    problems.push({ key: given(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
+  }
+  const settings = { context, clientAuth: clientAuthOf(section), allowedSans: section.client_allowed_sans };
+  return { settings: problems.length > 0 ? undefined : settings, problems, files };
+}
+
+function contradictions(section: TlsSection): TlsProblem[] {
+  const problems: TlsProblem[] = [];
+  const auth = clientAuthOf(section);
+  for (const name of ['cert', 'key'] as const) {
+    if (section[name] === undefined && section[`${name}_file`] === undefined) {
+      problems.push({ key: undefined, message: `needs ${name} or ${name}_file` });
+    }
+  }
+  if ((section.client_ca ?? section.client_ca_file) !== undefined && auth === 'NoClientCert') {
+    problems.push({
+      key: given(section, 'client_ca'),
+      message: 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert',
+    });
+  }
+  const required =
+    auth === 'RequireAndVerifyClientCert' || auth === 'RequireAnyClientCert' || auth === 'RequireClientCert';
+  if (section.client_allowed_sans !== undefined && !required) {
+    problems.push({
+      key: 'client_allowed_sans',
+      message:
+        'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match',
+    });
+  }
+  if (section.min_version > section.max_version) {
+    problems.push({ key: 'min_version', message: `is above max_version (${section.max_version})` });
+  }
+  return problems;
+}
+
+/** Nothing is asked of clients unless the section says so. */
+function clientAuthOf(section: TlsSection): ClientAuthType {
+  return section.client_auth_type ?? 'NoClientCert';
+}
+
+function contextOptions(
+  section: TlsSection,
+  pems: { cert: string | undefined; key: string | undefined; ca: string | undefined },
+): SecureContextOptions {
+  const suites = section.cipher_suites.map((name) => CIPHER_SUITES[name]).filter((name) => name !== undefined);
+  const curves = section.curve_preferences.map((name) => CURVES[name]).filter((name) => name !== undefined);
+  return {
+    cert: pems.cert,
+    key: pems.key,
+    ca: pems.ca,
+    minVersion: TLS_VERSIONS[section.min_version],
+    maxVersion: TLS_VERSIONS[section.max_version],
+    honorCipherOrder: section.prefer_server_cipher_suites,
+    // Naming only suites of TLS 1.2 would switch TLS 1.3 off in Node.
+    ...(suites.length > 0 ? { ciphers: [...TLS13_CIPHER_SUITES, ...suites].join(':') } : {}),
+    ...(curves.length > 0 ? { ecdhCurve: curves.join(':') } : {}),
+  };
+}
+
+function given(section: TlsSection, name: Pem): keyof TlsSection {
+  return section[name] === undefined ? `${name}_file` : name;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A code such as ENOENT or ERR_OSSL_...: messages of OpenSSL are not for operators, and a key must not leak. */
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'not readable';
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { normalizeArguments } from '../../src/cli/flags/normalizeArguments.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+
+const { commands } = buildProgram();
+const normalize = (...args: string[]): readonly string[] => normalizeArguments(args, commands);
+
+describe('the arguments of the program', () => {
+  it.each([
+    [
+      ['--log.level=debug', 'check'],
+      ['check', '--log.level=debug'],
+    ],
+    [
+      ['--log.level', 'debug', 'check', '--live'],
+      ['check', '--log.level', 'debug', '--live'],
+    ],
+    [
+      ['--config.file', 'plan', 'discover'],
+      ['discover', '--config.file', 'plan'],
+    ],
+    [
+      ['--web.enable-lifecycle', 'serve'],
+      ['serve', '--web.enable-lifecycle'],
+    ],
+    [
+      ['plan', '--config.file=x'],
+      ['plan', '--config.file=x'],
+    ],
+    [['--log.level=debug'], ['--log.level=debug']],
+    [
+      ['--config.file', 'check'],
+      ['--config.file', 'check'],
+    ],
+    [
+      ['--log.level=debug', 'nope'],
+      ['--log.level=debug', 'nope'],
+    ],
+    [
+      ['--nope=1', 'plan'],
+      ['plan', '--nope'],
+    ],
+    [
+      ['discover', '--config.file', '--odd=name'],
+      ['discover', '--config.file', '--odd=name'],
+    ],
+    [
+      ['--', '--nope=1', 'check'],
+      ['--', '--nope=1', 'check'],
+    ],
+    [[], []],
+  ])('%j become %j', (args, expected) => {
+    expect(normalize(...args)).toEqual(expected);
+  });
+
+  it('keep every word that is not the value of an unknown flag', () => {
+    const word = fc.constantFrom('check', 'plan', 'x', '--log.level', '--log.level=debug', '--live', '--', '-h', '');
+    fc.assert(
+      fc.property(fc.array(word), (args) => {
+        expect(normalize(...args).toSorted()).toEqual(args.toSorted());
+      }),
+    );
+  });
+});

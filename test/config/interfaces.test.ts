@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { accountThrough } from '../../src/config/interfaces.ts';
+import { configOf, withAccount } from './reading.ts';
+
+const account = (keys: string) => configOf(withAccount(keys)).accounts[0]!;
+
+describe('an account that is read through the other interface', () => {
+  it.each([
+    ['region: eu', 'nerdgraph', 'https://api.eu.newrelic.com/graphql'],
+    ['region: jp, api: nerdgraph', 'rest', 'https://api.jp.newrelic.com/v2'],
+    ['base_url: "http://127.0.0.1:8080/x"', 'nerdgraph', 'http://127.0.0.1:8080/x/graphql'],
+    ['base_url: "https://x.example/v2/"', 'nerdgraph', 'https://x.example/graphql'],
+    ['api: nerdgraph, base_url: "https://x.example/a/graphql"', 'rest', 'https://x.example/a/v2'],
+  ] as const)('with %s through %s is at %s', (keys, api, base_url) => {
+    expect(accountThrough(api, account(keys))).toMatchObject({ api, base_url });
+  });
+
+  it('has the header of that interface, the more careful limits, and no instances', () => {
+    expect(accountThrough('nerdgraph', account('instances: true, account_id: 5'))).toMatchObject({
+      account_id: 5,
+      api_key: 'abcd',
+      api_key_header: 'Api-Key',
+      instances: false,
+      limits: { max_concurrent_requests: 5, requests_per_minute: 600, request_timeout: 30_000 },
+    });
+    const limits = 'limits: {max_concurrent_requests: 2, request_timeout: 45s}';
+    expect(accountThrough('rest', account(`api: nerdgraph, ${limits}`))).toMatchObject({
+      api_key_header: 'X-Api-Key',
+      limits: { max_concurrent_requests: 2, request_timeout: 45_000 },
+    });
+  });
+
+  it('is the account itself where that is its interface', () => {
+    const configured = account('api: nerdgraph, api_key_header: X-Api-Key');
+    expect(accountThrough('nerdgraph', configured)).toBe(configured);
+  });
+});

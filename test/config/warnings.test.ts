@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { formatFault } from '../../src/config/fault.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { withAccount } from './reading.ts';
+
+function warningsOf(text: string): string[] {
+  const result = loadConfig({ path: 'c.yaml', text }, {});
+  if ('faults' in result) throw new Error(result.faults.map(formatFault).join('\n'));
+  return result.warnings.map(formatFault);
+}
+
+describe('a valid configuration warns', () => {
+  it('of a request timeout that is short for NerdGraph, at its place', () => {
+    expect(warningsOf(withAccount('api: nerdgraph, limits: {request_timeout: 6s999ms}'))).toEqual([
+      'c.yaml:1:70: accounts[0].limits.request_timeout: is short for NerdGraph, whose queries take longer: set at least 7s',
+    ]);
+  });
+
+  it('of the header that NerdGraph does not take its key in', () => {
+    expect(warningsOf(withAccount('api: nerdgraph, api_key_header: X-Api-Key'))).toEqual([
+      'c.yaml:1:60: accounts[0].api_key_header: NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
+    ]);
+  });
+
+  it.each([
+    'api: nerdgraph',
+    'api: nerdgraph, api_key_header: Api-Key, limits: {request_timeout: 7s}',
+    'api_key_header: X-Api-Key, limits: {request_timeout: 1s}',
+  ])('of nothing with %s', (keys) => {
+    expect(warningsOf(withAccount(keys))).toEqual([]);
+  });
+});

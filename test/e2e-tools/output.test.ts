@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { account, configText } from '../e2e/support/config.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+const LIMIT_MS = 25_000;
+
+/** Every command that writes to standard output. */
+const COMMANDS: readonly (readonly [string, ...string[]])[] = [
+  ['--help'],
+  ['demo', '--help'],
+  ['check'],
+  ['check', '--live'],
+  ['plan'],
+  ['discover'],
+  ['metric-names', '--app=1000001'],
+  ['backfill', '--from=20m', '--to=10m'],
+  ['simulate', '--listen-address=127.0.0.1:0'],
+  ['demo', '--web.listen-address=127.0.0.1:0'],
+];
+
+let simulator: Simulator;
+let folder = '';
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 2, hostsPerApplication: 1 });
+  folder = mkdtempSync(join(tmpdir(), 'output-'));
+  writeFileSync(join(folder, 'config.yaml'), configText({ accounts: [account(simulator)] }));
+});
+afterAll(async () => {
+  await simulator.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs the program with a standard output that takes nothing: a file descriptor, or a pipe that its reader has closed. */
+async function run(args: readonly string[], stdout: number | 'closed') {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', stdout === 'closed' ? 'pipe' : stdout, 'pipe'],
+  });
+  child.stdout?.destroy();
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const kill = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+  const [status] = (await once(child, 'close')) as [number | null];
+  clearTimeout(kill);
+  // The demo has the exporter's log on standard error, backfill says there what it is about to read.
+  return { status, stderr: stderr.replace(/^(?:time=.*level=info.*|Applications: .*)\n/gm, '') };
+}
+
+describe.concurrent('standard output', () => {
+  it.each(COMMANDS)('that its reader has closed ends %s %s quietly', async (...args) => {
+    expect(await run(args, 'closed')).toEqual({ status: 0, stderr: '' });
+  });
+
+  it.runIf(existsSync('/dev/full')).each(COMMANDS)('on a full disk ends %s %s with one line', async (...args) => {
+    expect(await run(args, openSync('/dev/full', 'w'))).toEqual({
+      status: 1,
+      stderr: 'standard output cannot be written: no space left on device (ENOSPC)\n',
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { cutOffSlowReader, sendPieces } from '../../src/web/answer.ts';
+
+const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
+let server: Server | undefined;
+let client: Socket | undefined;
+
+afterEach(async () => {
+  client?.destroy();
+  server?.closeAllConnections();
+  server?.close();
+  if (server !== undefined) await once(server, 'close');
+});
+
+/** The response that a client which reads nothing asks for. */
+async function askedByDeafClient(): Promise<ServerResponse> {
+  const asked = new Promise<ServerResponse>((resolve) => {
+    server = createServer((_request, response) => resolve(response)).listen(0, '127.0.0.1');
+  });
+  await once(server!, 'listening');
+  client = connect((server!.address() as AddressInfo).port, '127.0.0.1');
+  client.on('error', () => undefined);
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  return await asked;
+}
+
+describe('a client that does not read', () => {
+  test('is cut off while pieces are written', async () => {
+    const response = await askedByDeafClient();
+    expect(await sendPieces(response, PIECES, 50)).toBe(false);
+    expect(response.destroyed).toBe(true);
+  });
+
+  test('is cut off after the whole answer was handed over', async () => {
+    const response = await askedByDeafClient();
+    const { socket } = response;
+    cutOffSlowReader(response, 50);
+    response.end(Buffer.concat(PIECES));
+    await once(response, 'close');
+    expect(socket?.destroyed).toBe(true);
+  });
+
+  test('and goes away ends the writing', async () => {
+    const response = await askedByDeafClient();
+    const written = sendPieces(response, PIECES, 60_000);
+    client?.destroy();
+    expect(await written).toBe(false);
+  });
+});

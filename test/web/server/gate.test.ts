@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import bcrypt from 'bcryptjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serve, testApp } from '../support/app.ts';
+import { get } from '../support/http.ts';
+import { sendRaw } from '../support/raw.ts';
+
+let folder: string;
+let file: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'web-gate-'));
+  file = join(folder, 'web.yaml');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+const users = (password: string) => `basic_auth_users:\n  alice: ${bcrypt.hashSync(password, 4)}\n`;
+
+async function start(config: string) {
+  writeFileSync(file, config);
+  const app = testApp();
+  return { app, ...(await serve(app.app, { webConfigFile: file })) };
+}
+
+describe('basic_auth_users', () => {
+  test('asks for a password on every path, and serves plain HTTP where there is no TLS', async () => {
+    const { origin, scheme, app } = await start(users('wonderland'));
+    expect(scheme).toBe('http');
+    for (const path of ['/', '/metrics', '/-/healthy', '/nothing']) {
+      const got = await get(`${origin}${path}`);
+      expect([got.status, got.headers['www-authenticate'], got.text]).toEqual([401, 'Basic', 'Unauthorized\n']);
+    }
+    expect(app.collector.refreshes).toEqual([]);
+    expect((await get(`${origin}/metrics`, { headers: basic('alice:wonderland') })).status).toBe(200);
+    expect((await get(`${origin}/metrics`, { headers: basic('alice:wrong') })).status).toBe(401);
+    expect((await get(`${origin}/metrics`, { headers: basic('bob:wonderland') })).status).toBe(401);
+  });
+
+  test('a changed file counts from the next request on', async () => {
+    const { origin } = await start(users('old'));
+    expect((await get(`${origin}/-/healthy`, { headers: basic('alice:old') })).status).toBe(200);
+    writeFileSync(file, users('new'));
+    expect((await get(`${origin}/-/healthy`, { headers: basic('alice:old') })).status).toBe(401);
+    expect((await get(`${origin}/-/healthy`, { headers: basic('alice:new') })).status).toBe(200);
+    writeFileSync(file, 'basic_auth_users: {}\n');
+    expect((await get(`${origin}/-/healthy`)).status).toBe(200);
+  });
+
+  test.each(['', '# nothing\n', 'basic_auth_users:\n', 'http_server_config: {}\n'])(
+    'users that disappear from the file stay in force, with one line in the log: %j',
+    async (text) => {
+      const { origin, warnings } = await start(users('old'));
+      writeFileSync(file, text);
+      expect((await get(`${origin}/-/healthy`)).status).toBe(401);
+      expect((await get(`${origin}/-/healthy`, { headers: basic('alice:old') })).status).toBe(200);
+      expect(warnings).toEqual([expect.stringContaining('write "basic_auth_users: {}" to let everybody in')]);
+      writeFileSync(file, users('new'));
+      expect((await get(`${origin}/-/healthy`, { headers: basic('alice:new') })).status).toBe(200);
+    },
+  );
+
+  test('users that disappear while the file was invalid stay in force, too', async () => {
+    const { origin } = await start(users('old'));
+    writeFileSync(file, 'basic_auth_users: [');
+    expect((await get(`${origin}/-/healthy`)).status).toBe(500);
+    writeFileSync(file, '');
+    expect((await get(`${origin}/-/healthy`)).status).toBe(401);
+  });
+
+  test('a file that became invalid, or is gone, refuses every request until it is corrected', async () => {
+    const { origin, warnings } = await start(users('old'));
+    for (const spoil of [() => writeFileSync(file, 'basic_auth_users: {alice: plain}\n'), () => rmSync(file)]) {
+      spoil();
+      const got = await get(`${origin}/metrics`, { headers: basic('alice:old') });
+      expect([got.status, got.text]).toEqual([
+        500,
+        'The web configuration is invalid; the log of the exporter has the faults.\n',
+      ]);
+    }
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toContain('basic_auth_users.alice');
+    expect(warnings[0]).not.toContain('plain');
+    writeFileSync(file, users('old'));
+    expect((await get(`${origin}/-/healthy`, { headers: basic('alice:old') })).status).toBe(200);
+  });
+});
+
+describe('http_server_config', () => {
+  test('puts its headers on every answer, refusals too, and follows the file', async () => {
+    const headers = (value: string) => `http_server_config:\n  headers:\n    X-Frame-Options: ${value}\n`;
+    const { origin } = await start(`${headers('deny')}${users('x')}`);
+    expect((await get(`${origin}/metrics`)).headers['x-frame-options']).toBe('deny');
+    writeFileSync(file, `${headers('sameorigin')}${users('x')}`);
+    expect((await get(`${origin}/nothing`)).headers['x-frame-options']).toBe('sameorigin');
+  });
+
+  test('a Content-Security-Policy of its own stands beside the strict one of the status page', async () => {
+    const { origin } = await start(
+      'http_server_config:\n  headers:\n    Content-Security-Policy: upgrade-insecure-requests\n',
+    );
+    expect((await get(`${origin}/`)).headers['content-security-policy']).toEqual([
+      'upgrade-insecure-requests',
+      expect.stringContaining("default-src 'none'"),
+    ]);
+  });
+});
+
+describe('rate_limit', () => {
+  test('answers 429 beyond the burst and lets one more through per interval', async () => {
+    writeFileSync(file, 'rate_limit:\n  interval: 10s\n  burst: 3\n');
+    let clock = 0;
+    const { origin } = await serve(testApp().app, { webConfigFile: file, monotonic: () => clock });
+    const statuses = async (count: number) => {
+      const all: number[] = [];
+      for (let index = 0; index < count; index += 1) all.push((await get(`${origin}/-/healthy`)).status);
+      return all;
+    };
+    expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
+    clock += 10_000;
+    expect(await statuses(2)).toEqual([200, 429]);
+    clock += 9_999;
+    expect(await statuses(1)).toEqual([429]);
+    clock += 3_600_000;
+    expect(await statuses(4)).toEqual([200, 200, 200, 429]);
+  });
+});
+
+describe('request bodies', () => {
+  const chunk = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+
+  test('a small one is let go by', async () => {
+    const { origin } = await serve(testApp({ reload: () => Promise.resolve({ ok: true }) }).app);
+    expect((await get(`${origin}/-/reload`, { method: 'POST', body: 'x'.repeat(4096) })).status).toBe(200);
+  });
+
+  test('a larger one is refused by its length, before it is sent', async () => {
+    const { port } = await serve(testApp().app);
+    const { text, timedOut } = await sendRaw(
+      port,
+      'POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 4097\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    expect(text).toMatch(/Connection: close/i);
+    expect(timedOut).toBe(false);
+  });
+
+  test('a larger one without a length is refused before anything is done', async () => {
+    let reloads = 0;
+    const reload = () => {
+      reloads += 1;
+      return Promise.resolve({ ok: true as const });
+    };
+    const app = testApp({ reload });
+    const { port } = await serve(app.app);
+    const head = 'POST /-/reload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const { text, timedOut } = await sendRaw(port, head + chunk(4000) + chunk(4000));
+    expect(timedOut).toBe(false);
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    expect(reloads).toBe(0);
+    const read = await sendRaw(port, head.replace('POST /-/reload', 'GET /metrics') + chunk(4000) + chunk(4000));
+    expect(read.text).toMatch(/^HTTP\/1\.1 413 /);
+    expect(app.collector.refreshes).toEqual([]);
+    expect(app.failures).toEqual([]);
+  });
+});
+
+describe('request targets', () => {
+  test.each([
+    ['http://exporter.example/sd', 'exporter.example'],
+    ['HTTP://exporter.example:81/sd?x=1', 'exporter.example:81'],
+    ['https://[::1]:9126/sd', '[::1]:9126'],
+  ])('the absolute form %s is served, and its host counts', async (target, host) => {
+    const { port } = await serve(testApp().app);
+    const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: other\r\nConnection: close\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text).toContain(`"targets":["${host}"]`);
+  });
+
+  test('the absolute form without a path is the root', async () => {
+    const { port } = await serve(testApp().app);
+    const { text } = await sendRaw(port, 'GET http://x?q=checkout HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(text).toContain('<!doctype html>');
+  });
+
+  test.each(['ftp://x/metrics', 'http:///metrics', 'http://me@x/metrics', '*', 'metrics', '?x'])(
+    '%s is refused',
+    async (target) => {
+      const { port } = await serve(testApp().app);
+      const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
+});

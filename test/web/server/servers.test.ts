@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import { spawn } from 'node:child_process';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Agent } from 'undici';
+import { describe, expect, test, vi } from 'vitest';
+import { ListenAddressError, parseListenAddress } from '../../../src/web/server/listenAddress.ts';
+import { ListenError } from '../../../src/web/server/servers.ts';
+import { systemdSockets, SystemdSocketError } from '../../../src/web/server/systemdSockets.ts';
+import { serve, testApp } from '../support/app.ts';
+import { deferred } from '../support/deferred.ts';
+import { get } from '../support/http.ts';
+import { sendRaw } from '../support/raw.ts';
+
+describe('--web.listen-address', () => {
+  test.each([
+    [':9126', undefined, 9126],
+    ['0.0.0.0:80', '0.0.0.0', 80],
+    ['127.0.0.1:0', '127.0.0.1', 0],
+    ['localhost:9126', 'localhost', 9126],
+    ['exporter-1.example:65535', 'exporter-1.example', 65_535],
+    ['[::1]:9126', '::1', 9126],
+    ['[::]:9126', '::', 9126],
+    ['[fe80::1%eth0]:9126', 'fe80::1%eth0', 9126],
+  ])('%s', (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ host, port });
+  });
+
+  test.each([
+    '',
+    '9126',
+    'localhost',
+    ':',
+    ':http',
+    ':65536',
+    ':-1',
+    '::1:9126',
+    '[::1]',
+    '[localhost]:1',
+    'a b:1',
+    'http://x:1',
+    'x:1/',
+  ])('refuses %j with a sentence', (text) => {
+    expect(() => parseListenAddress(text)).toThrow(ListenAddressError);
+    expect(() => parseListenAddress(text)).toThrow(`"${text}"`);
+  });
+
+  test('listens on several addresses, IPv4 and IPv6, and tells the ports that were chosen', async () => {
+    const { addresses } = await serve(testApp().app, {
+      listen: [parseListenAddress('127.0.0.1:0'), parseListenAddress('[::1]:0')],
+    });
+    expect(addresses).toEqual([
+      expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/),
+      expect.stringMatching(/^\[::1\]:[1-9]\d*$/),
+    ]);
+    for (const address of addresses) expect((await get(`http://${address}/-/healthy`)).status).toBe(200);
+  });
+
+  test(':port means all interfaces, IPv4 and IPv6 alike', async () => {
+    const { port } = await serve(testApp().app, { listen: [parseListenAddress(':0')] });
+    expect((await get(`http://127.0.0.1:${port}/-/healthy`)).status).toBe(200);
+    expect((await get(`http://[::1]:${port}/-/healthy`)).status).toBe(200);
+  });
+
+  test('an address in use is told in one sentence, and nothing stays open', async () => {
+    const { port } = await serve(testApp().app);
+    const taken = { host: '127.0.0.1', port };
+    const free = await freePort();
+    const started = serve(testApp().app, { listen: [{ host: '127.0.0.1', port: free }, taken] });
+    await expect(started).rejects.toThrow(ListenError);
+    await expect(started).rejects.toThrow(
+      `Cannot listen on 127.0.0.1:${port}: another process uses this address; stop it or choose another --web.listen-address.`,
+    );
+    await expect(get(`http://127.0.0.1:${free}/-/healthy`)).rejects.toThrow();
+  });
+
+  test('an address that is not of this machine is told in one sentence', async () => {
+    await expect(serve(testApp().app, { listen: [{ host: '192.0.2.1', port: 0 }] })).rejects.toThrow(
+      'Cannot listen on 192.0.2.1:0: this machine has no such address',
+    );
+  });
+});
+
+describe('--web.systemd-socket', () => {
+  test('gives the file descriptors from 3 on', () => {
+    expect(systemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
+  });
+
+  test.each([{}, { LISTEN_FDS: '1' }, { LISTEN_FDS: '1', LISTEN_PID: '78' }, { LISTEN_FDS: '0', LISTEN_PID: '77' }])(
+    'without a socket of ours it says so: %j',
+    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(SystemdSocketError),
+  );
+
+  test('serves on the sockets that a parent process hands over', async () => {
+    const listening = createServer().listen(0, '127.0.0.1');
+    await once(listening, 'listening');
+    const { port } = listening.address() as AddressInfo;
+    const script = fileURLToPath(new URL('../support/socketChild.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', script], {
+      env: { ...process.env, LISTEN_FDS: '1' },
+      stdio: ['ignore', 'pipe', 'inherit', descriptorOf(listening)],
+    });
+    try {
+      const [printed] = (await once(child.stdout!, 'data')) as [Buffer];
+      expect(printed.toString()).toBe(`127.0.0.1:${port}\n`);
+      listening.close();
+      expect((await get(`http://127.0.0.1:${port}/`)).text).toBe('from the handed-over socket');
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  });
+});
+
+describe('shutdown', () => {
+  test('lets the scrape in flight end, closes kept-alive connections and accepts no more', async () => {
+    const app = testApp();
+    const servers = await serve(app.app);
+    const idle = new Agent({ connections: 1 });
+    await get(`${servers.origin}/-/healthy`, { agent: idle });
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const scrape = get(`${servers.origin}/metrics`, { agent: new Agent({ connections: 1 }) });
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(1));
+    const closed = servers.close(60_000);
+    await expect(get(`${servers.origin}/-/healthy`)).rejects.toThrow();
+    resolve();
+    const got = await scrape;
+    expect([got.status, got.headers.connection]).toEqual([200, 'close']);
+    expect(got.text).toContain('newrelic_up 1');
+    await closed;
+    await idle.close();
+  });
+
+  test('cuts off what has not ended in time', async () => {
+    const app = testApp();
+    const servers = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const scrape = get(`${servers.origin}/metrics`);
+    const ended = expect(scrape).rejects.toThrow();
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(1));
+    await servers.close(20);
+    await ended;
+    resolve();
+  });
+});
+
+describe('limits against clients', () => {
+  test('a request line or header that is too large is refused with 431', async () => {
+    const { port } = await serve(testApp().app);
+    const long = 'x'.repeat(20_000);
+    expect((await sendRaw(port, `GET /${long} HTTP/1.1\r\nHost: x\r\n\r\n`)).text).toMatch(/^HTTP\/1\.1 431 /);
+    expect((await sendRaw(port, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`)).text).toMatch(
+      /^HTTP\/1\.1 431 /,
+    );
+  });
+
+  test('a client that never ends its headers is cut off', { timeout: 60_000 }, async () => {
+    const { port } = await serve(testApp().app);
+    const [silent, slow] = await Promise.all([
+      sendRaw(port, '', 40_000),
+      sendRaw(port, 'GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ', 40_000),
+    ]);
+    expect([silent.timedOut, slow.timedOut]).toEqual([false, false]);
+    expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('many idle connections are dropped beyond a limit, and the process answers on', async () => {
+    const { port, origin } = await serve(testApp().app);
+    const sockets = Array.from({ length: 600 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
+    await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(88));
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => expect((await get(`${origin}/-/healthy`)).status).toBe(200));
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** The file descriptor of a listening socket, which Node does not tell openly. */
+function descriptorOf(server: Server): number {
+  const handle: unknown = Reflect.get(server, '_handle');
+  if (typeof handle === 'object' && handle !== null && 'fd' in handle && typeof handle.fd === 'number')
+    return handle.fd;
+  throw new Error('the file descriptor of the listening socket is not known');
+}

@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type PeerCertificate } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Agent } from 'undici';
+import { serve, testApp, type RunningServers } from '../support/app.ts';
+import { authority, certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
+import { get } from '../support/http.ts';
+
+let ca: KeyPair;
+let otherCa: KeyPair;
+let server: KeyPair;
+let newServer: KeyPair;
+let client: KeyPair;
+let stranger: KeyPair;
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  [ca, otherCa] = await Promise.all([authority('ours'), authority('theirs')]);
+  [server, newServer, client, stranger] = await Promise.all([
+    certificate('server', LOCALHOST, ca),
+    certificate('renewed', LOCALHOST, ca),
+    certificate('prometheus', [{ type: 2, value: 'prometheus.example' }], ca),
+    certificate('stranger', [{ type: 2, value: 'prometheus.example' }], otherCa),
+  ]);
+  folder = mkdtempSync(join(tmpdir(), 'web-tls-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+beforeEach(() => {
+  file = join(folder, 'web.yaml');
+  writeFileSync(join(folder, 'server.crt'), server.cert);
+  writeFileSync(join(folder, 'server.key'), server.key);
+  writeFileSync(join(folder, 'ca.crt'), ca.cert);
+});
+
+const SERVER = 'tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n';
+const block = (pem: string) => `|\n${pem.trim().replaceAll(/^/gm, '    ')}\n`;
+
+async function start(config: string): Promise<RunningServers> {
+  writeFileSync(file, config);
+  return await serve(testApp().app, { webConfigFile: file });
+}
+
+/** The status of a request over a new connection, or `refused` where there is no answer. */
+async function ask(servers: RunningServers, pair?: KeyPair, path = '/-/healthy'): Promise<number | 'refused'> {
+  const agent = new Agent({ connect: { ca: ca.cert, ...pair } });
+  try {
+    return (await get(`${servers.origin}${path}`, { agent })).status;
+  } catch {
+    return 'refused';
+  } finally {
+    await agent.close();
+  }
+}
+
+/** What a handshake ends in: the protocol, the cipher and the name of the server's certificate. */
+async function handshake(
+  { port }: RunningServers,
+  options: object = {},
+): Promise<{ protocol: string | null; cipher: string; name: string } | 'refused'> {
+  return await new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, ca: ca.cert, ...options }, () => {
+      const peer: PeerCertificate = socket.getPeerCertificate();
+      resolve({ protocol: socket.getProtocol(), cipher: socket.getCipher().name, name: String(peer.subject.CN) });
+      socket.end();
+    });
+    socket.on('error', () => resolve('refused'));
+  });
+}
+
+describe('tls_server_config', () => {
+  test('serves with certificate files relative to the configuration’s folder', async () => {
+    const servers = await start(SERVER);
+    expect(servers.scheme).toBe('https');
+    expect(await ask(servers)).toBe(200);
+    expect(await handshake(servers)).toMatchObject({ protocol: 'TLSv1.3', name: 'server' });
+  });
+
+  test('serves with certificate and key written in the file', async () => {
+    const servers = await start(`tls_server_config:\n  cert: ${block(server.cert)}  key: ${block(server.key)}`);
+    expect(await ask(servers)).toBe(200);
+  });
+
+  test('offers TLS 1.2 and 1.3 only, unless told otherwise', async () => {
+    const servers = await start(SERVER);
+    expect(await handshake(servers, { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2' });
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' };
+    expect(await handshake(servers, old)).toBe('refused');
+  });
+
+  test('min_version and max_version bound the protocol', async () => {
+    const newest = await start(`${SERVER}  min_version: TLS13\n`);
+    expect(await handshake(newest, { maxVersion: 'TLSv1.2' })).toBe('refused');
+    const older = await start(`${SERVER}  max_version: TLS12\n`);
+    expect(await handshake(older)).toMatchObject({ protocol: 'TLSv1.2' });
+  });
+
+  test('cipher_suites chooses those of TLS 1.2 and leaves TLS 1.3 on', async () => {
+    const servers = await start(`${SERVER}  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]\n`);
+    expect(await handshake(servers, { maxVersion: 'TLSv1.2' })).toMatchObject({
+      cipher: 'ECDHE-RSA-AES256-GCM-SHA384',
+    });
+    expect(await handshake(servers, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' })).toBe('refused');
+    expect(await handshake(servers)).toMatchObject({ protocol: 'TLSv1.3' });
+  });
+
+  test('curve_preferences bounds the key exchange', async () => {
+    const servers = await start(`${SERVER}  curve_preferences: [CurveP384]\n`);
+    expect(await handshake(servers, { ecdhCurve: 'P-384' })).not.toBe('refused');
+    expect(await handshake(servers, { ecdhCurve: 'P-256' })).toBe('refused');
+  });
+
+  test('prefer_server_cipher_suites decides whose order counts', async () => {
+    const suites = '  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n';
+    const wish = {
+      maxVersion: 'TLSv1.2',
+      ciphers: 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384',
+    };
+    expect(await handshake(await start(`${SERVER}${suites}`), wish)).toMatchObject({
+      cipher: 'ECDHE-RSA-AES256-GCM-SHA384',
+    });
+    const followed = await start(`${SERVER}${suites}  prefer_server_cipher_suites: false\n`);
+    expect(await handshake(followed, wish)).toMatchObject({ cipher: 'ECDHE-RSA-AES128-GCM-SHA256' });
+  });
+
+  test('service discovery says https to a scraper that came over TLS', async () => {
+    const servers = await start(SERVER);
+    const agent = new Agent({ connect: { ca: ca.cert } });
+    const got = await get(`${servers.origin}/sd`, { agent });
+    await agent.close();
+    expect(JSON.parse(got.text)).toMatchObject([{ labels: { __scheme__: 'https' } }]);
+  });
+});
+
+describe('client_auth_type', () => {
+  const withCa = (type: string, more = '') => `${SERVER}  client_ca_file: ca.crt\n  client_auth_type: ${type}\n${more}`;
+
+  test.each([
+    ['RequestClientCert', 200, 200, 200],
+    ['RequireAnyClientCert', 'refused', 200, 200],
+    ['RequireClientCert', 'refused', 200, 200],
+    ['VerifyClientCertIfGiven', 200, 'refused', 200],
+    ['RequireAndVerifyClientCert', 'refused', 'refused', 200],
+  ])('%s: without a certificate %s, with a stranger’s %s, with ours %s', async (type, none, strange, ours) => {
+    const servers = await start(withCa(type));
+    expect([await ask(servers), await ask(servers, stranger), await ask(servers, client)]).toEqual([
+      none,
+      strange,
+      ours,
+    ]);
+  });
+
+  test('a refused client is named in the log, once for many', async () => {
+    const servers = await start(withCa('RequireAndVerifyClientCert'));
+    for (let round = 0; round < 5; round += 1) expect(await ask(servers, stranger)).toBe('refused');
+    expect(servers.warnings).toEqual([
+      expect.stringMatching(/^A client at 127\.0\.0\.1 was refused: the client's certificate was not verified/),
+    ]);
+  });
+
+  test('client_ca may be written in the file', async () => {
+    const servers = await start(
+      `${SERVER}  client_auth_type: RequireAndVerifyClientCert\n  client_ca: ${block(ca.cert)}`,
+    );
+    expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
+  });
+
+  test('client_allowed_sans lets only listed names in', async () => {
+    const type = 'RequireAndVerifyClientCert';
+    const listed = await start(withCa(type, '  client_allowed_sans: [other.example, prometheus.example]\n'));
+    expect(await ask(listed, client)).toBe(200);
+    const others = await start(withCa(type, '  client_allowed_sans: [example, PROMETHEUS.example]\n'));
+    expect(await ask(others, client)).toBe('refused');
+  });
+});
+
+describe('without a restart', () => {
+  test('a new certificate is served to the next connection', async () => {
+    const servers = await start(SERVER);
+    expect(await handshake(servers)).toMatchObject({ name: 'server' });
+    writeFileSync(join(folder, 'server.crt'), newServer.cert);
+    writeFileSync(join(folder, 'server.key'), newServer.key);
+    expect(await handshake(servers)).toMatchObject({ name: 'renewed' });
+  });
+
+  test('a new client authority is asked of the next connection', async () => {
+    const servers = await start(`${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    expect([await ask(servers, client), await ask(servers, stranger)]).toEqual([200, 'refused']);
+    writeFileSync(join(folder, 'ca.crt'), otherCa.cert);
+    expect([await ask(servers, client), await ask(servers, stranger)]).toEqual(['refused', 200]);
+  });
+
+  test('handshakes fail while the file is invalid, and work again once it is corrected', async () => {
+    const servers = await start(SERVER);
+    expect(await ask(servers)).toBe(200);
+    writeFileSync(file, `${SERVER}nonsense: true\n`);
+    expect(await ask(servers)).toBe('refused');
+    expect(servers.warnings.join()).toContain('nonsense');
+    writeFileSync(file, SERVER);
+    expect(await ask(servers)).toBe(200);
+  });
+
+  test('a connection that was open when the file became invalid gets 500', async () => {
+    const servers = await start(SERVER);
+    const agent = new Agent({ connect: { ca: ca.cert }, connections: 1 });
+    expect((await get(`${servers.origin}/-/healthy`, { agent })).status).toBe(200);
+    rmSync(join(folder, 'server.key'));
+    expect((await get(`${servers.origin}/-/healthy`, { agent })).status).toBe(500);
+    await agent.close();
+  });
+
+  test.each(['', 'basic_auth_users:\n'])('TLS that disappears from the file stays: %j', async (text) => {
+    const servers = await start(SERVER);
+    writeFileSync(file, text);
+    expect(await ask(servers)).toBe(200);
+    expect(servers.warnings).toEqual([expect.stringContaining('tls_server_config has gone')]);
+  });
+
+  test('a client authority that disappears from the file stays, unless the file says so openly', async () => {
+    const servers = await start(`${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    writeFileSync(file, SERVER);
+    expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
+    expect(servers.warnings[0]).toContain('write "client_auth_type: NoClientCert"');
+    writeFileSync(file, `${SERVER}  client_auth_type: NoClientCert\n`);
+    expect(await ask(servers)).toBe(200);
+  });
+
+  test('TLS that is added later is told to need a restart', async () => {
+    const servers = await start('basic_auth_users: {}\n');
+    writeFileSync(file, SERVER);
+    expect((await get(`${servers.origin}/-/healthy`)).status).toBe(200);
+    expect(servers.warnings).toEqual([expect.stringContaining('restart')]);
+  });
+
+  test('asking for client certificates only later needs a restart, and lets nobody in until then', async () => {
+    const servers = await start(SERVER);
+    writeFileSync(file, `${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    expect(await ask(servers, client)).toBe('refused');
+    expect(servers.warnings.join()).toContain('restart');
+  });
+});

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatFault } from '../../../src/config/fault.ts';
+import { loadWebConfig } from '../../../src/web/webConfig/webConfig.ts';
+import { certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
+
+const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
+let folder: string;
+let file: string;
+let one: KeyPair;
+let two: KeyPair;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'web-config-'));
+  file = join(folder, 'web.yaml');
+  [one, two] = await Promise.all([certificate('one', LOCALHOST), certificate('two', LOCALHOST)]);
+  writeFileSync(join(folder, 'one.crt'), one.cert);
+  writeFileSync(join(folder, 'one.key'), one.key);
+  writeFileSync(join(folder, 'two.key'), two.key);
+  writeFileSync(join(folder, 'text.crt'), 'not a certificate');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(text: string) {
+  writeFileSync(file, text);
+  return loadWebConfig(file);
+}
+
+/** The faults as they are printed, without the folder. */
+function faults(text: string): string[] {
+  const result = load(text);
+  return 'faults' in result ? result.faults.map((fault) => formatFault(fault).replaceAll(`${folder}/`, '')) : [];
+}
+
+const TLS = 'tls_server_config:\n  cert_file: one.crt\n  key_file: one.key\n';
+
+describe('a valid web configuration', () => {
+  test('may be empty, or comments alone', () => {
+    for (const text of ['', '\n', '# nothing yet\n\n  # at all\n']) {
+      expect(load(text)).toEqual({ config: { tls: undefined, headers: {}, users: new Map(), rateLimit: undefined } });
+    }
+  });
+
+  test('gives users, headers and the rate limit', () => {
+    const text = `
+basic_auth_users:
+  alice: ${HASH}
+  'bob builder': "${HASH}"
+http_server_config:
+  http2: false
+  headers:
+    X-Frame-Options: deny
+    X-Content-Type-Options: nosniff
+    Strict-Transport-Security: max-age=31536000
+    X-XSS-Protection: ''
+rate_limit:
+  interval: 1m30s
+  burst: 20
+`;
+    expect(load(text)).toEqual({
+      config: {
+        tls: undefined,
+        headers: {
+          'X-Frame-Options': 'deny',
+          'X-Content-Type-Options': 'nosniff',
+          'Strict-Transport-Security': 'max-age=31536000',
+        },
+        users: new Map([
+          ['alice', HASH],
+          ['bob builder', HASH],
+        ]),
+        rateLimit: { intervalMs: 90_000, burst: 20 },
+      },
+    });
+  });
+
+  test.each(['rate_limit: {interval: 0}', 'rate_limit: {interval: 0s, burst: 5}', 'rate_limit:', 'basic_auth_users:'])(
+    'without a limit or users: %s',
+    (text) => expect(load(text)).toMatchObject({ config: { rateLimit: undefined, users: new Map() } }),
+  );
+
+  test('reads certificate and key, and every cipher suite and curve is known to this system', () => {
+    const suites = [
+      'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+      'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
+      'TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA',
+      'TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA, TLS_RSA_WITH_AES_128_GCM_SHA256, TLS_RSA_WITH_AES_256_GCM_SHA384',
+      'TLS_RSA_WITH_AES_128_CBC_SHA, TLS_RSA_WITH_AES_256_CBC_SHA, TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256',
+    ].join(', ');
+    const text = `${TLS}  cipher_suites: [${suites}]\n  curve_preferences: [CurveP256, CurveP384, CurveP521, X25519]\n`;
+    expect(load(text)).toMatchObject({
+      config: { tls: { clientAuth: 'NoClientCert', context: { cert: one.cert, key: one.key, minVersion: 'TLSv1.2' } } },
+    });
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    ['nonsense: 1', ['web.yaml:1:1: nonsense: unknown key']],
+    ['basic_auth_user:\n  a: b', ['web.yaml:1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?']],
+    [
+      'http_server_config:\n  headers:\n    X-Powered-By: me\n    X-Frame-Options: allow\n',
+      [
+        'web.yaml:3:5: http_server_config.headers.X-Powered-By: unknown key',
+        'web.yaml:4:22: http_server_config.headers.X-Frame-Options: must be deny or sameorigin',
+      ],
+    ],
+    [
+      'http_server_config:\n  headers:\n    X-Content-Type-Options: sniff\n',
+      ['web.yaml:3:29: http_server_config.headers.X-Content-Type-Options: must be nosniff'],
+    ],
+    [
+      'http_server_config:\n  headers:\n    Content-Security-Policy: "a\\r\\nSet-Cookie: x"\n',
+      [
+        'web.yaml:3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry',
+      ],
+    ],
+    [
+      'basic_auth_users:\n  alice: secret\n',
+      ['web.yaml:2:10: basic_auth_users.alice: must be a bcrypt hash such as `htpasswd -nB` prints'],
+    ],
+    [
+      `basic_auth_users:\n  "a:b": ${HASH}\n`,
+      ['web.yaml:2:3: basic_auth_users["a:b"]: a user name is not empty and has no colon'],
+    ],
+    [
+      'rate_limit:\n  interval: 1s\n',
+      [
+        'web.yaml:2:3: rate_limit.burst: must be at least 1 where an interval is set, else every request would be refused',
+      ],
+    ],
+    [
+      'rate_limit:\n  interval: often\n',
+      ['web.yaml:2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
+    ],
+    ['rate_limit:\n  burst: 1.5\n', ['web.yaml:2:10: rate_limit.burst: must be a whole number']],
+    ['tls_server_config:\n  cert_file: one.crt\n', ['web.yaml:1:1: tls_server_config: needs key or key_file']],
+    [
+      'tls_server_config: {}\n',
+      [
+        'web.yaml:1:1: tls_server_config: needs cert or cert_file',
+        'web.yaml:1:1: tls_server_config: needs key or key_file',
+      ],
+    ],
+    [
+      'tls_server_config:\n  cert_file: none.crt\n  key_file: one.key\n',
+      ['web.yaml:2:14: tls_server_config.cert_file: cannot read none.crt (ENOENT)'],
+    ],
+    [
+      `${TLS}  client_ca_file: one.crt\n`,
+      [
+        'web.yaml:4:19: tls_server_config.client_ca_file: has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert',
+      ],
+    ],
+    [
+      `${TLS}  client_ca_file: text.crt\n  client_auth_type: RequireAndVerifyClientCert\n`,
+      ['web.yaml:4:19: tls_server_config.client_ca_file: holds no certificate in PEM form'],
+    ],
+    [
+      `${TLS}  client_allowed_sans: [a]\n  client_auth_type: VerifyClientCertIfGiven\n`,
+      [
+        'web.yaml:4:24: tls_server_config.client_allowed_sans: needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match',
+      ],
+    ],
+    [
+      `${TLS}  min_version: TLS13\n  max_version: TLS12\n`,
+      ['web.yaml:4:16: tls_server_config.min_version: is above max_version (TLS12)'],
+    ],
+    [
+      `${TLS}  min_version: TLS14\n`,
+      ['web.yaml:4:16: tls_server_config.min_version: must be TLS10, TLS11, TLS12 or TLS13'],
+    ],
+    [`${TLS}  cert: abc\n`, ['web.yaml:4:9: tls_server_config.cert: give cert or cert_file, not both']],
+  ])('%j', (text, expected) => {
+    expect(faults(text)).toEqual(expected);
+  });
+
+  test.each([
+    ['cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]', 'cipher_suites[0]'],
+    ['curve_preferences: [P256]', 'curve_preferences[0]'],
+    ['client_auth_type: Require', 'client_auth_type'],
+    ['prefer_server_cipher_suites: perhaps', 'prefer_server_cipher_suites'],
+  ])('a value that is not known: %s', (line, path) => {
+    expect(faults(`${TLS}  ${line}\n`)).toEqual([expect.stringContaining(`tls_server_config.${path}: `)]);
+  });
+
+  test('a key that does not belong to the certificate, told without a word of either', () => {
+    const [fault = ''] = faults('tls_server_config:\n  cert_file: one.crt\n  key_file: two.key\n');
+    expect(fault).toMatch(/^web\.yaml:2:14: tls_server_config\.cert_file: certificate and key cannot be used \(ERR_/);
+  });
+
+  test('never quote a secret', () => {
+    const text = `basic_auth_users:\n  alice: hunter2\ntls_server_config:\n  key: hunter2\n  cert: hunter2\n`;
+    expect(faults(text).join()).not.toContain('hunter2');
+  });
+
+  test('a file that is not there, or is a folder', () => {
+    expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({ faults: [{ line: undefined }] });
+    expect(loadWebConfig(folder)).toMatchObject({ faults: [{ message: 'is not a file' }] });
+  });
+
+  test('of YAML itself', () => {
+    expect(faults('a: [')).toHaveLength(1);
+    expect(faults('rate_limit: {}\nrate_limit: {}\n')).toHaveLength(1);
+  });
+});
