@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -37,6 +37,8 @@ async function main(): Promise<void> {
     metafile: true,
     logLevel: 'warning',
   });
+  // The simulator reads its schema from beside the file that it is in.
+  await copyFile(join(ROOT, 'src/simulator/nerdgraph/nerdgraph.graphql'), join(OUT, 'nerdgraph.graphql'));
   await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
 }
 

@@ -9,7 +9,7 @@ import { DEMO_API_KEY, startSimulator, type Simulator } from '../simulator/simul
 import { ListenError } from '../web/server/servers.ts';
 import { startDaemon, type Daemon } from './daemon/daemon.ts';
 import { ExitStatus } from './process/exitStatus.ts';
-import { loadOrExit } from './serve.ts';
+import { loadOrExit } from './configuration.ts';
 import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
 import { openLog } from './process/log.ts';
 import { runReloadingService, type ReloadingService } from './process/signals.ts';
@@ -45,8 +45,15 @@ export async function demo(options: SimulatorFlags & LogOptions): Promise<void> 
     const simulator = await start(options);
     try {
       const config = await demoConfig(simulator, options, flags);
-      const reload = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
-      const daemon = await startDaemon({ config, reload, flags, logger, secrets, environment: socketVariables(flags) });
+      const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
+      const daemon = await startDaemon({
+        config,
+        readConfig,
+        flags,
+        logger,
+        secrets,
+        environment: socketVariables(flags),
+      });
       return demoOf(daemon, simulator);
     } catch (error) {
       await simulator.close();
@@ -102,7 +109,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
   const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts: [account] }) }, {});
   if ('faults' in loaded) throw new Error(loaded.faults.map(({ message }) => message).join('; '));
   if (flags.configFile === undefined) return loaded.config;
-  const { config } = await loadOrExit(flags.configFile);
+  const { config } = await loadOrExit({ configFile: flags.configFile });
   return { ...loaded.config, collection: config.collection };
 }
 

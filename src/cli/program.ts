@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { Command, Help } from 'commander';
 import { suggest } from '../config/suggest.ts';
 import { backfillCommand } from './backfill.ts';
@@ -90,11 +91,12 @@ function checkCommand(): Command {
     .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
     .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
     .action(async (options: CommonOptions & { 'web.config.file'?: string; live: boolean }) => {
-      const { checkFiles } = await import('./serve.ts');
-      const status = await checkFiles({
+      const [{ readFiles }, { check }] = await Promise.all([import('./configuration.ts'), import('./check.ts')]);
+      const { findings } = await readFiles({
         configFile: options['config.file'],
         webConfigFile: options['web.config.file'],
       });
+      const status = check(findings, process);
       if (status !== 0) throw new ExitStatus(status);
       if (!options.live) {
         const { sayOrigin } = await import('./upstream/session.ts');

@@ -27,6 +27,8 @@ export interface SimulatorFlags {
   readonly tlsKeyFile?: string;
   readonly rounding: boolean;
   readonly callsPerMinute: number;
+  readonly accountId: number;
+  readonly nrqlPerMinute: number;
   readonly fault?: readonly FaultRuleInput[];
   readonly control: boolean;
 }
@@ -107,6 +109,13 @@ export function simulatorFlags(command: Command, { host, port, text } = DEFAULT_
       wholeNumber(0, 1_000_000),
       0,
     )
+    .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
+    .option(
+      '--nrql-per-minute <number>',
+      'NRQL queries beyond this many per minute get an error; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      3000,
+    )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, collectFault)
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
@@ -135,6 +144,8 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
     ...(tls === undefined ? {} : { tls }),
     rounding: flags.rounding,
     callsPerMinute: flags.callsPerMinute,
+    accountId: flags.accountId,
+    nrqlPerMinute: flags.nrqlPerMinute,
     ...(flags.fault === undefined ? {} : { faults: flags.fault }),
     control: flags.control,
   };
@@ -149,6 +160,8 @@ export function describeStartFailure(error: unknown, { listenAddress }: Simulato
 }
 
 function introduce(simulator: Simulator, flags: SimulatorFlags): string {
+  const key = flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>';
+  const tls = flags.tlsCertFile === undefined ? [] : ['    tls:', `      ca_file: ${flags.tlsCertFile}`];
   const lines = [
     `Listening on ${simulator.url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
     '',
@@ -157,9 +170,19 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
     'accounts:',
     '  - name: simulator',
     `    base_url: ${simulator.url}/v2`,
-    `    api_key: ${flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>'}`,
+    `    api_key: ${key}`,
+    ...tls,
+    '',
+    'or, to read the same world through NerdGraph, with:',
+    '',
+    'accounts:',
+    '  - name: simulator',
+    '    api: nerdgraph',
+    `    account_id: ${flags.accountId}`,
+    `    base_url: ${simulator.url}/graphql`,
+    `    api_key: ${key}`,
+    ...tls,
   ];
-  if (flags.tlsCertFile !== undefined) lines.push('    tls:', `      ca_file: ${flags.tlsCertFile}`);
   if (flags.control) lines.push('', `Faults, changes and the log of calls: ${simulator.url}/control`);
   return lines.join('\n');
 }

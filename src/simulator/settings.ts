@@ -13,12 +13,53 @@ export interface ServiceSettings {
   readonly endOfNames: 'empty' | 'none';
   /** 429 beyond this many calls in a minute of the clock; 0 for no limit. */
   readonly callsPerMinute: number;
+  /** The account that NerdGraph answers for. */
+  readonly accountId: number;
+  /** The accounts that NerdGraph names to the key; undefined: that of `accountId` alone. */
+  readonly accounts: readonly Account[] | undefined;
+  /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */
+  readonly nrqlPerMinute: number;
+  /** A longer NRQL query is too big: nobody knows the service's own figure. */
+  readonly nrqlCharacters: number;
+  /** An NRQL answer of more rows is too big. */
+  readonly nrqlRows: number;
+  /** GraphQL calls of one key at once; 429 beyond. */
+  readonly callsAtOnce: number;
 }
 
-export const DEFAULT_SETTINGS: ServiceSettings = {
+/** An account as NerdGraph names it. */
+export interface Account {
+  readonly id: number;
+  readonly name: string;
+}
+
+const DEFAULT_SETTINGS: ServiceSettings = {
   rounding: true,
   emptyWithoutAccept: true,
   linksKeepFilters: true,
   endOfNames: 'empty',
   callsPerMinute: 0,
+  accountId: 1_234_567,
+  accounts: undefined,
+  nrqlPerMinute: 3000,
+  nrqlCharacters: 10_000,
+  nrqlRows: 50_000,
+  callsAtOnce: 25,
 };
+
+/** All settings: those that were given, and the defaults for the others. */
+export function settingsOf(given: Partial<ServiceSettings>): ServiceSettings {
+  return {
+    rounding: given.rounding ?? DEFAULT_SETTINGS.rounding,
+    emptyWithoutAccept: given.emptyWithoutAccept ?? DEFAULT_SETTINGS.emptyWithoutAccept,
+    linksKeepFilters: given.linksKeepFilters ?? DEFAULT_SETTINGS.linksKeepFilters,
+    endOfNames: given.endOfNames ?? DEFAULT_SETTINGS.endOfNames,
+    callsPerMinute: given.callsPerMinute ?? DEFAULT_SETTINGS.callsPerMinute,
+    accountId: given.accountId ?? DEFAULT_SETTINGS.accountId,
+    accounts: given.accounts ?? DEFAULT_SETTINGS.accounts,
+    nrqlPerMinute: given.nrqlPerMinute ?? DEFAULT_SETTINGS.nrqlPerMinute,
+    nrqlCharacters: given.nrqlCharacters ?? DEFAULT_SETTINGS.nrqlCharacters,
+    nrqlRows: given.nrqlRows ?? DEFAULT_SETTINGS.nrqlRows,
+    callsAtOnce: given.callsAtOnce ?? DEFAULT_SETTINGS.callsAtOnce,
+  };
+}

@@ -8,9 +8,10 @@ import type { TlsFiles } from './http/listen.ts';
 import { listen } from './http/listen.ts';
 import { Service, targetOf } from './http/service.ts';
 import { render, send } from './http/write.ts';
-import type { RequestLog } from './request-log.ts';
+import { NERDGRAPH_PATH, NerdGraph } from './nerdgraph/service.ts';
+import type { RequestLog } from './requestLog.ts';
 import type { ServiceSettings } from './settings.ts';
-import { DEFAULT_SETTINGS, DEMO_API_KEY } from './settings.ts';
+import { DEMO_API_KEY, settingsOf } from './settings.ts';
 import { SimulatorState } from './state.ts';
 import type { World, WorldOptions } from './world/world.ts';
 import { createWorld } from './world/world.ts';
@@ -36,7 +37,7 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
 }
 
 export interface Simulator {
-  /** Without `/v2`, without a slash at the end. */
+  /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
   /** The world in force: changes give another one. */
@@ -71,24 +72,21 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const scheme = tls === undefined ? 'http' : 'https';
   const state = new SimulatorState(createWorld(options), options.now ?? Date.now);
   for (const rule of options.faults ?? []) state.faults.add(rule);
+  const { createExecutor } = await import('./nerdgraph/executor.ts');
   const stopping = new AbortController();
-  const service = new Service({
+  const shared = {
     state,
-    settings: {
-      rounding: options.rounding ?? DEFAULT_SETTINGS.rounding,
-      emptyWithoutAccept: options.emptyWithoutAccept ?? DEFAULT_SETTINGS.emptyWithoutAccept,
-      linksKeepFilters: options.linksKeepFilters ?? DEFAULT_SETTINGS.linksKeepFilters,
-      endOfNames: options.endOfNames ?? DEFAULT_SETTINGS.endOfNames,
-      callsPerMinute: options.callsPerMinute ?? DEFAULT_SETTINGS.callsPerMinute,
-    },
+    settings: settingsOf(options),
     apiKeys: new Set(options.apiKeys ?? [DEMO_API_KEY]),
     latencyMs: options.latencyMs ?? 0,
-    scheme,
     signal: stopping.signal,
-  });
+  };
+  const service = new Service({ ...shared, scheme });
+  const nerdGraph = new NerdGraph({ ...shared, executor: await createExecutor() });
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const target = targetOf(request);
     if (options.control !== false && isControl(target)) await control(state, request, response, target);
+    else if (target.path === NERDGRAPH_PATH) await nerdGraph.handle(request, response);
     else await service.handle(request, response, target);
   };
   const listener = await listen(host, options.port ?? 0, tls, (request, response) => {

@@ -1,5 +1,5 @@
 import { FaultBook } from './faults/book.ts';
-import { RequestLog } from './request-log.ts';
+import { RequestLog } from './requestLog.ts';
 import type { Change } from './change.ts';
 import { toAmendment } from './change.ts';
 import type { World } from './world/world.ts';

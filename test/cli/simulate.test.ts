@@ -46,6 +46,8 @@ describe('the flags of the simulator', () => {
       latencyMs: 0,
       rounding: true,
       callsPerMinute: 0,
+      accountId: 1_234_567,
+      nrqlPerMinute: 3000,
       control: true,
     });
   });
@@ -54,7 +56,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -67,6 +69,8 @@ describe('the flags of the simulator', () => {
       apiKeys: ['a', 'b'],
       rounding: false,
       callsPerMinute: 1000,
+      accountId: 42,
+      nrqlPerMinute: 10,
       control: false,
       faults: [{ effect: 'hang' }, { effect: 'status', status: 503, times: 2, headers: {}, body: '{}' }],
     });

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
+import { until } from '../real/support/until.ts';
 import { value } from '../support/exposition.ts';
 import { account, configText } from './support/config.ts';
-import { runProgram, startExporter } from './support/program.ts';
+import { runProgram, startExporter, startProgram } from './support/program.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -74,6 +75,27 @@ test('a bad web configuration keeps it from starting: status 2 and the place', a
   const { status, output } = await runProgram({ args: ['--web.config.file=web.yaml'], cwd: folder });
   expect(output).toMatch(/web\.yaml:1:1: .*tls_server_config/);
   expect(status).toBe(2);
+});
+
+test('faults of both files are told in one round, whether it serves or checks', async () => {
+  const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const way of [['serve'], ['check'], ['--config.check']]) {
+    const { status, output } = await runProgram({ args: [...way, '--web.config.file=web.yaml'], cwd: folder });
+    expect(output).toMatch(/^config\.yaml:1:28: .*region.*\nweb\.yaml:1:1: .*tls_server_config.*\n$/);
+    expect(status).toBe(2);
+  }
+});
+
+test('SIGTERM while it starts ends it with status 0', async () => {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, VALID);
+  const program = startProgram({ args: [`--config.file=${file}`, '--web.listen-address=127.0.0.1:0'] });
+  await until('the configuration is read', () =>
+    Promise.resolve(/configuration from/.test(program.output()) || undefined),
+  );
+  program.signal('SIGTERM');
+  expect((await program.ended).status).toBe(0);
 });
 
 test('an address that is in use: status 1 and a sentence', async () => {

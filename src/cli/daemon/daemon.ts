@@ -6,7 +6,6 @@ import { Collector } from '../../collect/collector.ts';
 import { CollectorLog } from '../../collect/log.ts';
 import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/placeholders.ts';
-import { formatFault } from '../../config/fault.ts';
 import type { ConfigResult } from '../../config/read.ts';
 import { redactConfig } from '../../config/redact.ts';
 import { Exposition } from '../../exposition/exposition.ts';
@@ -18,6 +17,7 @@ import { compareInWorker } from '../../web/authentication/compareInWorker.ts';
 import type { ReloadResult } from '../../web/dependencies.ts';
 import { startServers, type Servers } from '../../web/server/servers.ts';
 import { systemdSockets } from '../../web/server/systemdSockets.ts';
+import { Reloader } from './reloader.ts';
 import { observeCalls } from '../upstream/observer.ts';
 import { openReader } from '../upstream/readers.ts';
 import type { ServeFlags } from '../flags/serveFlags.ts';
@@ -32,7 +32,7 @@ const CALLS_GRACE = 2_500;
 export interface DaemonOptions {
   readonly config: Config;
   /** Reads the configuration again from where it came. */
-  readonly reload: () => Promise<ConfigResult>;
+  readonly readConfig: () => Promise<ConfigResult>;
   readonly flags: ServeFlags;
   readonly logger: Logger;
   readonly secrets: Secrets;
@@ -43,7 +43,7 @@ export interface DaemonOptions {
 /** A running exporter. */
 export interface Daemon {
   readonly servers: Servers;
-  /** Reads the configuration again and swaps it in when it is valid (contract 2, Reload); never rejects. */
+  /** Reads the configuration again and swaps it in when it is valid; never rejects. */
   reload(trigger: string): Promise<ReloadResult>;
   /** Lets scrapes in flight end, stops calling upstream, closes connections. */
   stop(): Promise<void>;
@@ -52,7 +52,7 @@ export interface Daemon {
 /** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
 export async function startDaemon({
   config,
-  reload,
+  readConfig,
   flags,
   logger,
   secrets,
@@ -83,30 +83,19 @@ export async function startDaemon({
       : undefined;
   };
 
-  const swap = async (trigger: string): Promise<ReloadResult> => {
-    const result = await reload();
-    const ok = 'config' in result;
-    telemetry.reloaded(ok, Date.now());
-    if (!ok) {
-      const faults = result.faults.map(formatFault);
-      logger.error({ trigger, faults }, 'The configuration is invalid, the running one stays');
-      return { ok: false, faults };
-    }
-    current = result.config;
-    collector.reconfigure(current);
-    telemetry.keepAccounts(current.accounts.map(({ name }) => name));
-    followBackground();
-    logger.info({ trigger }, 'Configuration reloaded');
-    return { ok: true };
-  };
-
-  // Two reloads at once could leave the older file's configuration running.
-  let lastReload: Promise<unknown> = Promise.resolve();
-  const swapInTurn = (trigger: string): Promise<ReloadResult> => {
-    const turn = lastReload.then(() => swap(trigger));
-    lastReload = turn.catch(() => undefined);
-    return turn;
-  };
+  const reloader = new Reloader({
+    read: readConfig,
+    apply: (next) => {
+      collector.reconfigure(next);
+      current = next;
+      telemetry.keepAccounts(current.accounts.map(({ name }) => name));
+      followBackground();
+    },
+    ended: (ok) => telemetry.reloaded(ok, Date.now()),
+    logger,
+    mask: (text) => secrets.mask(text),
+  });
+  const reload = (trigger: string): Promise<ReloadResult> => reloader.reload(trigger);
 
   let droppedFamilies = '';
   const noteDropped = (series: ReadonlyMap<string, number>): void => {
@@ -127,7 +116,7 @@ export async function startDaemon({
     dropped: noteDropped,
     scraped: (result) => telemetry.scraped(result),
     configText: () => redactConfig(current),
-    reload: flags.enableLifecycle ? () => swapInTurn('/-/reload') : undefined,
+    reload: flags.enableLifecycle ? () => reload('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
     failed,
@@ -148,7 +137,7 @@ export async function startDaemon({
 
   return {
     servers,
-    reload: swapInTurn,
+    reload,
     stop: async () => {
       stopping = true;
       stopBackground?.();

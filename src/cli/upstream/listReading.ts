@@ -13,7 +13,7 @@ import { stopOnSignals } from '../process/signals.ts';
 import { observeCalls, SILENT } from './observer.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { openReader } from './readers.ts';
-import { loadOrExit } from '../serve.ts';
+import { loadOrExit } from '../configuration.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -35,7 +35,7 @@ const LISTS: ReadonlySet<Group> = new Set<Group>([
 export async function readLists(
   options: CommonOptions,
 ): Promise<{ readonly config: Config; readonly collector: Collector }> {
-  const { config, origin } = await loadOrExit(options['config.file']);
+  const { config, origin } = await loadOrExit({ configFile: options['config.file'] });
   const { logger, secrets } = openLog(options);
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();

@@ -16,7 +16,7 @@ import { OutputError } from '../process/output.ts';
 import { stopOnSignals } from '../process/signals.ts';
 import { observeCalls, SILENT } from './observer.ts';
 import { openReader } from './readers.ts';
-import { loadOrExit } from '../serve.ts';
+import { loadOrExit } from '../configuration.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 
 /** An account that a command reads from, under the same budget, client and masking as the daemon. */
@@ -81,7 +81,7 @@ export async function withAccounts(
   options: CommonOptions,
   run: (session: LiveSession) => Promise<void>,
 ): Promise<void> {
-  const { config, origin } = await loadOrExit(options['config.file']);
+  const { config, origin } = await loadOrExit({ configFile: options['config.file'] });
   const { logger, secrets } = openLog(options);
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();

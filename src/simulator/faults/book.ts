@@ -1,6 +1,16 @@
-import type { Route } from '../http/route.ts';
+import type { CallKind } from '../callKinds.ts';
 import type { FaultRule, FaultRuleInput } from './rule.ts';
-import { FAULT_RULE } from './rule.ts';
+import { FAULT_RULE, isForGraphql } from './rule.ts';
+
+/** A call as the rules see it. */
+export interface FaultTarget {
+  /** What it asks for: one kind on the REST interface, any number in a GraphQL document. */
+  readonly kinds: readonly CallKind[];
+  readonly applicationIds: readonly number[];
+  /** The decoded path with its query; for GraphQL `/graphql`, a space, and the texts of its queries. */
+  readonly text: string;
+  readonly isGraphql: boolean;
+}
 
 /** A rule in force. */
 export interface FaultEntry {
@@ -19,14 +29,18 @@ interface Held {
 
 function globToRegExp(glob: string): RegExp {
   const parts = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join('.*')}$`);
+  return new RegExp(`^${parts.join('.*')}$`, 's');
 }
 
-function isMeant({ rule, path }: Held, route: Route | undefined, target: string): boolean {
-  if (path?.test(target) === false) return false;
-  if (rule.app !== undefined && route?.applicationId !== rule.app) return false;
-  if (rule.on === undefined) return true;
-  return route !== undefined && [rule.on].flat().includes(route.kind);
+/** Whether a rule is for calls, or parts of a call, of one of these kinds that are about these applications. */
+export function isMeant(rule: FaultRule, kinds: readonly CallKind[], applicationIds: readonly number[]): boolean {
+  if (rule.app !== undefined && !applicationIds.includes(rule.app)) return false;
+  return rule.on === undefined || [rule.on].flat().some((kind) => kinds.includes(kind));
+}
+
+function strikes({ rule, path }: Held, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
+  if (path?.test(text) === false || (isForGraphql(rule) && !isGraphql)) return false;
+  return isMeant(rule, kinds, applicationIds);
 }
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */
@@ -58,11 +72,11 @@ export class FaultBook {
     return this.#held.map(({ id, rule, matched }) => ({ id, rule, matched }));
   }
 
-  /** The rule that strikes this call, counting it. `target` is the path with its query, decoded. */
-  strike(route: Route | undefined, target: string): FaultRule | undefined {
+  /** The rule that strikes this call, counting it. */
+  strike(target: FaultTarget): FaultRule | undefined {
     for (const held of this.#held) {
       const { skip = 0, times = Infinity } = held.rule;
-      if (held.matched >= skip + times || !isMeant(held, route, target)) continue;
+      if (held.matched >= skip + times || !strikes(held, target)) continue;
       held.matched += 1;
       if (held.matched > skip) return held.rule;
     }

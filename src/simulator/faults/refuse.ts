@@ -1,4 +1,5 @@
-import { limited } from '../http/rate-limit.ts';
+import type { Answer } from '../http/answer.ts';
+import { limited } from '../http/rateLimit.ts';
 import { invalidKey } from '../http/key.ts';
 import type { Rendered } from '../http/write.ts';
 import { render } from '../http/write.ts';
@@ -9,6 +10,7 @@ export interface RefusalContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly key: string;
+  readonly isGraphql: boolean;
 }
 
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
@@ -36,8 +38,13 @@ function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: numb
   }
 }
 
+function badGraphqlKey(key: string): Answer {
+  const error = { message: 'authentication required', extensions: { error_code: 'BAD_API_KEY', api_key: key } };
+  return { status: 401, body: { errors: [error] }, headers: {} };
+}
+
 /** The answer of a fault that needs nothing from the service; undefined for the other effects. */
-export function refuse(rule: FaultRule, { now, key }: RefusalContext): Rendered | undefined {
+export function refuse(rule: FaultRule, { now, key, isGraphql }: RefusalContext): Rendered | undefined {
   switch (rule.effect) {
     case 'status':
       return { ...json(rule.status, rule.headers), text: rule.body };
@@ -49,7 +56,7 @@ export function refuse(rule: FaultRule, { now, key }: RefusalContext): Rendered 
         text: '{"error":{"title":"Service Unavailable"}}',
       };
     case 'invalid-key':
-      return render(invalidKey(key), 'json');
+      return render(isGraphql ? badGraphqlKey(key) : invalidKey(key), 'json');
     case 'forbidden-page':
       return { status: 403, headers: HTML, text: page('403 Forbidden') };
     case 'empty':

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { CALL_KINDS } from '../http/route.ts';
+import { CALL_KINDS } from '../callKinds.ts';
 
 /** Which calls a rule is for; without any of these, all. */
 const MATCHER = {
   /** Kinds of calls. */
   on: z.union([z.enum(CALL_KINDS), z.array(z.enum(CALL_KINDS)).min(1)]).optional(),
-  /** The path, query included; `*` stands for any run of characters. */
+  /** The path, query included, or `/graphql` with the texts of the queries; `*` stands for any run of characters. */
   path: z.string().min(1).optional(),
-  /** The application in the path. */
+  /** The application in the path, or in the conditions of the NRQL query. */
   app: z.int().positive().optional(),
   /** How many calls it strikes before it is spent; without it, all. */
   times: z.int().positive().optional(),
@@ -71,11 +71,28 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
   z.strictObject({ ...MATCHER, effect: z.literal('endless-pages') }),
   z.strictObject({ ...MATCHER, effect: z.literal('repeat-ids') }),
   z.strictObject({ ...MATCHER, effect: z.literal('repeat-next') }),
+  z.strictObject({
+    ...MATCHER,
+    effect: z.literal('graphql-error'),
+    class: z.string().min(1).default('SERVER_ERROR'),
+    message: z.string().min(1).default('An error occurred'),
+  }),
+  z.strictObject({
+    ...MATCHER,
+    effect: z.literal('null-alias'),
+    level: z.enum(['field', 'account', 'actor']).default('field'),
+  }),
+  z.strictObject({ ...MATCHER, effect: z.literal('truncate'), rows: z.int().positive().optional() }),
 ]);
 
 export type FaultRule = z.infer<typeof FAULT_RULE>;
 /** A rule as it is written, before the defaults are filled in. */
 export type FaultRuleInput = z.input<typeof FAULT_RULE>;
+
+/** Whether the effect of a rule exists on GraphQL calls alone. */
+export function isForGraphql({ effect }: FaultRule): boolean {
+  return effect === 'graphql-error' || effect === 'null-alias' || effect === 'truncate';
+}
 
 export const EFFECTS: readonly string[] = FAULT_RULE.options.map((option) => option.shape.effect.value);
 

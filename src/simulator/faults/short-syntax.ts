@@ -11,6 +11,9 @@ const MAIN_PARAMETER: Readonly<Record<string, string>> = {
   numbers: 'value',
   huge: 'megabytes',
   redirect: 'location',
+  'graphql-error': 'class',
+  'null-alias': 'level',
+  truncate: 'rows',
 };
 
 export const FAULT_SYNTAX = `EFFECT[=VALUE][,on=KIND][,app=ID][,path=GLOB][,times=N][,skip=N][,PARAMETER=VALUE]

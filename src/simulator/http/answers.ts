@@ -1,10 +1,10 @@
+import type { RestKind } from '../callKinds.ts';
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import * as entities from './entities.ts';
 import { metricNames, metricTimeslices } from './metrics.ts';
-import type { CallKind } from './route.ts';
 
-const ANSWERS: Readonly<Record<CallKind, (call: Call) => Answer>> = {
+const ANSWERS: Readonly<Record<RestKind, (call: Call) => Answer>> = {
   applications: entities.applications,
   application: entities.application,
   hosts: entities.hosts,

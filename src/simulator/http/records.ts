@@ -1,8 +1,9 @@
 import { formatTimestamp } from '../query/timestamp.ts';
 import { roundFigures } from '../query/rounding.ts';
 import type { ApplicationIdentity, HostIdentity, InstanceIdentity } from '../world/identity.ts';
-import type { KeyTransaction } from '../world/key-transactions.ts';
+import type { KeyTransaction } from '../world/keyTransactions.ts';
 import type { Scope } from '../world/scope.ts';
+import { health } from '../world/health.ts';
 import type { RollingFigures } from '../world/summary.ts';
 import {
   keyTransactionEndUserSummary,
@@ -20,15 +21,6 @@ export interface RecordContext {
   readonly world: World;
   readonly now: number;
   readonly rounding: boolean;
-}
-
-/** Red and orange go by what users notice: failing requests and Apdex. Without an alert policy nothing is judged. */
-function health(reporting: boolean, hasPolicy: boolean, figures: RollingFigures | undefined): string {
-  if (!reporting) return 'gray';
-  if (!hasPolicy) return 'unknown';
-  if (figures === undefined || figures.throughput === 0) return 'green';
-  if (figures.error_rate > 0.15 || figures.apdex_score < 0.5) return 'red';
-  return figures.error_rate > 0.05 || figures.apdex_score < 0.7 ? 'orange' : 'green';
 }
 
 function summary(context: RecordContext, figures: Readonly<Record<string, number>>): JsonObject {

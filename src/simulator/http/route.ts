@@ -1,23 +1,10 @@
-/** The kinds of calls the service answers, one per path template. */
-export const CALL_KINDS = [
-  'applications',
-  'application',
-  'hosts',
-  'host',
-  'instances',
-  'instance',
-  'key_transactions',
-  'key_transaction',
-  'metric_names',
-  'metric_data',
-] as const;
-export type CallKind = (typeof CALL_KINDS)[number];
+import type { RestKind } from '../callKinds.ts';
 
 export type Format = 'json' | 'xml';
 
 /** A path of the service, taken apart. */
 export interface Route {
-  readonly kind: CallKind;
+  readonly kind: RestKind;
   readonly format: Format;
   readonly applicationId: number | undefined;
   readonly hostId: number | undefined;
@@ -29,7 +16,7 @@ const ID = String.raw`/(\d{1,15})`;
 const SCOPE = String.raw`(?:/hosts/(?<host>\d{1,15})|/instances/(?<instance>\d{1,15}))?`;
 const APPLICATION = `applications${ID.replace('(', '(?<application>')}`;
 
-const TEMPLATES: readonly (readonly [CallKind, RegExp])[] = (
+const TEMPLATES: readonly (readonly [RestKind, RegExp])[] = (
   [
     ['applications', 'applications'],
     ['application', APPLICATION],

@@ -11,7 +11,8 @@ import { failure, notFound } from './answer.ts';
 import { answer } from './answers.ts';
 import { parameters } from './body.ts';
 import { refusal, sentKey } from './key.ts';
-import { RateLimit } from './rate-limit.ts';
+import { MinuteLimit } from '../minuteLimit.ts';
+import { limited } from './rateLimit.ts';
 import type { Route } from './route.ts';
 import { matchRoute } from './route.ts';
 import { send } from './write.ts';
@@ -49,11 +50,11 @@ function decoded(text: string): string {
 /** The service itself: lets calls in, answers them from the world, and lets the faults have their way with both. */
 export class Service {
   readonly #options: ServiceOptions;
-  readonly #limit: RateLimit;
+  readonly #limit: MinuteLimit;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    this.#limit = new RateLimit(options.settings.callsPerMinute);
+    this.#limit = new MinuteLimit(options.settings.callsPerMinute);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
@@ -64,14 +65,21 @@ export class Service {
 
     if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
     const { path, search } = target;
-    const rule = state.faults.strike(route, decoded(search === '' ? path : `${path}?${search}`));
+    const rule = state.faults.strike({
+      kinds: route === undefined ? [] : [route.kind],
+      applicationIds: route?.applicationId === undefined ? [] : [route.applicationId],
+      text: decoded(search === '' ? path : `${path}?${search}`),
+      isGraphql: false,
+    });
     if (rule?.effect === 'hang') return;
     if (rule?.effect === 'reset') {
       breakConnection(response);
       return;
     }
     const refused =
-      rule === undefined ? undefined : refuse(rule, { now: state.now(), key: sentKey(request.headers)?.value ?? '' });
+      rule === undefined
+        ? undefined
+        : refuse(rule, { now: state.now(), key: sentKey(request.headers)?.value ?? '', isGraphql: false });
     if (refused === undefined) await this.#answer(request, response, target, route, rule);
     else send(response, refused);
   }
@@ -97,11 +105,12 @@ export class Service {
     const { apiKeys, state } = this.#options;
     if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
     const key = sentKey(request.headers);
-    return (
-      refusal(key, apiKeys) ??
-      this.#limit.count(key?.value ?? '', state.now()) ??
-      (route === undefined ? notFound() : undefined)
-    );
+    const refused = refusal(key, apiKeys);
+    if (refused !== undefined) return refused;
+    const now = state.now();
+    if (!this.#limit.count(key?.value ?? '', now))
+      return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
+    return route === undefined ? notFound() : undefined;
   }
 
   async #call(

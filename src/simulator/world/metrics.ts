@@ -17,9 +17,15 @@ export interface MetricDefinition {
   readonly reach: MetricReach;
   /** What an instance reports of it for a minute; undefined when it reports nothing. */
   readonly record: (minute: InstanceMinute) => Timeslice | undefined;
+  /** How many times a minute agents measure it; once unless given. `record` gives the mean of a minute as one measurement. */
+  readonly samplesPerMinute?: number;
+  /** The transaction for which the same figures are stored a second time, under the same name with a scope. */
+  readonly scope?: string;
 }
 
 const SPREAD = 0.6;
+/** How many times a minute the agent of a language measures memory; 4 for the others. */
+const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6 };
 
 /** Splits requests by the share of answers that come within T and within 4T, taking durations as exponential. */
 function apdexOf(requests: number, failed: number, seconds: number, target: number): Timeslice {
@@ -161,6 +167,7 @@ function processMetrics(kind: Archetype): readonly MetricDefinition[] {
       kind: 'memory',
       reach: 'everywhere',
       record: (minute) => timing(1, minute.memoryMegabytes, 0, 1),
+      samplesPerMinute: MEMORY_SAMPLES[kind.language] ?? 4,
     },
     {
       name: 'CPU/User Time',
@@ -190,6 +197,11 @@ function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
   }));
 }
 
+function scopeOf(kind: Archetype): string {
+  const [first] = kind.transactions;
+  return first === undefined ? 'OtherTransaction/Background/run' : `WebTransaction/${first.name}`;
+}
+
 /** Every metric an application of this archetype has, by name, in the order of the metric name list. */
 export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDefinition> {
   const all: readonly MetricDefinition[] = [
@@ -209,6 +221,8 @@ export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDe
       kind: 'timing',
       reach: 'everywhere',
       record: (minute) => timing(1, mean * (0.7 + 0.6 * chanceOf(minute, 500 + index)), 0, 1),
+      // The first of them is reported from within a transaction.
+      ...(index === 0 ? { scope: scopeOf(kind) } : {}),
     })),
     ...statementMetrics(kind),
   ];

@@ -1,4 +1,4 @@
-import type { KeyTransaction } from './key-transactions.ts';
+import type { KeyTransaction } from './keyTransactions.ts';
 import type { Scope } from './scope.ts';
 import { firstIncompleteMinute, isReporting, MINUTE } from './time.ts';
 import type { Timeslice } from './timeslice.ts';
@@ -57,6 +57,13 @@ export function rollingSummary(world: World, scope: Scope, now: number): Rolling
   if (!isReporting(scope.application, now)) return undefined;
   const [from, to] = rollingWindow(now);
   return rolling(world, scope, ['HttpDispatcher', 'Errors/allWeb', 'Apdex'], from, to);
+}
+
+/** Background transactions over the same minutes; zeros without any. */
+export function backgroundSummary(world: World, scope: Scope, now: number): RollingFigures | undefined {
+  if (!isReporting(scope.application, now)) return undefined;
+  const [from, to] = rollingWindow(now);
+  return rolling(world, scope, ['OtherTransaction/all', '', ''], from, to);
 }
 
 /** Page views over the last three to four minutes; undefined without browser data. Response time in seconds. */

@@ -2,14 +2,15 @@ import type { Amendment, Amendments } from './amendment.ts';
 import type { Archetype } from './archetype.ts';
 import type { ApplicationIdentity, HostIdentity, InstanceIdentity } from './identity.ts';
 import { applicationId, hostsOf, identify, indexOfApplication, instancesOf, MAX_HOSTS } from './identity.ts';
-import type { KeyTransaction } from './key-transactions.ts';
-import { keyTransactions } from './key-transactions.ts';
+import type { KeyTransaction } from './keyTransactions.ts';
+import { keyTransactions } from './keyTransactions.ts';
 import type { MetricDefinition } from './metrics.ts';
 import { metricDefinitions } from './metrics.ts';
 import type { HostMetrics, Scope } from './scope.ts';
 import { isAvailable } from './scope.ts';
 import { isListed } from './time.ts';
 import { TimesliceSum } from './timeslice.ts';
+import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
 
 export interface WorldOptions {
@@ -106,21 +107,37 @@ export class World {
     fromMinute: number,
     toMinute: number,
   ): readonly TimesliceSum[] {
-    const { application, instances } = scope;
-    const { seed } = this.options;
     const sums = metrics.map((metric) => ({ metric, sum: new TimesliceSum() }));
+    this.eachMinute(scope, fromMinute, toMinute, (done) => {
+      for (const { metric, sum } of sums) {
+        const record = metric.record(done);
+        if (record !== undefined) sum.add(record);
+      }
+      return undefined;
+    });
+    return sums.map(({ sum }) => sum);
+  }
+
+  /**
+   * Calls `visit` for each minute from `fromMinute` to before `toMinute` in which the instances of the scope reported, for
+   * each of them in turn, until it says `enough`.
+   */
+  eachMinute(
+    scope: Scope,
+    fromMinute: number,
+    toMinute: number,
+    visit: (done: InstanceMinute, instance: InstanceIdentity, minute: number) => 'enough' | undefined,
+  ): void {
+    const { application, instances, instancesOfApplication } = scope;
+    const { seed } = this.options;
     for (let minute = fromMinute; minute < toMinute; minute += 1) {
       if (!reportsIn(application, minute)) continue;
       const shared = applicationMinute(seed, application, minute);
-      for (const { ordinal } of instances) {
-        const done = instanceMinute(seed, application, ordinal, scope.instancesOfApplication, shared);
-        for (const { metric, sum } of sums) {
-          const record = metric.record(done);
-          if (record !== undefined) sum.add(record);
-        }
+      for (const instance of instances) {
+        const done = instanceMinute(seed, application, instance.ordinal, instancesOfApplication, shared);
+        if (visit(done, instance, minute) === 'enough') return;
       }
     }
-    return sums.map(({ sum }) => sum);
   }
 
   #definitionsOf(scope: Scope): ReadonlyMap<string, MetricDefinition> {

@@ -1,4 +1,4 @@
-import type { KeyTransaction } from '../../../src/simulator/world/key-transactions.ts';
+import type { KeyTransaction } from '../../../src/simulator/world/keyTransactions.ts';
 import type { Scope } from '../../../src/simulator/world/scope.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';

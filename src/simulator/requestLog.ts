@@ -1,4 +1,4 @@
-import type { CallKind } from './http/route.ts';
+import type { CallKind, GraphqlKind } from './callKinds.ts';
 
 /** A call as the service saw it. No key is kept. */
 export interface LoggedRequest {
@@ -18,6 +18,19 @@ export interface LoggedRequest {
   readonly keyValid: boolean;
   /** Calls in the works when this one came, itself included. */
   readonly concurrent: number;
+  /** What a GraphQL document asked for, in its order; undefined for calls of the REST interface. */
+  readonly operations?: readonly LoggedOperation[];
+}
+
+/** One thing a GraphQL document asked for. */
+export interface LoggedOperation {
+  readonly kind: GraphqlKind;
+  /** The NRQL query, the search, or the guids; empty for accounts. */
+  readonly text: string;
+  /** Rows or entities in the answer; undefined when there was none. */
+  rows?: number;
+  /** Why there was no answer. */
+  error?: string;
 }
 
 /** A from/to pair of metric data calls and how many sent it. */

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import process from 'node:process';
+import type { Config } from '../config/config.ts';
+import { formatFault, type Fault } from '../config/fault.ts';
+import { DEFAULT_CONFIG_FILE, findConfig, readFrom, type ConfigOrigin, type FindOptions } from '../config/find.ts';
+import { loadWebConfig } from '../web/webConfig/webConfig.ts';
+import { ExitStatus } from './process/exitStatus.ts';
+
+/** The files that a command is told to use; without a configuration file, it is looked for. */
+export interface ConfigurationFiles {
+  readonly configFile: string | undefined;
+  readonly webConfigFile?: string | undefined;
+}
+
+/** A valid configuration, where it comes from, and what should be changed in it all the same. */
+export interface LoadedConfiguration {
+  readonly origin: ConfigOrigin;
+  readonly config: Config;
+  readonly warnings: readonly Fault[];
+}
+
+/** What is wrong with one file, or with the environment, and how to speak of it. */
+export interface Findings {
+  readonly name: string;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/** Where the configuration is looked for when no file is named. */
+type Machine = Omit<FindOptions, 'flag'>;
+
+/**
+ * Finds, reads and validates the configuration, and validates the web configuration if there is one. The faults of both
+ * go to standard error, and then this rejects with an ExitStatus of 2.
+ */
+export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
+  const { loaded, findings } = await readFiles(files);
+  const faults = findings.flatMap((found) => found.faults);
+  for (const fault of faults) process.stderr.write(`${formatFault(fault)}\n`);
+  if (loaded === undefined || faults.length > 0) throw new ExitStatus(2);
+  return loaded;
+}
+
+/** Reads every file, also after one that is at fault, so that all faults are told in one round. */
+export async function readFiles(
+  { configFile, webConfigFile }: ConfigurationFiles,
+  machine: Machine = { exists: existsSync, env: process.env },
+): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
+  const { loaded, ...configuration } = await readConfiguration(configFile, machine);
+  if (webConfigFile === undefined) return { loaded, findings: [configuration] };
+  const web = loadWebConfig(webConfigFile);
+  const ofWeb = { name: webConfigFile, faults: 'faults' in web ? web.faults : [], warnings: [] };
+  return { loaded, findings: [configuration, ofWeb] };
+}
+
+async function readConfiguration(
+  configFile: string | undefined,
+  { exists, env }: Machine,
+): Promise<Findings & { readonly loaded: LoadedConfiguration | undefined }> {
+  const found = findConfig({ flag: configFile, exists, env });
+  if ('faults' in found) {
+    return { name: DEFAULT_CONFIG_FILE, faults: found.faults, warnings: [], loaded: undefined };
+  }
+  const { origin } = found;
+  const name = origin.kind === 'file' ? origin.path : 'environment';
+  const read = await readFrom(origin, env);
+  if ('faults' in read) return { name, faults: read.faults, warnings: [], loaded: undefined };
+  const { config, warnings } = read;
+  return { name, faults: [], warnings, loaded: { origin, config, warnings } };
+}

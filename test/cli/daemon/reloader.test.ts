@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { Reloader, type ReloaderOptions } from '../../../src/cli/daemon/reloader.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { createLogger } from '../../../src/log/logger.ts';
+import { Secrets } from '../../../src/log/secrets.ts';
+
+const KEY = 'NRAK-RELOADERSECRET';
+
+function configOf(name: string): Config {
+  const loaded = loadConfig({ path: 'c', text: JSON.stringify({ accounts: [{ name, api_key: KEY }] }) }, {});
+  if ('faults' in loaded) throw new Error('the configuration of this test is invalid');
+  return loaded.config;
+}
+
+/** A reloader with what it did: accounts that were applied, ends that were told, lines that were logged. */
+function recording(options: Partial<ReloaderOptions>) {
+  const done = { applied: [] as string[], ended: [] as boolean[], log: '' };
+  const secrets = new Secrets();
+  secrets.add(KEY);
+  const destination = { write: (line: string): void => void (done.log += line) };
+  const reloader = new Reloader({
+    read: () => Promise.resolve({ config: configOf('new'), warnings: [] }),
+    apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
+    ended: (ok) => void done.ended.push(ok),
+    logger: createLogger({ level: 'info', format: 'logfmt', destination, secrets }),
+    mask: (text) => secrets.mask(text),
+    ...options,
+  });
+  return { reloader, done };
+}
+
+describe('a reload', () => {
+  it('takes over what is valid, and says what should be changed in it all the same', async () => {
+    const warning = { file: 'c', line: 1, column: 2, path: 'accounts[0].limits', message: 'is short' };
+    const { reloader, done } = recording({
+      read: () => Promise.resolve({ config: configOf('new'), warnings: [warning] }),
+    });
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: true });
+    expect(done).toMatchObject({ applied: ['new'], ended: [true] });
+    expect(done.log).toMatch(/level=warn msg="c:1:2: accounts\[0\]\.limits: is short"[^]*msg="Configuration reloaded"/);
+  });
+
+  it('with faults changes nothing and gives them', async () => {
+    const fault = { file: 'c', line: 1, column: 2, path: 'x', message: 'is not known' };
+    const { reloader, done } = recording({ read: () => Promise.resolve({ faults: [fault] }) });
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, faults: ['c:1:2: x: is not known'] });
+    expect(done).toMatchObject({ applied: [], ended: [false] });
+  });
+
+  it.each<[string, Partial<ReloaderOptions>]>([
+    ['the file cannot be read', { read: () => Promise.reject(new Error(`no memory for ${KEY}`)) }],
+    [
+      'a part cannot be built',
+      {
+        apply: () => {
+          throw new Error(`no memory for ${KEY}`);
+        },
+      },
+    ],
+  ])('does not reject when %s: it has failed, and the next one works', async (_, broken) => {
+    const { reloader, done } = recording(broken);
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, faults: ['no memory for <secret>'] });
+    expect(done).toMatchObject({ applied: [], ended: [false] });
+    expect(done.log).toMatch(/level=error msg="The configuration cannot be used, the running one stays".*\\n {4}at /);
+    expect(done.log).not.toContain(KEY);
+    expect(await reloader.reload('/-/reload')).toMatchObject({ ok: false });
+  });
+
+  it('waits for the one before it, so that the newest file wins', async () => {
+    const reads: ((name: string) => void)[] = [];
+    const { reloader, done } = recording({
+      read: () => new Promise((read) => reads.push((name) => read({ config: configOf(name), warnings: [] }))),
+    });
+    const first = reloader.reload('SIGHUP');
+    const second = reloader.reload('SIGHUP');
+    await Promise.resolve();
+    expect(reads).toHaveLength(1);
+    reads[0]?.('older');
+    await first;
+    reads[1]?.('newer');
+    await second;
+    expect(done.applied).toEqual(['older', 'newer']);
+  });
+});
