@@ -4,9 +4,9 @@ import { sortFaults } from './fault.ts';
 import type { Fault, Path } from './fault.ts';
 import type { Issue } from './issues.ts';
 import type { Environment } from './placeholders.ts';
-import { readTree } from './tree.ts';
 import { validate } from './validate.ts';
 import { warningsOf } from './warnings.ts';
+import { readYaml } from './yaml/readYaml.ts';
 
 /** A valid configuration with its warnings, or everything that is wrong with it, in file order. */
 export type Loaded =
@@ -21,16 +21,17 @@ export function loadConfig(
   env: Environment,
   fileIssues: (file: unknown, folder: string) => readonly Issue[] = () => [],
 ): Loaded {
-  const { value, places, faults } = readTree(source, env);
+  const file = readYaml(source, env);
+  const { value, faults } = file;
   if (value === undefined) return { faults };
-  const result = validate(value, (path) => places.textAt(path));
+  const result = validate(value, (path) => file.textAt(path));
   const issues = [...('issues' in result ? result.issues : []), ...fileIssues(value, dirname(source.path))].filter(
-    ({ path }) => !places.isFaulty(path),
+    ({ path }) => !file.isFaulty(path),
   );
-  const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => places.fault(path, message, at))]);
+  const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => file.fault(path, message, at))]);
   if ('issues' in result || all.length > 0) return { faults: all };
   const config = { ...result.config, accounts: result.config.accounts.map((account) => besides(source.path, account)) };
-  const faultAt = (path: Path, message: string): Fault => places.fault(path, message, 'value');
+  const faultAt = (path: Path, message: string): Fault => file.fault(path, message, 'value');
   return { config, warnings: warningsOf(config, faultAt) };
 }
 

@@ -58,4 +58,17 @@ describe('faults of a configuration', () => {
     const faults = faultsOf(`k0: &a0 [x]\n${levels.join('')}`);
     expect(faults).toContainEqual(expect.stringContaining('the aliases stand for too many values'));
   });
+
+  it('include more aliases than a configuration needs, told once', () => {
+    const faults = faultsOf(`accounts: &a x\nlist: [${'*a,'.repeat(20_000)}]\n`);
+    expect(faults.filter((fault) => fault.includes('the aliases stand for too many values'))).toHaveLength(1);
+    expect(faults.length).toBeLessThan(10);
+  });
+
+  it('do not come from an alias that hundreds of values use', () => {
+    const accounts = Array.from({ length: 300 }, (_, n) => `  - {name: n${String(n)}, api_key: abcd, limits: *l}\n`);
+    expect(
+      faultsOf(`accounts:\n  - {name: first, api_key: abcd, limits: &l {max_retries: 5}}\n${accounts.join('')}`),
+    ).toEqual([]);
+  });
 });

@@ -2,8 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { sortFaults, type Fault } from '../../config/fault.ts';
 import { explain, flatten } from '../../config/issues.ts';
-import type { Places } from '../../config/places.ts';
-import { readTree } from '../../config/tree.ts';
+import { readYaml, type YamlFile } from '../../config/yaml/readYaml.ts';
 import type { RateLimitSettings } from '../server/rateLimit.ts';
 import { readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { knownKeys, webConfigSchema, type WebConfigFile } from './schema.ts';
@@ -54,18 +53,18 @@ export function readWebConfig(path: string): WebConfigReading {
   const file = readText(path);
   if ('fault' in file) return { result: { faults: [file.fault] }, files: [path], said: NOTHING_SAID };
   if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], said: NOTHING_SAID };
-  const tree = readTree({ path, text: file.text }, {});
+  const tree = readYaml({ path, text: file.text }, {});
   if (tree.faults.length > 0) return { result: { faults: sortFaults(tree.faults) }, files: [path], said: NOTHING_SAID };
   const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
   if (!parsed.success) {
     const issues = flatten(parsed.error.issues, knownKeys);
-    const faults = issues.map((issue) => tree.places.fault(issue.path, issue.message, issue.at));
+    const faults = issues.map((issue) => tree.fault(issue.path, issue.message, issue.at));
     return { result: { faults: sortFaults(faults) }, files: [path], said: NOTHING_SAID };
   }
-  return assemble(parsed.data, path, tree.places);
+  return assemble(parsed.data, path, tree);
 }
 
-function assemble(data: WebConfigFile, path: string, places: Places): WebConfigReading {
+function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigReading {
   const said = {
     noUsers: Object.keys(data.basic_auth_users ?? { none: '' }).length === 0,
     noClientCertificates: data.tls_server_config?.client_auth_type === 'NoClientCert',
@@ -75,7 +74,7 @@ function assemble(data: WebConfigFile, path: string, places: Places): WebConfigR
   const files = [path, ...(tls?.files ?? [])];
   if (tls !== undefined && tls.problems.length > 0) {
     const faults = tls.problems.map(({ key, message }) =>
-      places.fault(
+      tree.fault(
         key === undefined ? ['tls_server_config'] : ['tls_server_config', key],
         message,
         key === undefined ? 'key' : 'value',
