@@ -5,7 +5,8 @@
 import { Agent } from 'undici';
 import type { Gate } from '../src/api/reader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
-import { METRIC, queryNames } from '../src/formulas/names.ts';
+import { METRIC } from '../src/formulas/names.ts';
+import { queryNames } from '../src/metrics/window.ts';
 
 export interface AnswersMeasurement {
   /** Milliseconds of processor time per answer, one for each run. */

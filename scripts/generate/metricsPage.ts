@@ -1,3 +1,4 @@
+import type { Api } from '../../src/api/reader.ts';
 import { SECTIONS } from '../../src/metrics/catalogue.ts';
 import type { CatalogueSection } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
@@ -8,24 +9,29 @@ const INTRODUCTION = `# Metrics
 
 This page is generated from the catalogue of families (\`src/metrics\`) by \`npm run generate\`; edit that, not this.
 
-All families are gauges in base units (seconds, bytes, ratios from 0 to 1, per second) unless the table says otherwise,
-without timestamps. What upstream does not have is absent: there is no made-up 0 and no NaN. Values are refreshed at
-most once a minute, because agents report once a minute; \`collection.intervals\` makes that less often.
+All families are gauges in base units (seconds, bytes, per second; a ratio of 1 is 100 %, and some ratios can be above 1)
+unless the table says otherwise, without timestamps. What upstream does not have is absent: there is no made-up 0 and no
+NaN. Values are refreshed at most once a minute, because agents report once a minute; \`collection.intervals\` makes that
+less often.
 
-In the column "Source", \`X:v\` is the value \`v\` of the upstream metric \`X\`; a name with dots is a field of a list.
+In the column "Source", \`X:v\` is the value \`v\` of the upstream metric \`X\`; a name with dots is a field of a list of the
+REST interface. Where an account with \`api: nerdgraph\` has another source, it stands after "with NerdGraph"; the column
+"Interfaces" says which of the two interfaces have the family at all.
 
 ## Time bases
 
 - **state**: what the list said when it was read.
-- **rolling average of 3 to 4 minutes** (\`rolling\` in a name): upstream's own summary of an application, host or instance;
-  no setting moves it.
-- **rolling average of 10 minutes** (\`rolling\` in a name): upstream's own summary of a key transaction.
+- **rolling average of 3 to 4 minutes** (\`rolling\` in a name): with REST, upstream's own summary of an application, host
+  or instance; with NerdGraph, the 4 minutes before the end of the collection window. No setting changes its length.
+- **rolling average of 10 minutes** (\`rolling\` in a name): the same of a key transaction, with NerdGraph over 10 minutes.
 - **collection window**: the last \`collection.window\`, which ends \`collection.delay\` before the refresh, on the minute;
   \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
 
 A rolling value and a window value of one entity differ, because they speak about different times. The length of the
 window in the formulas is that of the timeslice upstream answered, in whole minutes.
 `;
+
+const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
 
 const ABSENCE = `## When a series is absent
 
@@ -34,10 +40,14 @@ const ABSENCE = `## When a series is absent
   Apdex score where its count is 0, and of the rolling families response time, error ratio and Apdex score where they
   are 0 while the throughput is 0. Rates and counts of 0 are published as 0.
 - \`error_ratio\` is absent without requests. An application that has requests and no \`Errors/all\` recorded no error: 0.
-  A host without \`Errors/all\` has no error series.
-- \`component_time\`, \`component_calls\` and \`total_time\` wait until the names of the application's database metrics have
-  been read once.
-- \`response_time\` is absent where upstream gives the calls of the request queue without their average time.
+  A host without \`Errors/all\` has no error series with REST; with NerdGraph it has 0 while it reports.
+- \`component_time\`, \`component_calls\` and \`total_time\` wait until the database kind of the application is known: with
+  REST until the names of its database metrics have been read once, with both until the calls of these metrics could be
+  read once.
+- What upstream answers and nobody can read (null, text instead of a number) is not the same as absent: a calculation
+  that needs it has no series. So \`response_time\` is absent where the request queue cannot be read, \`total_time\` where
+  one of the components cannot, and \`error_ratio\` where a number of requests cannot.
+- With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.
 - \`health_status\` has a series for each known status (green, orange, red, gray, unknown), 1 for the current one and 0
   for the others. An unknown status is one more series with 1, as long as the entity has it.
 
@@ -79,7 +89,7 @@ sum by (account) (newrelic_application_errors_per_second)
 ) / sum by (account) (newrelic_application_apdex_requests)
 
 # Web requests in the last hour (a rate already: no rate(), no increase())
-sum by (account, app) (avg_over_time(newrelic_application_web_requests_per_second[1h])) * 3600
+sum by (account, app_id, app) (avg_over_time(newrelic_application_web_requests_per_second[1h])) * 3600
 
 # The breakdown of the main chart, stacked: components, and the rest
 newrelic_application_component_time_seconds or newrelic_application_total_time_seconds
@@ -110,14 +120,14 @@ the exporter:
 - A family that is to go is marked as deprecated in its HELP, on this page and in the changelog for at least one minor
   release and six months before the major release that removes it; its successor is there from the first of these days.
 - Correcting a wrong number is no change of meaning; the changelog says which family, since when, and by how much.
-- A vendor's change that takes away a source makes a series absent, never a guess. The names are to outlive the end of
-  REST v2 (31 July 2027) unchanged.
+- A vendor's change that takes away a source makes a series absent, never a guess. The names outlive the end of the REST
+  interface (31 July 2027): \`api: nerdgraph\` publishes them unchanged, as far as NerdGraph has a source.
 - \`process_*\` and \`nodejs_*\` belong to the client library and may change with it.
 `;
 
 /** The text of docs/metrics.md, as prettier leaves it. */
-export function metricsPage(): string {
-  return [INTRODUCTION, ...SECTIONS.map(section), exporterSection(), ABSENCE, PROMQL, STABILITY].join('\n');
+export function metricsPage(sections: readonly CatalogueSection[] = SECTIONS): string {
+  return [INTRODUCTION, ...sections.map(section), exporterSection(), ABSENCE, PROMQL, STABILITY].join('\n');
 }
 
 function section({ title, entityLabelNames, families }: CatalogueSection): string {
@@ -128,12 +138,13 @@ function section({ title, entityLabelNames, families }: CatalogueSection): strin
     family.source,
     family.timeBase,
     family.unit ?? '',
+    family.interfaces.map((api) => INTERFACES[api]).join(', '),
   ]);
   return (
     [
       `## ${title}`,
       `Every series carries ${entityLabelNames.map(code).join(', ')} and the account's static labels.`,
-      markdownTable(['Family', 'Further labels', 'Meaning', 'Source', 'Time base', 'Unit'], rows),
+      markdownTable(['Family', 'Further labels', 'Meaning', 'Source', 'Time base', 'Unit', 'Interfaces'], rows),
     ].join('\n\n') + '\n'
   );
 }

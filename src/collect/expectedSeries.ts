@@ -1,4 +1,4 @@
-import { WINDOW } from '../metrics/catalogueWindow.ts';
+import { WINDOW } from '../metrics/window.ts';
 import type { Scope } from '../metrics/family.ts';
 import { GROUPS } from '../metrics/groups.ts';
 import type { AccountCollector } from './account.ts';

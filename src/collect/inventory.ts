@@ -225,6 +225,8 @@ export class Inventory {
     if (reading?.datastores === undefined) return;
     const { values, datastores } = reading;
     const choice = databaseKind(values, application.language, settings.database);
+    // Undecided on this answer: what was decided on an earlier one still holds.
+    if (choice === undefined) return;
     if (choice === database?.choice && sameNames(datastores, database.datastores)) return;
     record.database = { choice, datastores };
     this.#recalculate(record);

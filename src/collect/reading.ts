@@ -1,9 +1,8 @@
 import type { MetricData } from '../api/types.ts';
 import type { MetricWindow } from '../formulas/inputs.ts';
-import { usedValues } from '../formulas/names.ts';
 import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
-import { windowSamples } from '../metrics/windowSamples.ts';
+import { usedValues, windowSamples } from '../metrics/window.ts';
 import { toMetricWindow } from '../metrics/windowValues.ts';
 import type { ApplicationRecord, WindowInput, WindowReading } from './records.ts';
 

@@ -1,6 +1,6 @@
-import { queryNames } from '../formulas/names.ts';
 import type { CustomMatches } from '../metrics/customFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
+import { queryNames } from '../metrics/window.ts';
 import type { AccountContext } from './context.ts';
 import { customOf } from './reading.ts';
 import type { ApplicationRecord } from './records.ts';

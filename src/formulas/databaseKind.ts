@@ -1,61 +1,64 @@
-import type { DatabaseKind, WindowValues } from './inputs.ts';
+import type { WindowValues } from './inputs.ts';
 import { METRIC, isDatastore } from './names.ts';
+
+/** A kind of database metrics. The kinds measure the same calls, so only one of them counts for an application. */
+export type DatabaseKind = 'datastore' | 'database' | 'active_record';
 
 /** The database kind that counts, or `none` where the application has no database metric. */
 export type DatabaseChoice = DatabaseKind | 'none';
 
 /**
- * Which database kind counts for an application (specification, calculation 5; contract 5.4): the first of ActiveRecord
- * (old ruby agents only), Datastore and Database that has calls, else the first that is present. A ruby application
- * that has ActiveRecord at all never uses Database. `override` is the setting `database_component`.
+ * Which database kind counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database
+ * that has calls, else the first that is present. A ruby application that has ActiveRecord at all never uses Database.
+ * `override` is the setting `database_component`.
+ *
+ * Undefined: undecided. A metric that was answered without a readable call count may have calls, so it decides nothing, and
+ * neither does any kind after it. What was decided earlier, on an answer that could be read, still holds then.
  */
 export function databaseKind(
   values: WindowValues,
   language: string | undefined,
   override: 'auto' | DatabaseKind,
-): DatabaseChoice {
+): DatabaseChoice | undefined {
   if (override !== 'auto') return override;
-  const present = candidates(values, language?.trim().toLowerCase() === 'ruby').filter(
-    (kind) => metricsOf(values, kind).length > 0,
-  );
-  const called = present.find((kind) => metricsOf(values, kind).some((name) => callsOf(values, name) > 0));
-  return called ?? present[0] ?? 'none';
+  const kinds = candidates(values, language?.trim().toLowerCase() === 'ruby');
+  for (const kind of kinds) {
+    const calls = namesOf(values, kind).map((name) => callsOf(values, name));
+    if (calls.some((count) => count !== undefined && count > 0)) return kind;
+    if (calls.includes(undefined)) return undefined;
+  }
+  return kinds.find((kind) => namesOf(values, kind).length > 0) ?? 'none';
 }
 
 /**
- * The metrics of the chosen kind that count, sorted: of several datastore types those with calls, or all that are present
- * where none has (contract 5.4). A type without calls may be one that is no longer in use.
+ * The answered metrics of the chosen kind that count, sorted: of several datastore types those with calls (a type without
+ * calls may no longer be in use) and those whose calls cannot be read, or all where none has calls.
  */
 export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): string[] {
-  const names = metricsOf(values, choice);
-  const called = names.filter((name) => callsOf(values, name) > 0);
+  const names = namesOf(values, choice);
+  const called = names.filter((name) => (callsOf(values, name) ?? Infinity) > 0);
   return called.length > 0 ? called : names;
 }
 
 function candidates(values: WindowValues, ruby: boolean): readonly DatabaseKind[] {
   if (!ruby) return ['datastore', 'database'];
-  const oldAgent = metricsOf(values, 'active_record').length > 0;
-  return oldAgent ? ['active_record', 'datastore'] : ['datastore', 'database'];
+  return values.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
 }
 
-/** The metrics of a kind that upstream answered with a call count. */
-function metricsOf(values: WindowValues, choice: DatabaseChoice): string[] {
-  return namesOf(values, choice).filter((name) => values.get(name)?.values['call_count'] !== undefined);
-}
-
-function namesOf(values: WindowValues, choice: DatabaseChoice): readonly string[] {
+/** The metrics of a kind that upstream answered. */
+function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
   switch (choice) {
     case 'datastore':
       return [...values.keys()].filter(isDatastore).sort();
     case 'database':
-      return [METRIC.database];
+      return values.has(METRIC.database) ? [METRIC.database] : [];
     case 'active_record':
-      return [METRIC.activeRecord];
+      return values.has(METRIC.activeRecord) ? [METRIC.activeRecord] : [];
     case 'none':
       return [];
   }
 }
 
-function callsOf(values: WindowValues, name: string): number {
-  return values.get(name)?.values['call_count'] ?? 0;
+function callsOf(values: WindowValues, name: string): number | undefined {
+  return values.get(name)?.values['call_count'];
 }

@@ -1,13 +1,29 @@
-/** What upstream answered for one metric over one window: the length of its timeslice and the values by value name. */
-export interface MetricWindow {
-  /** Length of the answered timeslice in seconds, whole minutes (contract 5, `W`). */
+/** What upstream answered for one metric over one window. A metric that it did not answer has none: it is absent. */
+export interface MetricWindow<Value extends string = string> {
+  /** Length of the answered timeslice in seconds, whole minutes. */
   readonly seconds: number;
-  /** In the upstream's units; only finite numbers. */
-  readonly values: Readonly<Record<string, number>>;
+  /**
+   * In upstream's names and units; only finite numbers. A value that is missing here was answered, but cannot be read
+   * (null, text): nobody knows what it is.
+   */
+  readonly values: Values<Value>;
 }
+
+/** Some of these values. */
+export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
 
 /** The answered metrics of one application or host over one window, by metric name. */
 export type WindowValues = ReadonlyMap<string, MetricWindow>;
 
-/** The database kind that counts for an application (specification, derived calculation 5; contract 5.4). */
-export type DatabaseKind = 'datastore' | 'database' | 'active_record';
+/** The values of a metric that counts calls and measures their time; the average is in milliseconds. */
+export type TimedCalls = Values<'call_count' | 'average_response_time'>;
+
+/** The number, or undefined where the calculation left the finite numbers: such a result is published as absent. */
+export function finite(value: number): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** The first value, or the second where the first is absent or 0, which it cannot be while there are requests. */
+export function fallbackIfZero(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined || first === 0 ? second : first;
+}

@@ -1,27 +1,40 @@
-import { finite } from './finite.ts';
-import { orWhereZero } from './orWhereZero.ts';
-import { hasRequests, timeShare } from './timeShare.ts';
-import type { TimedCalls } from './timeShare.ts';
+import { fallbackIfZero, finite } from './inputs.ts';
+import type { TimedCalls, Values } from './inputs.ts';
 
 /** `HttpDispatcher`; times in milliseconds. */
-interface WebTimes {
-  readonly calls: number | undefined;
-  readonly averageCallTime: number | undefined;
-  readonly averageResponseTime: number | undefined;
-}
+type WebValues = Values<'call_count' | 'average_call_time' | 'average_response_time'>;
 
 /**
- * Response time of a web request with queueing, in seconds (specification, calculation 1; contract 5.4). The average
- * response time stands in for an average call time that is absent or 0; a queue that is absent counts 0, but one that
- * has calls and no average leaves the result absent.
+ * Response time of a web request with queueing, in seconds: the average call time, for which the average response time
+ * stands in where it is absent or 0, and the queueing per web request. An absent queue counts 0; one that was answered
+ * and cannot be read leaves the result absent. Absent without web requests.
  */
-export function responseTime(web: WebTimes, queue: TimedCalls): number | undefined {
-  if (!hasRequests(web.calls)) return undefined;
-  const served = orWhereZero(web.averageCallTime, web.averageResponseTime);
-  const queued = isAbsent(queue) ? 0 : timeShare(queue, web.calls);
+export function responseTime(web: WebValues | undefined, queue: TimedCalls | undefined): number | undefined {
+  if (!hasCalls(web?.call_count)) return undefined;
+  const served = fallbackIfZero(web?.average_call_time, web?.average_response_time);
+  const queued = queue === undefined ? 0 : timePerRequest(queue, web?.call_count);
   return served === undefined || queued === undefined ? undefined : finite(served / 1000 + queued);
 }
 
-function isAbsent(queue: TimedCalls): boolean {
-  return queue.calls === undefined && queue.averageResponseTime === undefined;
+/**
+ * Seconds that these calls (of the request queue, or of a component) take per web request: average × calls / web
+ * requests. With 0 calls the average is not required. Absent where an input is absent, and without web requests.
+ */
+export function timePerRequest(timed: TimedCalls | undefined, webRequests: number | undefined): number | undefined {
+  const calls = timed?.call_count;
+  if (!hasCalls(webRequests) || calls === undefined) return undefined;
+  if (calls === 0) return 0;
+  const average = timed?.average_response_time;
+  return average === undefined ? undefined : finite((average * calls) / webRequests / 1000);
+}
+
+/** The average time of one call in seconds; absent without calls, because an average over nothing says nothing. */
+export function averageTime(timed: TimedCalls | undefined): number | undefined {
+  const average = timed?.average_response_time;
+  return average === undefined || !hasCalls(timed?.call_count) ? undefined : average / 1000;
+}
+
+/** Whether an average per call says anything. */
+export function hasCalls(calls: number | undefined): calls is number {
+  return calls !== undefined && calls > 0;
 }

@@ -1,7 +1,10 @@
+import { APPLICATION } from './applicationRows.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
-import { APPLICATION, HOST, INSTANCE, KEY_TRANSACTION } from './catalogueSummaries.ts';
-import { WINDOW } from './catalogueWindow.ts';
 import type { CatalogueFamily } from './family.ts';
+import { HOST, INSTANCE } from './hostRows.ts';
+import { KEY_TRANSACTION } from './keyTransactionRows.ts';
+import { WINDOW_TABLE } from './window.ts';
+import type { WindowRows } from './windowTable.ts';
 
 /** The families of one kind of entity, with the labels that all their series carry. */
 export interface CatalogueSection {
@@ -13,33 +16,33 @@ export interface CatalogueSection {
 const OF_APPLICATION = ['account', 'app', 'app_id'];
 const OF_HOST = [...OF_APPLICATION, 'host', 'host_id'];
 
-/** Every family of contract 5.1 to 5.4, by section, in the order in which they are documented. */
-export const SECTIONS: readonly CatalogueSection[] = [
-  {
-    title: 'Applications: state and rolling summary',
-    entityLabelNames: OF_APPLICATION,
-    families: Object.values(APPLICATION),
-  },
-  { title: 'Hosts: state and rolling summary', entityLabelNames: OF_HOST, families: Object.values(HOST) },
-  {
-    title: 'Instances: state and rolling summary',
-    entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
-    families: Object.values(INSTANCE),
-  },
-  {
-    title: 'Key transactions: rolling summary',
-    entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
-    families: Object.values(KEY_TRANSACTION),
-  },
-  {
-    title: 'Applications: window metrics',
-    entityLabelNames: OF_APPLICATION,
-    families: Object.values(WINDOW.application),
-  },
-  { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: Object.values(WINDOW.host) },
-];
+/** The families of all kinds of entities, by section, in the order in which they are documented. */
+export function sectionsOf(window: WindowRows): readonly CatalogueSection[] {
+  return [
+    {
+      title: 'Applications: state and rolling values',
+      entityLabelNames: OF_APPLICATION,
+      families: Object.values(APPLICATION),
+    },
+    { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: Object.values(HOST) },
+    {
+      title: 'Instances: state and rolling values',
+      entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
+      families: Object.values(INSTANCE),
+    },
+    {
+      title: 'Key transactions: state and rolling values',
+      entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
+      families: Object.values(KEY_TRANSACTION),
+    },
+    { title: 'Applications: window metrics', entityLabelNames: OF_APPLICATION, families: window.application },
+    { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: window.host },
+  ];
+}
 
-/** Every family of contract 5.1 to 5.4. */
+export const SECTIONS = sectionsOf(WINDOW_TABLE.rows);
+
+/** Every family that `/probe` can have, and `/metrics` beside the exporter's own. */
 export const FAMILIES: readonly CatalogueFamily[] = SECTIONS.flatMap((section) => section.families);
 
 /** Names that a custom metric may not take: all families, the exporter's own too, with the parts of histograms. */

@@ -1,4 +1,4 @@
-/** A family of the exporter itself (contract 5.5). */
+/** A family of the exporter itself. */
 export interface ExporterFamily {
   readonly name: string;
   readonly help: string;
@@ -119,6 +119,24 @@ export const EXPORTER = {
     ['family'],
     'Series left out because of max_series, by family.',
   ),
+  accountInfo: family(
+    'gauge',
+    'newrelic_exporter_account_info',
+    ['account', 'api', 'region'],
+    '1, with the interface (rest or nerdgraph) and the region of the account; the region is empty with base_url.',
+  ),
+  apiEndOfLife: family(
+    'gauge',
+    'newrelic_exporter_api_end_of_life_timestamp_seconds',
+    ['account'],
+    'Unix time at which the vendor ends the interface that the account uses; absent where no end is announced.',
+  ),
+  apiBatchesSplit: family(
+    'counter',
+    'newrelic_exporter_api_batches_split_total',
+    ['account', 'reason'],
+    'Batches of NerdGraph that were read again in parts, by reason: truncated, timeout or error.',
+  ),
   reloadSuccessful: family(
     'gauge',
     'newrelic_exporter_config_last_reload_successful',
@@ -133,7 +151,7 @@ export const EXPORTER = {
   ),
 } satisfies Readonly<Record<string, ExporterFamily>>;
 
-/** What `/probe` adds to the families of one application (contract 3). */
+/** What `/probe` adds to the families of one application. */
 export const PROBE = {
   success: family('gauge', 'probe_success', [], '1 when nothing of the probe failed, else 0.'),
   duration: family('gauge', 'probe_duration_seconds', [], 'How long the probe took.'),

@@ -1,4 +1,4 @@
-import { finite } from '../formulas/finite.ts';
+import { finite } from '../formulas/inputs.ts';
 import type { WindowValues } from '../formulas/inputs.ts';
 import { unitOf } from './family.ts';
 import type { Scope } from './family.ts';
@@ -6,7 +6,7 @@ import type { Family, Labels, Sample } from './sample.ts';
 import { literalFilter, matchTemplate, parseTemplate } from './template.ts';
 import type { Template } from './template.ts';
 
-/** A custom metric as configured (contract 6). */
+/** A custom metric as configured. */
 export interface CustomMetricDefinition {
   readonly name: string;
   readonly help: string;
@@ -32,9 +32,11 @@ export interface CustomMatch {
   readonly metricName: string;
   /** The captured labels; undefined where the template captures none. */
   readonly labels: Labels | undefined;
+  /** How many series of it the cap allows: of the host scope, the first so many hosts in the order of their keys have it. */
+  readonly series: number;
 }
 
-/** The matches to read and, by family name, how many series of one application, all its hosts included, were cut. */
+/** The matches to read and, by family name, how many series of one application, those of all its hosts, were cut. */
 export interface CustomMatches {
   readonly matches: readonly CustomMatch[];
   readonly cut: ReadonlyMap<string, number>;
@@ -70,10 +72,10 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
 }
 
 /**
- * Which of an application's metric names the custom metrics read: by name, at most `max_series` series of each, which
- * its `entities` (1, or for the host scope the number of its hosts) share. Of metric names with equal labels only the
- * first is read: which of them a series would show would else be a matter of chance. The result does not depend on the
- * order of the names.
+ * Which of an application's metric names the custom metrics read, sorted, and at most `max_series` series of each custom
+ * metric: `entities` (1, or for the host scope the number of the application's hosts) for each name, until the cap leaves
+ * the last name to some of the hosts only. Of metric names with equal labels only the first is read: which of them a series
+ * would show would else be a matter of chance. The result does not depend on the order of the names.
  */
 export function customMatches(
   metrics: readonly CustomMetric[],
@@ -84,24 +86,39 @@ export function customMatches(
   const taken = new Set<string>();
   const cut = new Map<string, number>();
   const matches = metrics.flatMap((metric) => {
-    const limit = Math.floor(metric.definition.max_series / Math.max(1, entities));
     const found = sorted.flatMap((metricName) => matchOf(metric, metricName));
     const kept: CustomMatch[] = [];
+    let left = metric.definition.max_series;
     for (const match of found) {
-      const series = JSON.stringify([metric.family.name, match.labels]);
-      if (kept.length < limit && !taken.has(series)) kept.push(match);
-      taken.add(series);
+      const key = JSON.stringify([metric.family.name, match.labels]);
+      const series = taken.has(key) ? 0 : Math.min(entities, left);
+      taken.add(key);
+      if (series === 0) continue;
+      left -= series;
+      kept.push({ ...match, series });
     }
-    const dropped = (found.length - kept.length) * entities;
+    const dropped = found.length * entities - (metric.definition.max_series - left);
     if (dropped > 0) cut.set(metric.family.name, (cut.get(metric.family.name) ?? 0) + dropped);
     return kept;
   });
   return { matches, cut };
 }
 
-/** The custom samples of one application or host: value × scale; absent where upstream answered no such value. */
-export function customSamples(matches: readonly CustomMatch[], values: WindowValues): Sample[] {
-  return matches.flatMap(({ metric: { family, definition }, metricName, labels }) => {
+/**
+ * The place of each host of an application, by its key, in the order in which the cap gives out series; what
+ * {@link customSamples} wants of a host. It does not depend on the order of the host list.
+ */
+export function hostPlaces(keys: Iterable<string>): ReadonlyMap<string, number> {
+  return new Map([...keys].sort().map((key, place) => [key, place]));
+}
+
+/**
+ * The custom samples of one application or host: value × scale; absent where upstream answered no such value, and for a
+ * host at whose `place` the cap has no series left.
+ */
+export function customSamples(matches: readonly CustomMatch[], values: WindowValues, place = 0): Sample[] {
+  return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
+    if (place >= series) return [];
     const found = values.get(metricName)?.values;
     if (found === undefined || !Object.hasOwn(found, definition.value)) return [];
     const value = finite((found[definition.value] ?? NaN) * definition.scale);
@@ -109,7 +126,7 @@ export function customSamples(matches: readonly CustomMatch[], values: WindowVal
   });
 }
 
-function matchOf(metric: CustomMetric, metricName: string): CustomMatch[] {
+function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 'series'>[] {
   const captured = matchTemplate(metric.template, metricName);
   if (captured === undefined) return [];
   const names = metric.family.labelNames;

@@ -1,7 +1,8 @@
+import type { Api } from '../api/reader.ts';
 import type { Group } from './groups.ts';
-import type { Family } from './sample.ts';
+import type { Family, Labels, Sample } from './sample.ts';
 
-/** The scope of window metrics (contract 5.4). */
+/** The scope of window metrics. */
 export type Scope = 'application' | 'host';
 
 /** Over which time a family's values speak; HELP and docs/metrics.md say it in these words. */
@@ -9,8 +10,8 @@ export type TimeBase = 'state' | 'rolling' | 'rolling10' | 'window';
 
 const TIME_BASES: Readonly<Record<TimeBase, string>> = {
   state: 'state when the list was read, not a rolling value',
-  rolling: 'rolling average of 3 to 4 minutes, made upstream',
-  rolling10: 'rolling average of 10 minutes, made upstream',
+  rolling: 'rolling average of 3 to 4 minutes',
+  rolling10: 'rolling average of 10 minutes',
   window: 'collection window',
 };
 
@@ -18,10 +19,45 @@ const TIME_BASES: Readonly<Record<TimeBase, string>> = {
 export interface CatalogueFamily extends Family {
   /** What a value says, a phrase. */
   readonly meaning: string;
-  /** Upstream metric or field and what is done with it, in upstream's names. */
+  /** Upstream metric or field and what is done with it, in upstream's names; of NerdGraph too where it differs. */
   readonly source: string;
   /** In words. */
   readonly timeBase: string;
+  /** The interfaces of upstream that have it. */
+  readonly interfaces: readonly Api[];
+}
+
+/** What a family is made from; all texts are phrases without a full stop at the end. */
+export interface FamilySpec {
+  /** What follows the prefix in the name. */
+  readonly suffix: string;
+  readonly meaning: string;
+  /** Where the REST interface has it. */
+  readonly source: string;
+  /** Where NerdGraph has it, if that is another place; false: NerdGraph does not have it. */
+  readonly nerdgraph?: string | false;
+  readonly labelNames?: readonly string[];
+}
+
+/** The value of one series of a family, with its labels beyond those of the entity. */
+export interface LabelledValue {
+  readonly labels: Labels;
+  readonly value: number | undefined;
+}
+
+/** What a row calculates: a value, or a value for each series of its own labels; undefined where it is absent. */
+export type Calculated = number | undefined | readonly LabelledValue[];
+
+/** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
+export interface Row<Input> extends CatalogueFamily {
+  readonly calculate: (input: Input) => Calculated;
+}
+
+/** The prefix of the names, the group whose refresh brings the values, and the time that they speak about. */
+export interface FamilyKind {
+  readonly prefix: string;
+  readonly group: Group;
+  readonly timeBase: TimeBase;
 }
 
 /** The suffixes that OpenMetrics knows as units and that our names use. */
@@ -29,21 +65,47 @@ export function unitOf(name: string): Family['unit'] {
   return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.endsWith(`_${unit}`));
 }
 
-/** Gives the families of one group their shape; `prefix` is the common beginning of the names. */
-export function familyMaker(prefix: string, group: Group): FamilyMaker {
-  return (suffix, timeBase, meaning, source, labelNames = []) => {
-    const name = `${prefix}_${suffix}`;
-    const base = TIME_BASES[timeBase];
-    const help = `${meaning}. Source: ${source}. Time base: ${base}; refreshed at most once a minute.`;
-    return { name, help, type: 'gauge', unit: unitOf(name), group, labelNames, meaning, source, timeBase: base };
+/** Makes a family of the catalogue. */
+export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFamily {
+  const { suffix, meaning, nerdgraph, labelNames = [] } = spec;
+  const name = `${kind.prefix}_${suffix}`;
+  const timeBase = TIME_BASES[kind.timeBase];
+  const source = sourceText(spec);
+  return {
+    name,
+    help: `${meaning}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`,
+    type: 'gauge',
+    unit: unitOf(name),
+    group: kind.group,
+    labelNames,
+    meaning,
+    source,
+    timeBase,
+    interfaces: nerdgraph === false ? ['rest'] : ['rest', 'nerdgraph'],
   };
 }
 
-/** Makes one family: `meaning` and `source` are phrases without a full stop at the end. */
-export type FamilyMaker = (
-  suffix: string,
-  timeBase: TimeBase,
-  meaning: string,
-  source: string,
-  labelNames?: readonly string[],
-) => CatalogueFamily;
+/** Makes rows of one kind. */
+export type RowMaker<Input> = (spec: FamilySpec & Pick<Row<Input>, 'calculate'>) => Row<Input>;
+
+export function rowMaker<Input>(kind: FamilyKind): RowMaker<Input> {
+  return ({ calculate, ...spec }) => ({ ...catalogueFamily(kind, spec), calculate });
+}
+
+/** The samples of an entity in these families, in their order. */
+export function samplesOf<Input>(rows: readonly Row<Input>[], input: Input): Sample[] {
+  const samples: Sample[] = [];
+  for (const family of rows) {
+    const calculated = family.calculate(input);
+    if (typeof calculated === 'number') samples.push({ family, labels: undefined, value: calculated });
+    else if (calculated !== undefined) {
+      for (const { labels, value } of calculated) if (value !== undefined) samples.push({ family, labels, value });
+    }
+  }
+  return samples;
+}
+
+function sourceText({ source, nerdgraph }: FamilySpec): string {
+  if (nerdgraph === undefined) return source;
+  return nerdgraph === false ? `${source} (REST only)` : `${source}; with NerdGraph ${nerdgraph}`;
+}

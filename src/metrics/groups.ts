@@ -1,5 +1,5 @@
 /**
- * The groups of data that are refreshed together (contract 2, `intervals`, plus `custom_metrics`).
+ * The groups of data that are refreshed together: those of `collection.intervals`, and `custom_metrics`.
  * A group is what `collect[]` names and what the exporter's own metrics report on.
  */
 export const GROUPS = [

@@ -1,9 +1,10 @@
 import type { Labels } from './sample.ts';
 
-/** Every label name of contract 5 (5.5 included), and so of `/probe`; a test holds it against the catalogue. */
+/** Every label name of our families; a test compares it with the catalogue. */
 const OWN_LABEL_NAMES = [
   'account',
   'alert_policy_id',
+  'api',
   'app',
   'app_id',
   'code',
@@ -20,6 +21,7 @@ const OWN_LABEL_NAMES = [
   'node_version',
   'port',
   'reason',
+  'region',
   'result',
   'revision',
   'state',
@@ -32,7 +34,7 @@ const OWN_LABEL_NAMES = [
 /** Names that Prometheus gives a meaning of its own: it renames or misreads them when they are scraped. */
 const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
 
-/** Label names that an account's static labels may not take (contract 2, `labels`). */
+/** Label names that an account's static labels may not take (`labels` in the configuration). */
 export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([...OWN_LABEL_NAMES, ...PROMETHEUS_LABEL_NAMES]);
 
 /** Label names that a custom metric's template may not capture: those of its application and host, and Prometheus's. */
@@ -68,12 +70,12 @@ interface KeyTransactionIdentity {
   readonly applicationId: number | undefined;
 }
 
-/** Labels of an application's series (contract 5.1, 5.4): ours first, the account's static labels last. */
+/** Labels of an application's series: ours first, the account's static labels last. */
 export function applicationLabels(account: string, staticLabels: Labels, application: ApplicationIdentity): Labels {
   return { ...ofApplication(account, application), ...staticLabels };
 }
 
-/** Labels of a host's series (contract 5.2, 5.4). */
+/** Labels of a host's series. */
 export function hostLabels(
   account: string,
   staticLabels: Labels,
@@ -83,7 +85,7 @@ export function hostLabels(
   return { ...ofApplication(account, application), host: host.host, host_id: host.key, ...staticLabels };
 }
 
-/** Labels of an instance's series (contract 5.2); a host id or port that upstream does not give is empty. */
+/** Labels of an instance's series; a host id or port that upstream does not give is empty. */
 export function instanceLabels(
   account: string,
   staticLabels: Labels,
@@ -101,7 +103,7 @@ export function instanceLabels(
 }
 
 /**
- * Labels of a key transaction's series (contract 5.3). `applicationName` is that of the owning application, undefined
+ * Labels of a key transaction's series. `applicationName` is that of the owning application, undefined
  * when the key cannot see it: `app` is then empty.
  */
 export function keyTransactionLabels(

@@ -3,7 +3,7 @@ import type { Group } from './groups.ts';
 /** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** One metric family of the catalogue, or of a custom metric (contract 5 and 6). */
+/** One metric family of the catalogue, or of a custom metric. */
 export interface Family {
   readonly name: string;
   readonly help: string;

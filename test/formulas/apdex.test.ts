@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { apdexScore } from '../../src/formulas/apdex.ts';
+import { known } from './support.ts';
 
 describe('apdexScore', () => {
   it.each([
@@ -14,7 +15,11 @@ describe('apdexScore', () => {
     ['is absent where the zones of an absent count are 0', 0, undefined, [0, 0, 0], undefined],
     ['is the score where neither count nor zones are known', 0.8, undefined, [undefined, undefined, undefined], 0.8],
     ['is absent where 0 may be a score over nothing', 0, undefined, [0, undefined, 1], undefined],
-  ] as const)('%s', (_, score, count, [satisfied, tolerating, frustrated], expected) => {
-    expect(apdexScore({ score, count, satisfied, tolerating, frustrated })).toBe(expected);
+  ] as const)('%s', (_, score, count, [s, t, f], expected) => {
+    expect(apdexScore(known({ score, count, s, t, f }))).toBe(expected);
+  });
+
+  it('is absent where upstream has no such metric', () => {
+    expect(apdexScore(undefined)).toBeUndefined();
   });
 });

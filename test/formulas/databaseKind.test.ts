@@ -6,6 +6,8 @@ const REDIS = 'Datastore/Redis/allWeb';
 const DATABASE = 'Database/allWeb';
 const RECORD = 'ActiveRecord/all';
 
+const UNREADABLE = { seconds: 1800, values: {} };
+
 const answered = (calls: Readonly<Record<string, number>>) =>
   new Map(Object.entries(calls).map(([name, count]) => [name, { seconds: 1800, values: { call_count: count } }]));
 
@@ -55,9 +57,20 @@ describe('databaseKind', () => {
     expect(databaseKind(new Map(), 'ruby', override)).toBe(override);
   });
 
-  it('does not take a metric that was answered without a call count for one that is present', () => {
-    const values = new Map([[MYSQL, { seconds: 1800, values: {} }]]);
-    expect(databaseKind(values, 'java', 'auto')).toBe('none');
+  it.each([
+    ['of a datastore type', 'java', {}, [MYSQL], undefined],
+    ['of a datastore type, though the generic category has calls', 'java', { [DATABASE]: 5 }, [MYSQL], undefined],
+    ['of the generic category, where the datastore types have none', 'java', { [MYSQL]: 0 }, [DATABASE], undefined],
+    ['of ActiveRecord, whatever the datastore types have', 'ruby', { [MYSQL]: 5 }, [RECORD], undefined],
+    ['of all of them', 'ruby', {}, [RECORD, MYSQL, DATABASE], undefined],
+    ['unless another datastore type has calls', 'java', { [REDIS]: 5 }, [MYSQL], 'datastore'],
+    ['unless a kind that goes before it has calls', 'java', { [MYSQL]: 5 }, [DATABASE], 'datastore'],
+    ['unless it is ActiveRecord outside ruby', 'java', { [DATABASE]: 5 }, [RECORD], 'database'],
+    ['unless it is no database metric', 'java', {}, ['External/allWeb'], 'none'],
+  ] as const)('is undecided where the calls cannot be read %s', (_, language, calls, unreadable, expected) => {
+    const values = new Map([...answered(calls), ...unreadable.map((name) => [name, UNREADABLE] as const)]);
+    expect(databaseKind(values, language, 'auto')).toBe(expected);
+    expect(databaseKind(values, language, 'database')).toBe('database');
   });
 });
 
@@ -75,6 +88,11 @@ describe('databaseMetrics', () => {
 
   it('gives all datastore types where none has calls', () => {
     expect(databaseMetrics(answered({ [REDIS]: 0, [MYSQL]: 0 }), 'datastore')).toEqual([MYSQL, REDIS]);
+  });
+
+  it('gives a datastore type whose calls cannot be read: it may have some', () => {
+    const values = new Map([...answered({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }), [MYSQL, UNREADABLE]]);
+    expect(databaseMetrics(values, 'datastore')).toEqual([MYSQL, REDIS]);
   });
 
   it('gives nothing where the kind is not there', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { datastoreNames, queryNames, usedValues } from '../../src/formulas/names.ts';
+import { datastoreNames } from '../../src/formulas/names.ts';
 
 describe('datastoreNames', () => {
   it('finds the datastore types, sorted, each once', () => {
@@ -17,35 +17,5 @@ describe('datastoreNames', () => {
     'datastore/MySQL/allWeb',
   ])('does not take %s for a datastore type', (name) => {
     expect(datastoreNames([name])).toEqual([]);
-  });
-});
-
-describe('queryNames', () => {
-  it('gives every metric of the calculations, the datastore types last', () => {
-    expect(queryNames(['Datastore/MySQL/allWeb'])).toEqual([
-      'Apdex',
-      'EndUser/Apdex',
-      'EndUser',
-      'HttpDispatcher',
-      'OtherTransaction/all',
-      'Errors/all',
-      'WebTransactionTotalTime',
-      'WebFrontend/QueueTime',
-      'Database/allWeb',
-      'ActiveRecord/all',
-      'Memcache/allWeb',
-      'External/allWeb',
-      'Memory/Physical',
-      'CPU/User Time',
-      'Datastore/MySQL/allWeb',
-    ]);
-  });
-});
-
-describe('usedValues', () => {
-  it('names values of every queried metric, and of no other', () => {
-    for (const name of queryNames(['Datastore/MySQL/allWeb'])) expect(usedValues(name)).not.toEqual([]);
-    expect(usedValues('Custom/Queue/depth')).toEqual([]);
-    expect(usedValues('constructor')).toEqual([]);
   });
 });

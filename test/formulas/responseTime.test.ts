@@ -1,35 +1,89 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { responseTime } from '../../src/formulas/responseTime.ts';
-
-const NO_QUEUE = { calls: undefined, averageResponseTime: undefined };
+import { averageTime, responseTime, timePerRequest } from '../../src/formulas/responseTime.ts';
+import { known } from './support.ts';
 
 describe('responseTime', () => {
   it.each([
     ['adds the queue per web request', [1000, 100, 90], [500, 20], 0.11],
-    ['counts an absent queue as 0', [1000, 100, 90], [undefined, undefined], 0.1],
+    ['counts an absent queue as 0', [1000, 100, 90], 'absent', 0.1],
     ['counts a queue of 0 calls as 0', [1000, 100, 90], [0, 0], 0.1],
     ['counts a queue of 0 calls without an average as 0', [1000, 100, 90], [0, undefined], 0.1],
     ['counts a queue of 0 milliseconds as 0', [1000, 100, 90], [500, 0], 0.1],
     ['takes the average response time where the average call time is absent', [1000, undefined, 90], [500, 20], 0.1],
     ['takes the average response time where the average call time is 0', [1000, 0, 90], [500, 20], 0.1],
-    ['is 0 where both averages are 0', [1000, 0, 0], [undefined, undefined], 0],
+    ['is 0 where both averages are 0', [1000, 0, 0], 'absent', 0],
     ['is absent where both averages are absent', [1000, undefined, undefined], [500, 20], undefined],
     ['is absent where the call time is 0 and nothing stands in for it', [1000, 0, undefined], [500, 20], undefined],
     ['is absent without web requests', [0, 100, 90], [0, 0], undefined],
     ['is absent where the number of web requests is absent', [undefined, 100, 90], [500, 20], undefined],
     ['is absent where the queue has calls and no average', [1000, 100, 90], [500, undefined], undefined],
     ['is absent where the queue has an average and no calls', [1000, 100, 90], [undefined, 20], undefined],
-  ] as const)('%s', (_, [calls, averageCallTime, averageResponseTime], [queueCalls, queueAverage], expected) => {
-    const web = { calls, averageCallTime, averageResponseTime };
-    const result = responseTime(web, { calls: queueCalls, averageResponseTime: queueAverage });
+    ['is absent where nothing of the queue can be read', [1000, 100, 90], [undefined, undefined], undefined],
+  ] as const)('%s', (_, [call_count, average_call_time, average_response_time], queue, expected) => {
+    const web = known({ call_count, average_call_time, average_response_time });
+    const [calls, average] = queue === 'absent' ? [] : queue;
+    const queued = queue === 'absent' ? undefined : known({ call_count: calls, average_response_time: average });
+    const result = responseTime(web, queued);
     if (expected === undefined) expect(result).toBeUndefined();
     else expect(result).toBeCloseTo(expected, 12);
   });
 
+  it('is absent where upstream has no web requests at all', () => {
+    expect(responseTime(undefined, { call_count: 500, average_response_time: 20 })).toBeUndefined();
+  });
+
   it('is absent where the sum is no finite number', () => {
-    const queue = { calls: Number.MAX_VALUE, averageResponseTime: Number.MAX_VALUE };
-    expect(responseTime({ calls: 1, averageCallTime: 1, averageResponseTime: 1 }, queue)).toBeUndefined();
-    const largest = { calls: 1, averageCallTime: Number.MAX_VALUE, averageResponseTime: 1 };
-    expect(responseTime(largest, NO_QUEUE)).toBe(Number.MAX_VALUE / 1000);
+    const queue = { call_count: Number.MAX_VALUE, average_response_time: Number.MAX_VALUE };
+    expect(responseTime({ call_count: 1, average_call_time: 1, average_response_time: 1 }, queue)).toBeUndefined();
+    const largest = { call_count: 1, average_call_time: Number.MAX_VALUE, average_response_time: 1 };
+    expect(responseTime(largest, undefined)).toBe(Number.MAX_VALUE / 1000);
+  });
+
+  it('is never shorter than the average call time', () => {
+    const figure = fc.double({ min: 0.001, max: 1e6, noNaN: true });
+    fc.assert(
+      fc.property(figure, figure, figure, figure, (call_count, average_call_time, calls, average) => {
+        const queue = { call_count: calls, average_response_time: average };
+        expect(responseTime({ call_count, average_call_time }, queue)).toBeGreaterThanOrEqual(average_call_time / 1000);
+      }),
+    );
+  });
+});
+
+describe('timePerRequest', () => {
+  it.each([
+    ['is the time per web request in seconds', 4000, 5, 1000, 0.02],
+    ['may be shorter than one call', 500, 20, 1000, 0.01],
+    ['is 0 without calls', 0, 0, 1000, 0],
+    ['needs no average of no calls', 0, undefined, 1000, 0],
+    ['is absent where the calls are', undefined, 5, 1000, undefined],
+    ['is absent where the average is', 4000, undefined, 1000, undefined],
+    ['is absent without web requests', 4000, 5, 0, undefined],
+    ['is absent where the number of web requests is absent', 4000, 5, undefined, undefined],
+    ['is absent where the product is no finite number', Number.MAX_VALUE, 5, 1, undefined],
+  ])('%s', (_, call_count, average_response_time, requests, expected) => {
+    expect(timePerRequest(known({ call_count, average_response_time }), requests)).toBe(expected);
+  });
+
+  it('is absent where upstream has no such metric', () => {
+    expect(timePerRequest(undefined, 1000)).toBeUndefined();
+  });
+});
+
+describe('averageTime', () => {
+  it.each([
+    ['is the average in seconds', 364, 99_770, 0.364],
+    ['is 0 where upstream says 0', 0, 5, 0],
+    ['is absent without calls', 0, 0, undefined],
+    ['is absent without calls, whatever the average says', 2110, 0, undefined],
+    ['is absent where the number of calls is', 364, undefined, undefined],
+    ['is absent where the average is', undefined, 5, undefined],
+  ])('%s', (_, average_response_time, call_count, expected) => {
+    expect(averageTime(known({ average_response_time, call_count }))).toBe(expected);
+  });
+
+  it('is absent where upstream has no such metric', () => {
+    expect(averageTime(undefined)).toBeUndefined();
   });
 });

@@ -88,6 +88,9 @@ const EXPORTER = [
   'counter newrelic_exporter_scrapes_total{result}',
   'gauge newrelic_exporter_series{family}',
   'counter newrelic_exporter_series_dropped_total{family}',
+  'gauge newrelic_exporter_account_info{account,api,region}',
+  'gauge newrelic_exporter_api_end_of_life_timestamp_seconds{account}',
+  'counter newrelic_exporter_api_batches_split_total{account,reason}',
   'gauge newrelic_exporter_config_last_reload_successful',
   'gauge newrelic_exporter_config_last_reload_success_timestamp_seconds',
 ];
@@ -163,7 +166,7 @@ describe('names', () => {
     expect(name.endsWith('_total')).toBe(type === 'counter');
     expect(name).not.toMatch(/_(bucket|count|sum)$/);
     expect(name.split('_')).not.toEqual(expect.arrayContaining([expect.stringMatching(UNWANTED)]));
-    for (const label of labelNames) expect(label).toMatch(/^(?!type$|region$|environment$)[a-z][a-z0-9_]*$/);
+    for (const label of labelNames) expect(label).toMatch(/^(?!type$|environment$)[a-z][a-z0-9_]*$/);
   });
 
   const UNWANTED =

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { customFamily, customMatches, customMetrics, customSamples } from '../../src/metrics/customFamilies.ts';
+import {
+  customFamily,
+  customMatches,
+  customMetrics,
+  customSamples,
+  hostPlaces,
+} from '../../src/metrics/customFamilies.ts';
 import type { CustomMetricDefinition } from '../../src/metrics/customFamilies.ts';
 import { TemplateError } from '../../src/metrics/template.ts';
 
@@ -73,10 +79,31 @@ describe('customMatches', () => {
 
   it('shares max_series out among the hosts, and counts what all of them lose', () => {
     expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 4)).toEqual({
+      names: ['Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'],
+      cut: { newrelic_custom_queue_depth: 3 },
+    });
+    expect(read([{ ...DEPTH, scope: 'host', max_series: 4 }], NAMES, 4)).toEqual({
       names: ['Custom/Queue/jobs/depth'],
       cut: { newrelic_custom_queue_depth: 4 },
     });
-    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 0).names).toHaveLength(2);
+    expect(read([{ ...DEPTH, scope: 'host', max_series: 5 }], NAMES, 0)).toEqual({ names: [], cut: {} });
+  });
+
+  it.each([
+    ['fewer series than the cap', 100, 4, 2, 8, 0],
+    ['more hosts than the cap has series', 100, 101, 1, 100, 1],
+    ['a cap that ends inside a name', 5, 4, 2, 5, 3],
+    ['a cap that ends with a name', 8, 4, 3, 8, 4],
+  ])('gives the hosts max_series series altogether, of %s', (_, max_series, hosts, names, given, cut) => {
+    const metricNames = Array.from({ length: names }, (_name, index) => `Custom/Queue/q${index}/depth`);
+    const found = customMatches(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
+    const keys = Array.from({ length: hosts }, (_host, index) => String(7_000 - index));
+    const places = hostPlaces(keys);
+    const values = answered(1, ...metricNames);
+    const series = keys.flatMap((key) => customSamples(found.matches, values, places.get(key)));
+    expect(series).toHaveLength(given);
+    expect(found.cut.get('newrelic_custom_queue_depth') ?? 0).toBe(cut);
+    expect(hostPlaces(keys.toReversed())).toEqual(places);
   });
 
   it('reads only the first of the names that would give one series', () => {

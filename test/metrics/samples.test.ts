@@ -51,7 +51,15 @@ const APPLICATION: Application = {
 };
 
 const HOST: Host = { key: '3', host: 'web-1', language: 'java', healthStatus: 'green', summary: SUMMARY };
-const INSTANCE: Instance = { ...HOST, id: 4, port: 0, hostId: 3 };
+const INSTANCE: Instance = {
+  id: 4,
+  host: 'web-1',
+  language: 'java',
+  healthStatus: 'green',
+  summary: SUMMARY,
+  port: 0,
+  hostId: 3,
+};
 
 const KEY_TRANSACTION: KeyTransaction = {
   id: 9,

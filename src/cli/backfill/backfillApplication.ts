@@ -1,7 +1,7 @@
 import type { CallOptions } from '../../api/reader.ts';
 import type { BatchSize } from '../../collect/metricData.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
-import { windowSamples } from '../../metrics/windowSamples.ts';
+import { windowSamples } from '../../metrics/window.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import { DatabaseTally } from './databaseTally.ts';
 import { folderOf, readLayout, type Entity, type Layout } from './entities.ts';
@@ -116,7 +116,11 @@ async function calculateAll(
   return finished;
 }
 
-async function chooseDatabase(home: string, subject: Subject, context: ApplicationContext): Promise<DatabaseChoice> {
+async function chooseDatabase(
+  home: string,
+  subject: Subject,
+  context: ApplicationContext,
+): Promise<DatabaseChoice | undefined> {
   const tally = new DatabaseTally();
   for await (const chunk of chunksOf(home, APPLICATION, context)) tally.add(chunk);
   return tally.choose(subject.language, subject.database);
@@ -128,7 +132,7 @@ const APPLICATION = { key: 'application' } as const;
 async function calculate(
   home: string,
   entity: Entity,
-  database: DatabaseChoice,
+  database: DatabaseChoice | undefined,
   context: ApplicationContext,
 ): Promise<string[]> {
   const { range, window } = context.state;

@@ -17,7 +17,7 @@ export class DatabaseTally {
     }
   }
 
-  choose(language: string | undefined, override: DatabaseComponent): DatabaseChoice {
+  choose(language: string | undefined, override: DatabaseComponent): DatabaseChoice | undefined {
     const values = [...this.#calls].map(
       ([name, calls]) => [name, { seconds: ANY_LENGTH, values: { call_count: calls } }] as const,
     );

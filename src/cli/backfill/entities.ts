@@ -1,6 +1,7 @@
 import type { CallOptions } from '../../api/reader.ts';
-import { datastoreNames, queryNames } from '../../formulas/names.ts';
+import { datastoreNames } from '../../formulas/names.ts';
 import type { Scope } from '../../metrics/family.ts';
+import { queryNames } from '../../metrics/window.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { ChunkSubject } from './readChunk.ts';

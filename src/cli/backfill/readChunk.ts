@@ -4,7 +4,8 @@ import type { CallOptions } from '../../api/reader.ts';
 import type { MetricData, Timeslice } from '../../api/types.ts';
 import { batches, CAUTIOUS_NAMES } from '../../api/rest/nameBatches.ts';
 import type { BatchSize } from '../../collect/metricData.ts';
-import { METRIC, usedValues } from '../../formulas/names.ts';
+import { METRIC } from '../../formulas/names.ts';
+import { usedValues } from '../../metrics/window.ts';
 import { secondsOf } from '../../api/timeslice.ts';
 import type { Chunk } from './chunks.ts';
 

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { BatchSize } from '../../collect/metricData.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { WINDOW } from '../../metrics/catalogueWindow.ts';
+import { WINDOW } from '../../metrics/window.ts';
 import { ExitStatus } from '../process/exitStatus.ts';
 import { withAccounts, type LiveSession } from '../upstream/session.ts';
 import { showProgress, type Progress } from '../terminal/progress.ts';

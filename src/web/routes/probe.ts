@@ -1,4 +1,5 @@
 import type { OwnFamily, OwnMetrics } from '../../exposition/own.ts';
+import { PROBE } from '../../metrics/catalogueExporter.ts';
 import { sendExposition, sendPieces, sendText, wantedBy } from '../answer.ts';
 import type { ProbeResult, WebDependencies } from '../dependencies.ts';
 import { clientGone, unlessGone } from '../server/clientGone.ts';
@@ -56,13 +57,8 @@ export function probeHandler(deps: WebDependencies): Handler {
 function outcome(success: boolean, seconds: number): OwnFamily[] {
   const series = (value: number) => [{ suffix: '', labels: {}, value }];
   return [
-    {
-      name: 'probe_success',
-      help: 'Whether everything that belongs to the application could be read: 1, else 0.',
-      type: 'gauge',
-      series: series(success ? 1 : 0),
-    },
-    { name: 'probe_duration_seconds', help: 'How long the probe took.', type: 'gauge', series: series(seconds) },
+    { ...PROBE.success, series: series(Number(success)) },
+    { ...PROBE.duration, series: series(seconds) },
   ];
 }
 

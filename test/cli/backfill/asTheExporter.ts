@@ -3,10 +3,10 @@ import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
 import type { MetricWindow } from '../../../src/formulas/inputs.ts';
-import { datastoreNames, queryNames } from '../../../src/formulas/names.ts';
+import { datastoreNames } from '../../../src/formulas/names.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
-import { windowSamples } from '../../../src/metrics/windowSamples.ts';
+import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
 import { toMetricWindow } from '../../../src/metrics/windowValues.ts';
 
 /**

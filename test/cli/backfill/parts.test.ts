@@ -4,7 +4,7 @@ import { documentText } from '../../../src/cli/backfill/document.ts';
 import { inParallel } from '../../../src/cli/backfill/inParallel.ts';
 import { SeriesTable } from '../../../src/cli/backfill/seriesTable.ts';
 import { Turns } from '../../../src/cli/backfill/turns.ts';
-import { WINDOW } from '../../../src/metrics/catalogueWindow.ts';
+import { WINDOW } from '../../../src/metrics/window.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {

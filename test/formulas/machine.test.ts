@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { memoryBytes } from '../../src/formulas/memory.ts';
+import { cpuRatio, memoryBytes } from '../../src/formulas/machine.ts';
 
 describe('memoryBytes', () => {
   it('counts a megabyte as 1024² bytes', () => {
@@ -10,5 +10,16 @@ describe('memoryBytes', () => {
   it('is absent where the value is, or where it is no finite number', () => {
     expect(memoryBytes(undefined)).toBeUndefined();
     expect(memoryBytes(Number.MAX_VALUE)).toBeUndefined();
+  });
+});
+
+describe('cpuRatio', () => {
+  it('is the hundredth of a percentage, as in 15.7 s of CPU time over 30 minutes', () => {
+    expect(cpuRatio(0.871)).toBeCloseTo(15_700 / 1000 / 1800, 4);
+    expect(cpuRatio(250)).toBe(2.5);
+  });
+
+  it('is absent where the percentage is', () => {
+    expect(cpuRatio(undefined)).toBeUndefined();
   });
 });

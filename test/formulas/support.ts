@@ -1,0 +1,9 @@
+/** A metric's values without those that are undefined, as upstream's answer is after validation. */
+export function known<Value extends string>(
+  values: Readonly<Partial<Record<Value, number | undefined>>>,
+): Partial<Record<Value, number>> {
+  // Entries of an object have its keys.
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<
+    Record<Value, number>
+  >;
+}
