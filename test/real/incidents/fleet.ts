@@ -1,0 +1,162 @@
+/** The interface of New Relic through which the exporter reads the account. */
+export type Interface = 'rest' | 'nerdgraph';
+export const INTERFACES: readonly Interface[] = ['rest', 'nerdgraph'];
+
+/** The value of a series at each minute; undefined where a scrape does not have it. */
+export type Line = (minute: number) => number | undefined;
+
+export interface Series {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly at: Line;
+}
+
+/** The value of a series during an incident: `minute` counts from its begin, `now` like that of a line. */
+export type Altered = (minute: number, now: number) => number | undefined;
+
+/** What an incident changes: gives other values for a series, or undefined to leave it as it is. */
+export type Change = (series: Series, by: Interface) => Altered | undefined;
+
+const DAY = 1440;
+const TARGET = { job: 'newrelic-apm-exporter', instance: 'exporter:9126' };
+const ACCOUNT = { ...TARGET, account: 'production' };
+const GROUPS = ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'];
+
+/** Families that an account read through NerdGraph does not have. */
+export const REST_ONLY: ReadonlySet<string> = new Set([
+  'newrelic_application_last_reported_timestamp_seconds',
+  'newrelic_application_settings_end_user_apdex_threshold_seconds',
+  'newrelic_application_rolling_concurrent_instances',
+  'newrelic_application_real_user_monitoring_enabled',
+  'newrelic_key_transaction_last_reported_timestamp_seconds',
+  'newrelic_host_health_status',
+  'newrelic_host_rolling_instances',
+  'newrelic_exporter_api_end_of_life_timestamp_seconds',
+]);
+
+/** Traffic of a day as a share of its peak: nearly nothing at midnight, the peak at noon. */
+const daily: Line = (minute) => 0.5 - 0.5 * Math.cos((2 * Math.PI * minute) / DAY);
+const constantly =
+  (value: number): Line =>
+  () =>
+    value;
+
+/**
+ * The series of an account on which nothing is wrong: a shop with even traffic, a catalogue that sleeps at night, a batch
+ * program without web requests, an application that was switched off long ago, and one without an Apdex threshold.
+ */
+export function quietFleet(by: Interface): Series[] {
+  const applications = [
+    application('checkout', '101', { requests: (minute) => 10 + 5 * (daily(minute) ?? 0) }),
+    application('catalogue', '102', { requests: (minute) => Math.floor(600 * (daily(minute) ?? 0)) / 60 }),
+    application('batch', '103', { requests: constantly(0) }),
+    state('retired', '104', 0),
+    application('report', '105', { requests: constantly(2), threshold: 0 }),
+  ];
+  const hosts = [host('checkout', '101', 'web-1', by), host('checkout', '101', 'web-2', by)];
+  return [...applications, ...hosts, keyTransaction(), exporter()]
+    .flat()
+    .filter(({ name }) => by === 'rest' || !REST_ONLY.has(name));
+}
+
+function state(app: string, id: string, reporting: number): Series[] {
+  const labels = { ...ACCOUNT, app, app_id: id };
+  const of = (name: string, at: Line): Series => ({ name: `newrelic_application_${name}`, labels, at });
+  return [
+    of('reporting', constantly(reporting)),
+    of('settings_apdex_threshold_seconds', constantly(0.5)),
+    of('settings_end_user_apdex_threshold_seconds', constantly(7)),
+    of('real_user_monitoring_enabled', constantly(1)),
+    ...(reporting === 1 ? [of('last_reported_timestamp_seconds', (minute) => minute * 60 - 60)] : []),
+  ];
+}
+
+function application(app: string, id: string, traffic: { requests: Line; threshold?: number }): Series[] {
+  const labels = { ...ACCOUNT, app, app_id: id };
+  const { requests, threshold = 0.5 } = traffic;
+  const of = (name: string, at: Line, more = {}): Series => ({
+    name: `newrelic_application_${name}`,
+    labels: { ...labels, ...more },
+    at,
+  });
+  const whileBusy =
+    (value: number): Line =>
+    (minute) =>
+      (requests(minute) ?? 0) > 0 ? value : undefined;
+  const zone =
+    (share: number): Line =>
+    (minute) =>
+      Math.round((requests(minute) ?? 0) * 300 * share);
+  return [
+    ...state(app, id, 1),
+    of('rolling_requests_per_second', requests),
+    of('rolling_concurrent_instances', constantly(4)),
+    of('web_requests_per_second', requests),
+    of('response_time_seconds', whileBusy(0.4)),
+    of('apdex_threshold_seconds', constantly(threshold)),
+    of('apdex_score', whileBusy(0.94)),
+    of('apdex_requests', zone(0.9), { zone: 'satisfied' }),
+    of('apdex_requests', zone(0.08), { zone: 'tolerating' }),
+    of('apdex_requests', zone(0.02), { zone: 'frustrated' }),
+    of('error_ratio', whileBusy(0.01)),
+    of('errors_per_second', (minute) => (requests(minute) ?? 0) * 0.01),
+  ];
+}
+
+function host(app: string, id: string, name: string, by: Interface): Series[] {
+  const labels = { ...ACCOUNT, app, app_id: id, host: name, host_id: by === 'rest' ? `7${name.at(-1) ?? ''}` : name };
+  const of = (family: string, at: Line, more = {}): Series => ({
+    name: `newrelic_host_${family}`,
+    labels: { ...labels, ...more },
+    at,
+  });
+  return [
+    of('memory_used_bytes', (minute) => 1_073_741_824 + 1_000_000 * (minute % 60)),
+    of('cpu_usage_ratio', (minute) => 0.3 + 2 * (daily(minute) ?? 0)),
+    of('rolling_instances', constantly(2)),
+    of('health_status', constantly(1), { status: 'green' }),
+  ];
+}
+
+function keyTransaction(): Series[] {
+  const labels = { ...ACCOUNT, app: 'checkout', app_id: '101', key_transaction: 'Pay', key_transaction_id: '9' };
+  const of = (family: string, at: Line): Series => ({ name: `newrelic_key_transaction_${family}`, labels, at });
+  return [
+    of('rolling_apdex_score', constantly(0.93)),
+    of('rolling_requests_per_second', constantly(2)),
+    of('last_reported_timestamp_seconds', (minute) => minute * 60),
+  ];
+}
+
+function exporter(): Series[] {
+  const perMinute = 200;
+  const endpoint = '/applications/{id}/metrics/data.json';
+  const of = (name: string, at: Line, more = {}): Series => ({
+    name: `newrelic_${name}`,
+    labels: { ...ACCOUNT, ...more },
+    at,
+  });
+  const own = (name: string, at: Line, more = {}): Series => ({ name, labels: { ...TARGET, ...more }, at });
+  return [
+    own('up', constantly(1)),
+    own('newrelic_exporter_build_info', constantly(1), { version: '1.0.0' }),
+    own('newrelic_exporter_config_last_reload_successful', constantly(1)),
+    own('newrelic_exporter_series_dropped_total', constantly(0), { family: 'newrelic_host_cpu_usage_ratio' }),
+    of('up', constantly(1)),
+    of('exporter_api_end_of_life_timestamp_seconds', constantly(200 * DAY * 60)),
+    of('exporter_api_budget_requests_per_minute', constantly(600)),
+    of('exporter_api_requests_total', (minute) => perMinute * minute, { endpoint, code: '200' }),
+    of('exporter_api_request_duration_seconds_sum', (minute) => 0.5 * perMinute * minute, { endpoint }),
+    of('exporter_api_request_duration_seconds_count', (minute) => perMinute * minute, { endpoint }),
+    ...GROUPS.flatMap((group) => [
+      of('exporter_collection_success', constantly(1), { group }),
+      of('exporter_effective_interval_seconds', constantly(group === 'hosts' ? 300 : 60), { group }),
+      of('exporter_collection_entities', constantly(5), { group, state: 'fresh' }),
+      of('exporter_collection_entities', constantly(0), { group, state: 'stale' }),
+      of('exporter_collection_entities', constantly(0), { group, state: 'missing' }),
+    ]),
+    ...['application_metrics', 'host_metrics'].map((group) =>
+      of('exporter_oldest_window_end_timestamp_seconds', (minute) => minute * 60 - 180, { group }),
+    ),
+  ];
+}
