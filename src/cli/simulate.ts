@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../config/duration.ts';
 import type { FaultRuleInput } from '../simulator/faults/rule.ts';
-import { FAULT_SYNTAX, parseFault } from '../simulator/faults/short-syntax.ts';
-import type { TlsFiles } from '../simulator/http/listen.ts';
+import { FAULT_SYNTAX, parseFault } from '../simulator/faults/shortSyntax.ts';
+import type { TlsFiles } from '../simulator/wire/listen.ts';
 import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { DEMO_API_KEY } from '../simulator/settings.ts';
 import { ExitStatus } from './process/exitStatus.ts';
@@ -26,6 +26,8 @@ export interface SimulatorFlags {
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly rounding: boolean;
+  readonly inclusiveTo: boolean;
+  readonly metricsFound: boolean;
   readonly callsPerMinute: number;
   readonly accountId: number;
   readonly nrqlPerMinute: number;
@@ -93,7 +95,7 @@ export function simulatorFlags(command: Command, { host, port, text } = DEFAULT_
     .addOption(
       new Option(
         '--host-metrics <which>',
-        'what a host can be asked: as the specification says, or all its agent reports',
+        'what a host can be asked: what the vendor documents, or all its agent reports',
       )
         .choices(['documented', 'all'])
         .default('documented'),
@@ -103,6 +105,8 @@ export function simulatorFlags(command: Command, { host, port, text } = DEFAULT_
     .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
     .option('--tls-key-file <file>', 'private key of the certificate')
     .option('--no-rounding', 'do not round figures to three significant digits')
+    .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
+    .option('--no-metrics-found', 'metric data do not say which names were found, as in 2014')
     .option(
       '--calls-per-minute <number>',
       '429 beyond this many calls per minute and key; 0 for no limit',
@@ -143,6 +147,8 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
     ...(flags.apiKey === undefined ? {} : { apiKeys: flags.apiKey }),
     ...(tls === undefined ? {} : { tls }),
     rounding: flags.rounding,
+    inclusiveTo: flags.inclusiveTo,
+    metricsFound: flags.metricsFound,
     callsPerMinute: flags.callsPerMinute,
     accountId: flags.accountId,
     nrqlPerMinute: flags.nrqlPerMinute,

@@ -5,12 +5,16 @@ export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 export interface ServiceSettings {
   /** Round figures to three significant digits, unless a metric data call says `raw=true`. */
   readonly rounding: boolean;
-  /** Answer 200 with an empty body when no `Accept` is sent (api-facts 1). */
+  /** Answer 200 with an empty body when no `Accept` is sent. */
   readonly emptyWithoutAccept: boolean;
   /** Whether `next` addresses repeat the filters of the request. */
   readonly linksKeepFilters: boolean;
   /** How a metric name list of several pages ends: with an empty cursor, or with no next address. */
   readonly endOfNames: 'empty' | 'none';
+  /** Timeslices end with their last second, as they did in 2014, rather than with the minute after it. */
+  readonly inclusiveTo: boolean;
+  /** Metric data say which names were found and which not; bodies of 2014 do not. */
+  readonly metricsFound: boolean;
   /** 429 beyond this many calls in a minute of the clock; 0 for no limit. */
   readonly callsPerMinute: number;
   /** The account that NerdGraph answers for. */
@@ -38,6 +42,8 @@ const DEFAULT_SETTINGS: ServiceSettings = {
   emptyWithoutAccept: true,
   linksKeepFilters: true,
   endOfNames: 'empty',
+  inclusiveTo: false,
+  metricsFound: true,
   callsPerMinute: 0,
   accountId: 1_234_567,
   accounts: undefined,
@@ -54,6 +60,8 @@ export function settingsOf(given: Partial<ServiceSettings>): ServiceSettings {
     emptyWithoutAccept: given.emptyWithoutAccept ?? DEFAULT_SETTINGS.emptyWithoutAccept,
     linksKeepFilters: given.linksKeepFilters ?? DEFAULT_SETTINGS.linksKeepFilters,
     endOfNames: given.endOfNames ?? DEFAULT_SETTINGS.endOfNames,
+    inclusiveTo: given.inclusiveTo ?? DEFAULT_SETTINGS.inclusiveTo,
+    metricsFound: given.metricsFound ?? DEFAULT_SETTINGS.metricsFound,
     callsPerMinute: given.callsPerMinute ?? DEFAULT_SETTINGS.callsPerMinute,
     accountId: given.accountId ?? DEFAULT_SETTINGS.accountId,
     accounts: given.accounts ?? DEFAULT_SETTINGS.accounts,

@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Change } from './change.ts';
 import type { FaultBook } from './faults/book.ts';
 import type { FaultRuleInput } from './faults/rule.ts';
-import { failure } from './http/answer.ts';
-import { control, isControl } from './http/control.ts';
-import type { TlsFiles } from './http/listen.ts';
-import { listen } from './http/listen.ts';
-import { Service, targetOf } from './http/service.ts';
-import { render, send } from './http/write.ts';
+import { failure } from './wire/answer.ts';
+import { control, isControl } from './control.ts';
+import type { TlsFiles } from './wire/listen.ts';
+import { listen } from './wire/listen.ts';
+import { targetOf } from './wire/target.ts';
+import { Service } from './rest/service.ts';
+import { render, send } from './wire/write.ts';
 import { NERDGRAPH_PATH, NerdGraph } from './nerdgraph/service.ts';
 import type { RequestLog } from './requestLog.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -27,7 +28,7 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   readonly latencyMs?: number;
   /** Default: the demo key. */
   readonly apiKeys?: readonly string[];
-  /** Serves https; plain HTTP on the same port gets the 301 of the specification. */
+  /** Serves https; a plain HTTP call to the same port gets a 301 to the https address. */
   readonly tls?: TlsFiles;
   /** Milliseconds since 1970; default the system's clock. */
   readonly now?: () => number;

@@ -45,6 +45,8 @@ describe('the flags of the simulator', () => {
       hostMetrics: 'documented',
       latencyMs: 0,
       rounding: true,
+      inclusiveTo: false,
+      metricsFound: true,
       callsPerMinute: 0,
       accountId: 1_234_567,
       nrqlPerMinute: 3000,
@@ -56,7 +58,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --inclusive-to --no-metrics-found';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -68,6 +70,8 @@ describe('the flags of the simulator', () => {
       latencyMs: 2000,
       apiKeys: ['a', 'b'],
       rounding: false,
+      inclusiveTo: true,
+      metricsFound: false,
       callsPerMinute: 1000,
       accountId: 42,
       nrqlPerMinute: 10,

@@ -1,22 +1,9 @@
-import type { Answer } from '../http/answer.ts';
-import type { PageFault } from '../http/pagination.ts';
-import type { Format } from '../http/route.ts';
-import type { Rendered } from '../http/write.ts';
-import { render } from '../http/write.ts';
+import type { Answer } from '../wire/answer.ts';
+import type { Format } from '../wire/write.ts';
+import type { Rendered } from '../wire/write.ts';
+import { render } from '../wire/write.ts';
 import { mapFigures, withBadRecord, withNumbers, withWrongShape } from './corrupt.ts';
 import type { FaultRule } from './rule.ts';
-
-/** The way a rule makes a list lead astray, if it does. */
-export function pageFaultOf(rule: FaultRule | undefined): PageFault | undefined {
-  switch (rule?.effect) {
-    case 'endless-pages':
-    case 'repeat-ids':
-    case 'repeat-next':
-      return rule.effect;
-    default:
-      return undefined;
-  }
-}
 
 /** The answer of the service after a rule has spoilt its body; as it is under the other effects. */
 export function distort(rule: FaultRule | undefined, answer: Answer, format: Format): Rendered {

@@ -1,8 +1,8 @@
-import type { Answer } from '../http/answer.ts';
-import { limited } from '../http/rateLimit.ts';
-import { invalidKey } from '../http/key.ts';
-import type { Rendered } from '../http/write.ts';
-import { render } from '../http/write.ts';
+import type { Answer } from '../wire/answer.ts';
+import { limited } from '../wire/rateLimit.ts';
+import { invalidKey } from '../wire/key.ts';
+import type { Rendered } from '../wire/write.ts';
+import { render } from '../wire/write.ts';
 import type { FaultRule } from './rule.ts';
 
 /** What a fault that answers in the place of the service may say. */
@@ -22,6 +22,7 @@ const json = (status: number, headers: Readonly<Record<string, string>> = {}): R
   text: '{}',
 });
 
+const PAYMENT = 'Payment Required';
 const RATE_LIMIT_PER_MINUTE = 1000;
 
 function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: number, now: number): Rendered {
@@ -57,6 +58,11 @@ export function refuse(rule: FaultRule, { now, key, isGraphql }: RefusalContext)
       };
     case 'invalid-key':
       return render(isGraphql ? badGraphqlKey(key) : invalidKey(key), 'json');
+    case 'payment-required':
+      return {
+        ...json(402),
+        text: JSON.stringify(isGraphql ? { errors: [{ message: PAYMENT }] } : { error: { title: PAYMENT } }),
+      };
     case 'forbidden-page':
       return { status: 403, headers: HTML, text: page('403 Forbidden') };
     case 'empty':

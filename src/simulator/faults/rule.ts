@@ -35,6 +35,7 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
   }),
   z.strictObject({ ...MATCHER, effect: z.literal('unavailable'), seconds: seconds.default(30) }),
   z.strictObject({ ...MATCHER, effect: z.literal('invalid-key') }),
+  z.strictObject({ ...MATCHER, effect: z.literal('payment-required') }),
   z.strictObject({ ...MATCHER, effect: z.literal('forbidden-page') }),
   z.strictObject({ ...MATCHER, effect: z.literal('hang') }),
   z.strictObject({ ...MATCHER, effect: z.literal('delay'), milliseconds: milliseconds.default(1000) }),

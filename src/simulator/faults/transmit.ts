@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
-import type { Rendered } from '../http/write.ts';
-import { send } from '../http/write.ts';
+import type { Rendered } from '../wire/write.ts';
+import { send } from '../wire/write.ts';
 import type { FaultRule } from './rule.ts';
 
 const BYTES_PER_CHUNK = 64 * 1024;

@@ -1,4 +1,4 @@
-import type { PageFault } from '../http/pagination.ts';
+import type { PageFault } from '../faults/pageFault.ts';
 import type { Condition, Dialect } from '../nrql/condition.ts';
 import { meets, parseCondition, valuesOf } from '../nrql/condition.ts';
 import { TokenReader } from '../nrql/tokens.ts';

@@ -1,6 +1,6 @@
 import type { GraphqlKind } from '../callKinds.ts';
 import { isMeant } from '../faults/book.ts';
-import { pageFaultOf } from '../faults/distort.ts';
+import { pageFaultOf } from '../faults/pageFault.ts';
 import type { FaultRule } from '../faults/rule.ts';
 import { NrqlSyntaxError, QueryTooBigError } from '../nrql/error.ts';
 import type { NrqlLimits, NrqlResult } from '../nrql/run.ts';

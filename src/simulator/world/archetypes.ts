@@ -8,8 +8,8 @@ const part = (metric: string, callsPerRequest: number, share: number): Component
 });
 
 /**
- * The applications of the world, in order; beyond the last the row starts again. Between them they show every case of
- * the specification ("Derived calculations", "Metric names and value names") and of api-facts 3 and 4.2.
+ * The applications of the world, in order; beyond the last the row starts again. Between them they show every way
+ * in which applications differ for a reader (docs/simulator.md lists them).
  */
 export const ARCHETYPES: readonly Archetype[] = [
   // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.

@@ -6,7 +6,7 @@ import { chanceOf } from './traffic.ts';
 import type { MetricKind } from './values.ts';
 
 /**
- * For what a metric can be asked: `everywhere`; `agent`: the specification names it for applications only, though
+ * For what a metric can be asked: `everywhere`; `agent`: the vendor documents it for applications only, though
  * agents report it per host; `browser`: it exists for the application alone.
  */
 type MetricReach = 'everywhere' | 'agent' | 'browser';

@@ -12,7 +12,7 @@ export interface Scope {
 }
 
 /**
- * Whether a metric can be read in a scope. `documented` follows the scope column of the specification, where components,
+ * Whether a metric can be read in a scope. `documented` follows the vendor's metric lists, where components,
  * queue time and total time are the application's alone; `all` answers for hosts whatever their agents report.
  */
 export type HostMetrics = 'documented' | 'all';

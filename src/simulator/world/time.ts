@@ -1,7 +1,7 @@
 import type { ApplicationIdentity } from './identity.ts';
 
 export const MINUTE = 60_000;
-/** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour (api-facts 3.1). */
+/** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
 const REPORTING_MINUTES = 10;
 const LISTED_MINUTES = 60;
 

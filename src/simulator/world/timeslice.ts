@@ -1,5 +1,5 @@
 /**
- * One minute (or a merge of minutes) of one metric, as agents report it (api-facts 6.1). Times are seconds.
+ * One minute (or a merge of minutes) of one metric, as agents report it. Times are seconds.
  *
  * For an Apdex metric the six numbers mean {s, t, f, threshold_min, threshold, -}; for `EndUser` the exclusive total is
  * the front-end time and `sumOfSquares` the time spent in the application.

@@ -1,6 +1,6 @@
 import type { Timeslice } from './timeslice.ts';
 
-/** What a metric measures decides the value names it offers (api-facts 4.5 and 4.6). */
+/** What a metric measures decides the value names it offers. */
 export type MetricKind =
   'timing' | 'dispatcher' | 'transaction' | 'errors' | 'apdex' | 'memory' | 'cpu' | 'end_user' | 'end_user_rb' | 'gc';
 
@@ -95,7 +95,7 @@ const VALUES: Readonly<Record<MetricKind, Readonly<Record<string, ValueFunction>
   },
 };
 
-/** Values that are counts: the service never rounds them (api-facts 0, point 5). */
+/** Values that are counts: the service never rounds them. */
 export const COUNT_VALUES: ReadonlySet<string> = new Set(['call_count', 'count', 'error_count', 's', 't', 'f']);
 
 /** The value names a metric of this kind offers, in the order of the metric name list. */

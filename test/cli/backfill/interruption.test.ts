@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Gate } from '../../../src/api/reader.ts';
 import { UsageError } from '../../../src/cli/backfill/usageError.ts';
-import { parseFault } from '../../../src/simulator/faults/short-syntax.ts';
+import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';

@@ -1,4 +1,5 @@
 import type { FaultRuleInput } from './rule.ts';
+import { CALL_KINDS } from '../callKinds.ts';
 import { describeFaults, EFFECTS, FAULT_RULE } from './rule.ts';
 
 /** What the value after `effect=` means. */
@@ -16,13 +17,34 @@ const MAIN_PARAMETER: Readonly<Record<string, string>> = {
   truncate: 'rows',
 };
 
-export const FAULT_SYNTAX = `EFFECT[=VALUE][,on=KIND][,app=ID][,path=GLOB][,times=N][,skip=N][,PARAMETER=VALUE]
+const LINE = 64;
 
-  effects: ${EFFECTS.join(', ')}
-  examples: status=503,on=metric_data,times=3
-            rate-limit=retry-after,seconds=20
-            delay=1500,on=applications
-            hang,app=1000002`;
+/** The words as a list over several lines, each of at most so many characters. */
+function inLines(words: readonly string[]): string {
+  const lines = [''];
+  for (const word of words) {
+    const last = lines.at(-1) ?? '';
+    if (last === '') lines[lines.length - 1] = word;
+    else if (`${last}, ${word}`.length > LINE) lines.push(word);
+    else lines[lines.length - 1] = `${last}, ${word}`;
+  }
+  return lines.join(',\n    ');
+}
+
+/** How a rule is written, for the help of the command. */
+export const FAULT_SYNTAX = `EFFECT[=VALUE][,on=KIND][,app=ID][,path=GLOB]
+  [,times=N][,skip=N][,PARAMETER=VALUE]
+
+  effects:
+    ${inLines(EFFECTS)}
+  kinds of calls:
+    ${inLines(CALL_KINDS)}
+  examples:
+    status=503,on=metric_data,times=3
+    rate-limit=retry-after,seconds=20
+    graphql-error=TIMEOUT,on=graphql_nrql,times=1
+    hang,app=1000002
+  docs/simulator.md says what each effect does.`;
 
 function scalar(text: string): number | string {
   return /^\d{1,15}$/.test(text) ? Number(text) : text;

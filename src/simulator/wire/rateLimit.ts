@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts';
 const DOCUMENTATION =
   'https://docs.newrelic.com/docs/apis/rest-api-v2/requirements/api-overload-protection-preventing-429-errors';
 
-/** The 429 of an account that made too many calls; `reset` in Unix seconds (api-facts 5, Limits). */
+/** The 429 of an account that made too many calls; `reset` in Unix seconds. */
 export function limited(limit: number, reset: number): Answer {
   return {
     status: 429,

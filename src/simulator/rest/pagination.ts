@@ -1,11 +1,10 @@
+import type { PageFault } from '../faults/pageFault.ts';
+
 /** One page of a list, with the `Link` header that leads to its neighbours. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly link: string | undefined;
 }
-
-/** Ways a list can lead a client astray: pages without end, ids twice, an address that leads to itself. */
-export type PageFault = 'endless-pages' | 'repeat-ids' | 'repeat-next';
 
 export interface PageRequest {
   /** Scheme, host and port as the client addressed them. */
@@ -13,7 +12,7 @@ export interface PageRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly size: number;
-  /** Whether the addresses repeat the query of the request: unknown of the service (api-facts 5). */
+  /** Whether the addresses repeat the query of the request: nobody knows what the service does. */
   readonly keepFilters: boolean;
   /** Metric names go by cursor; `empty` ends the list with an empty one, `none` with no next address. */
   readonly cursor: 'empty' | 'none' | undefined;

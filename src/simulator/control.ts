@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod';
-import { CHANGE } from '../change.ts';
-import { describeFaults, FAULT_RULE } from '../faults/rule.ts';
-import type { SimulatorState } from '../state.ts';
-import { isReporting } from '../world/time.ts';
-import { readBody } from './body.ts';
-import type { Target } from './service.ts';
+import { CHANGE } from './change.ts';
+import { describeFaults, FAULT_RULE } from './faults/rule.ts';
+import type { SimulatorState } from './state.ts';
+import { isReporting } from './world/time.ts';
+import { readBody } from './wire/body.ts';
+import type { Target } from './wire/target.ts';
 
 /** What the control endpoint says: a status and anything JSON can hold. */
 interface ControlAnswer {

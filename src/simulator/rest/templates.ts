@@ -1,4 +1,4 @@
-/** The `links` objects beside lists and records; the singular of their paths is the service's own (api-facts 3). */
+/** The `links` objects beside lists and records; the singular of their paths is the service's own. */
 export const APPLICATION_LINKS = {
   'application.servers': '/v2/servers?ids={server_ids}',
   'application.server': '/v2/servers/{server_id}',

@@ -1,11 +1,11 @@
-import { metricData } from '../query/metric-data.ts';
-import { resolveRange } from '../query/range.ts';
-import { parseTimestamp } from '../query/timestamp.ts';
+import { metricData } from './metricData.ts';
+import { resolveRange } from './range.ts';
+import { parseTimestamp } from './timestamp.ts';
 import type { Scope } from '../world/scope.ts';
 import { isListed, MINUTE } from '../world/time.ts';
 import { valueNames } from '../world/values.ts';
-import type { Answer } from './answer.ts';
-import { failure, notFound, ok } from './answer.ts';
+import type { Answer } from '../wire/answer.ts';
+import { failure, notFound, ok } from '../wire/answer.ts';
 import type { Call } from './call.ts';
 import { isTrue } from './filters.ts';
 import { paginate } from './pagination.ts';
@@ -49,7 +49,7 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
 }
 
-/** Metric timeslices of an application, host or instance (api-facts 4). */
+/** Metric timeslices of an application, host or instance. */
 export function metricTimeslices(call: Call): Answer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
@@ -73,13 +73,19 @@ export function metricTimeslices(call: Call): Answer {
     return failure(422, 'Invalid time range', ['The time range must be at least one minute']);
   }
   const rounded = call.settings.rounding && !isTrue(query, 'raw');
-  const body = metricData(call.world, scope, { names, values: query.getAll('values[]'), range, rounded }, now);
+  const body = metricData(
+    call.world,
+    scope,
+    { names, values: query.getAll('values[]'), range, rounded, inclusiveTo: call.settings.inclusiveTo },
+    now,
+  );
   return ok({
     metric_data: {
       from: body.from,
       to: body.to,
-      metrics_not_found: body.metrics_not_found,
-      metrics_found: body.metrics_found,
+      ...(call.settings.metricsFound
+        ? { metrics_not_found: body.metrics_not_found, metrics_found: body.metrics_found }
+        : {}),
       metrics: body.metrics.map(({ name, timeslices }) => ({
         name,
         timeslices: timeslices.map((slice) => ({ from: slice.from, to: slice.to, values: slice.values })),

@@ -11,7 +11,7 @@ export function ok(body: JsonObject, link?: string): Answer {
   return { status: 200, body, headers: link === undefined ? {} : { Link: link } };
 }
 
-/** The error shape of api-facts 5: a title, and messages where there is more to say. */
+/** The shape of the service's errors: a title, and messages where there is more to say. */
 export function failure(
   status: number,
   title: string,

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
-import type { Format } from './route.ts';
 import { toXml } from './xml.ts';
+
+export type Format = 'json' | 'xml';
 
 /** An answer as it goes over the wire. */
 export interface Rendered {

@@ -1,6 +1,5 @@
 import type { RestKind } from '../callKinds.ts';
-
-export type Format = 'json' | 'xml';
+import type { Format } from '../wire/write.ts';
 
 /** A path of the service, taken apart. */
 export interface Route {

@@ -30,7 +30,7 @@ const DAY = 24 * HOUR;
 const HOURLY_AFTER = 8 * DAY;
 const EVEN_POINTS = 10;
 
-/** Longest range in minutes and its granule in minutes (api-facts 4.4). */
+/** Longest range in minutes and its granule in minutes (vendor's page "Extract metric timeslice data"). */
 const GRANULES: readonly (readonly [longest: number, granule: number])[] = [
   [3 * HOUR, 1],
   [6 * HOUR, 2],

@@ -14,7 +14,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The parameters of a call: those of its address, and those of its form body, where `curl -d` puts them (api-facts 1). */
+/** The parameters of a call: those of its address, and those of its form body, where `curl -d` puts them. */
 export async function parameters(request: IncomingMessage, search: string): Promise<URLSearchParams> {
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   if (!isForm) return new URLSearchParams(search);

@@ -1,5 +1,5 @@
-import { formatTimestamp } from '../query/timestamp.ts';
-import { roundFigures } from '../query/rounding.ts';
+import { formatTimestamp } from './timestamp.ts';
+import { roundFigures } from './rounding.ts';
 import type { ApplicationIdentity, HostIdentity, InstanceIdentity } from '../world/identity.ts';
 import type { KeyTransaction } from '../world/keyTransactions.ts';
 import type { Scope } from '../world/scope.ts';
@@ -14,9 +14,9 @@ import {
 } from '../world/summary.ts';
 import { isReporting, lastReportedAt } from '../world/time.ts';
 import type { World } from '../world/world.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../wire/json.ts';
 
-/** Writes the entities of a world as the records of the service (api-facts 3.1 to 3.3). */
+/** Writes the entities of a world as the records of the service. */
 export interface RecordContext {
   readonly world: World;
   readonly now: number;

@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../settings.ts';
 import type { World } from '../world/world.ts';
-import type { PageFault } from './pagination.ts';
+import type { PageFault } from '../faults/pageFault.ts';
 import type { Route } from './route.ts';
 
 /** Everything an answer depends on. */

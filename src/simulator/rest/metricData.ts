@@ -12,6 +12,8 @@ export interface MetricDataQuery {
   readonly values: readonly string[];
   readonly range: DataRange;
   readonly rounded: boolean;
+  /** Timeslices end with their last second rather than with the minute after it. */
+  readonly inclusiveTo: boolean;
 }
 
 interface TimesliceBody {
@@ -28,15 +30,17 @@ export interface MetricDataBody {
   readonly metrics: readonly { readonly name: string; readonly timeslices: readonly TimesliceBody[] }[];
 }
 
+/** Names that the service takes for another. */
+const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
 const RETENTION_MINUTES = 93 * 24 * 60;
 
 /**
- * The `metric_data` of a call (api-facts 4). A metric is found when anything was reported of it in the range; its
+ * The `metric_data` of a call. A metric is found when anything was reported of it in the range; its
  * timeslices without a record are zeros. Minutes that are not complete, or older than three months, have no data, and
  * a timeslice of nothing but such minutes is left out.
  */
 export function metricData(world: World, scope: Scope, query: MetricDataQuery, now: number): MetricDataBody {
-  const names = [...new Set(query.names)];
+  const names = [...new Set(query.names.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
   const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
   const end = firstIncompleteMinute(now);
   const spans = query.range.spans.flatMap((span) => {
@@ -63,7 +67,7 @@ export function metricData(world: World, scope: Scope, query: MetricDataQuery, n
         return [
           {
             from: formatTimestamp(span.from * MINUTE),
-            to: formatTimestamp(span.to * MINUTE),
+            to: formatTimestamp(span.to * MINUTE - (query.inclusiveTo ? 1000 : 0)),
             values: query.rounded ? roundFigures(values) : values,
           },
         ];

@@ -8,7 +8,7 @@ type Node = string | readonly Node[] | { readonly [name: string]: Node };
 
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
 
-/** XML has no arrays: a list `servers` becomes `<servers><server>..</server></servers>` (api-facts 5, XML). */
+/** XML has no arrays: a list `servers` becomes `<servers><server>..</server></servers>`. */
 function nest(value: Json, name: string): Node {
   if (Array.isArray(value)) {
     const entry = ENTRY_NAMES[name] ?? name.replace(/s$/, '');

@@ -1,5 +1,5 @@
 import type { RestKind } from '../callKinds.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from '../wire/answer.ts';
 import type { Call } from './call.ts';
 import * as entities from './entities.ts';
 import { metricNames, metricTimeslices } from './metrics.ts';

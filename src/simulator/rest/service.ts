@@ -1,21 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { distort, pageFaultOf } from '../faults/distort.ts';
+import { distort } from '../faults/distort.ts';
+import { pageFaultOf } from '../faults/pageFault.ts';
 import { refuse } from '../faults/refuse.ts';
 import type { FaultRule } from '../faults/rule.ts';
 import { breakConnection, transmit } from '../faults/transmit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { SimulatorState } from '../state.ts';
-import type { Answer } from './answer.ts';
-import { failure, notFound } from './answer.ts';
-import { answer } from './answers.ts';
-import { parameters } from './body.ts';
-import { refusal, sentKey } from './key.ts';
+import type { Answer } from '../wire/answer.ts';
+import { failure, notFound } from '../wire/answer.ts';
+import { answer } from './answerCall.ts';
+import { parameters } from '../wire/body.ts';
+import { refusal, sentKey } from '../wire/key.ts';
 import { MinuteLimit } from '../minuteLimit.ts';
-import { limited } from './rateLimit.ts';
+import { limited } from '../wire/rateLimit.ts';
 import type { Route } from './route.ts';
 import { matchRoute } from './route.ts';
-import { send } from './write.ts';
+import type { Target } from '../wire/target.ts';
+import { send } from '../wire/write.ts';
 
 export interface ServiceOptions {
   readonly state: SimulatorState;
@@ -25,18 +27,6 @@ export interface ServiceOptions {
   readonly scheme: 'http' | 'https';
   /** Ends pauses when the simulator closes. */
   readonly signal: AbortSignal;
-}
-
-/** An address taken apart, undecoded. */
-export interface Target {
-  readonly path: string;
-  readonly search: string;
-}
-
-export function targetOf(request: IncomingMessage): Target {
-  const url = request.url ?? '/';
-  const at = url.indexOf('?');
-  return at < 0 ? { path: url, search: '' } : { path: url.slice(0, at), search: url.slice(at + 1) };
 }
 
 function decoded(text: string): string {
@@ -93,7 +83,7 @@ export class Service {
   ): Promise<void> {
     const said = this.#refuse(request, route) ?? (await this.#call(request, target, route, rule));
     const format = route?.format ?? 'json';
-    // Without an Accept header the service says 200 and nothing else (api-facts 1).
+    // Without an Accept header the service says 200 and nothing else.
     const isEmpty =
       this.#options.settings.emptyWithoutAccept && said.status === 200 && request.headers.accept === undefined;
     const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, said, format);

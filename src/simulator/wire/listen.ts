@@ -20,7 +20,7 @@ export interface Listener {
 
 const TLS_HANDSHAKE = 0x16;
 
-/** The 301 of the specification for a plain HTTP call to a service that speaks HTTPS. */
+/** The 301 that the service gives to a plain HTTP call. */
 function redirectToHttps(request: IncomingMessage, response: ServerResponse): void {
   const address = `https://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
   const text = `You are being redirected ${address}\n`;

@@ -1,9 +1,9 @@
 import { XMLParser } from 'fast-xml-parser';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../src/simulator/simulator.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import { call, GOOD, linked, read, records } from './client.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { call, GOOD, linked, read, records } from '../client.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const APP = '/v2/applications/1000001';

@@ -1,9 +1,9 @@
 import type { ApplicationIdentity } from '../world/identity.ts';
-import type { Answer } from './answer.ts';
-import { notFound, ok } from './answer.ts';
+import type { Answer } from '../wire/answer.ts';
+import { notFound, ok } from '../wire/answer.ts';
 import type { Call } from './call.ts';
 import { idsFilter, isTrue, languageFilter, nameFilter } from './filters.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../wire/json.ts';
 import { paginate } from './pagination.ts';
 import type { RecordContext } from './records.ts';
 import { applicationRecord, hostRecord, instanceRecord, keyTransactionRecord } from './records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFault } from '../../../src/simulator/faults/short-syntax.ts';
+import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
 
 describe('the short form of a fault', () => {
   it.each([

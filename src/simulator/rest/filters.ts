@@ -1,5 +1,5 @@
 /**
- * The filters of the lists (api-facts 3). Names match when they contain the text, whatever its case; ids are a comma
+ * The filters of the lists. Names match when they contain the text, whatever its case; ids are a comma
  * list; filters given together must all hold. An empty filter is none.
  */
 function given(query: URLSearchParams, name: string): string | undefined {

@@ -1,6 +1,6 @@
 import { COUNT_VALUES } from '../world/values.ts';
 
-/** Rounds to three significant digits, as the service does unless asked for raw values (api-facts 0, point 5). */
+/** Rounds to three significant digits, as the service does unless asked for raw values. */
 export function threeDigits(value: number): number {
   return Number(value.toPrecision(3));
 }
