@@ -1,5 +1,5 @@
 import { format, resolveConfig } from 'prettier';
-import { inputSchema } from '../../src/config/jsonSchema.ts';
+import { inputSchema } from '../../src/config/schema/file.ts';
 import { configurationPage } from './configurationPage.ts';
 import { editorSchema } from './editorSchema.ts';
 import { exampleFile } from './exampleFile.ts';

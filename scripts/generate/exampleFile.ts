@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { JsonSchema } from '../../src/config/jsonSchema.ts';
+import type { JsonSchema } from '../../src/config/schema/file.ts';
 import { alternativesOf, itemOf, keysOf, sampleOf } from './schemaKeys.ts';
 import type { SchemaKey } from './schemaKeys.ts';
 

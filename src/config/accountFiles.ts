@@ -6,7 +6,7 @@ import { fileProblem } from './fileProblem.ts';
 import { mayBeSecret } from './hidden.ts';
 import type { Issue } from './issues.ts';
 import { keyFileProblem } from './keyFile.ts';
-import { accountsOf, issue, mappingOf } from './rules.ts';
+import { accountsOf, issue, mappingOf } from './schema/rules.ts';
 
 /**
  * The files that the accounts of a configuration name and that cannot be used. It reads the values as they stand in

@@ -2,7 +2,7 @@ import type { Fault, Path } from './fault.ts';
 import { formatPath } from './fault.ts';
 import { accountFileIssues } from './accountFiles.ts';
 import type { Environment } from './placeholders.ts';
-import type { ConfigResult } from './read.ts';
+import type { ConfigResult } from './load.ts';
 import { validate } from './validate.ts';
 import { warningsOf } from './warnings.ts';
 

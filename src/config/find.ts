@@ -1,8 +1,8 @@
 import { configFromEnvironment, hasEnvironmentKey } from './environment.ts';
 import type { Fault } from './fault.ts';
 import type { Environment } from './placeholders.ts';
-import { readConfig } from './read.ts';
-import type { ConfigResult } from './read.ts';
+import { readConfig } from './load.ts';
+import type { ConfigResult } from './load.ts';
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
@@ -17,7 +17,7 @@ export interface FindOptions {
 }
 
 /**
- * Where to read the configuration from (contract 2): the file that is named, which must exist; else config.yaml where
+ * Where to read the configuration from: the file that is named, which must exist; else config.yaml where
  * there is one; else the environment; else there is no configuration, and the fault says what to do.
  */
 export function findConfig(

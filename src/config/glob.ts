@@ -2,7 +2,7 @@ import type { EntityMatch } from './config.ts';
 
 /**
  * True when the pattern covers the whole text: `*` is any run of characters (also none), `?` is one, the rest is
- * literal and case counts (contract 2). The work is at most pattern length times text length, for every pattern.
+ * literal and case counts. The work is at most pattern length times text length, for every pattern.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);

@@ -2,7 +2,6 @@ import { closeSync, fstatSync, openSync, readFileSync, statSync, constants } fro
 import type { Stats } from 'node:fs';
 import type { AccountConfig } from './config.ts';
 import { fileProblem } from './fileProblem.ts';
-import { keyProblem } from './keyText.ts';
 
 type KeyAccount = Pick<AccountConfig, 'api_key' | 'api_key_file'>;
 
@@ -10,6 +9,15 @@ export type KeyResult = { readonly key: string } | { readonly problem: string };
 
 const MAX_KEY_FILE_BYTES = 16_384;
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
+
+/** Why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
+export function keyProblem(key: string): string | undefined {
+  if (key === '') return 'must not be empty';
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    return 'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied';
+  }
+  return undefined;
+}
 
 /** Why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can. */
 export function keyFileProblem(path: string): string | undefined {

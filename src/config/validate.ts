@@ -2,11 +2,8 @@ import type { Config } from './config.ts';
 import type { Path } from './fault.ts';
 import { explain, flatten } from './issues.ts';
 import type { Issue } from './issues.ts';
-import { keysAt } from './jsonSchema.ts';
-import { brokenRules } from './rules.ts';
-import { fileSchema } from './schema.ts';
-import type { FileConfig } from './schema.ts';
-import { toConfig } from './toConfig.ts';
+import { brokenRules } from './schema/rules.ts';
+import { fileSchema, keysAt } from './schema/file.ts';
 
 /**
  * Checks the values of a file against the schema and the rules; all that is wrong is told. `textAt` gives the text of
@@ -24,12 +21,12 @@ export function validate(
   }
   const broken = brokenRules(file);
   if ('issues' in result) return { issues: [...result.issues, ...broken] };
-  return broken.length > 0 ? { issues: broken } : { config: toConfig(result.file) };
+  return broken.length > 0 ? { issues: broken } : result;
 }
 
-function parse(file: unknown): { readonly file: FileConfig } | { readonly issues: readonly Issue[] } {
+function parse(file: unknown): { readonly config: Config } | { readonly issues: readonly Issue[] } {
   const { data, error } = fileSchema.safeParse(file, { error: explain });
-  return data === undefined ? { issues: flatten(error.issues, keysAt) } : { file: data };
+  return data === undefined ? { issues: flatten(error.issues, keysAt) } : { config: data };
 }
 
 function replaceAt(file: unknown, path: Path, value: unknown): void {

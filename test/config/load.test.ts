@@ -90,7 +90,7 @@ collection:
 `;
 
 describe('a valid configuration', () => {
-  it('needs no more than one account with a key: the rest has the defaults of the contract', () => {
+  it('needs no more than one account with a key: the rest has its defaults', () => {
     expect(configOf(withAccount())).toStrictEqual(DEFAULTS);
   });
 

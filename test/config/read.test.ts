@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
 import { formatFault } from '../../src/config/fault.ts';
-import { readConfig } from '../../src/config/read.ts';
+import { readConfig } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();

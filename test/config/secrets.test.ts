@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatFault } from '../../src/config/fault.ts';
 import { mayBeSecret } from '../../src/config/hidden.ts';
-import { readConfig } from '../../src/config/read.ts';
+import { readConfig } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 import { faultsOf } from './reading.ts';
 

@@ -6,7 +6,7 @@ import { Collector } from '../../collect/collector.ts';
 import { CollectorLog } from '../../collect/log.ts';
 import type { Config } from '../../config/config.ts';
 import type { Environment } from '../../config/placeholders.ts';
-import type { ConfigResult } from '../../config/read.ts';
+import type { ConfigResult } from '../../config/load.ts';
 import { redactConfig } from '../../config/redact.ts';
 import { Exposition } from '../../exposition/exposition.ts';
 import { withStack } from '../../log/errorText.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { formatFault } from '../../config/fault.ts';
-import type { ConfigResult } from '../../config/read.ts';
+import type { ConfigResult } from '../../config/load.ts';
 import { errorText, withStack } from '../../log/errorText.ts';
 import type { ReloadResult } from '../../web/dependencies.ts';
 

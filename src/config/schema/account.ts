@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { RESERVED_LABEL_NAMES } from '../../metrics/labels.ts';
-import { APIS, REGIONS } from '../addresses.ts';
+import { APIS, normaliseBaseUrl, regionAddress, REGIONS } from '../addresses.ts';
+import type { AccountConfig, Api } from '../config.ts';
 import { formatDuration } from '../duration.ts';
 import { INTERFACE_DEFAULTS } from '../interfaces.ts';
-import { keyProblem } from '../keyText.ts';
+import { keyProblem } from '../keyFile.ts';
 import { applications, keyTransactions } from './applications.ts';
 import { customMetric } from './customMetric.ts';
-import { duration, notes, text, whole } from './parts.ts';
+import { duration, list, notes, text, whole } from './parts.ts';
 
 const apiKey = z
   .string()
@@ -66,8 +67,7 @@ const limits = z.strictObject({
   }),
 });
 
-/** One account with the key that reads it. */
-export const account = z.strictObject({
+const writtenAccount = z.strictObject({
   name: notes(text().optional(), {
     description: 'Label `account` of every series; unique.',
     otherwise: '`default` when there is one account, otherwise required',
@@ -128,8 +128,54 @@ export const account = z.strictObject({
       'Key transactions. `true`: all; where applications are filtered, those of the included ones. Or choose them by ' +
       'name or id.',
   }),
-  custom_metrics: notes(z.array(customMetric).prefault([]), {
+  custom_metrics: notes(list(customMetric).prefault([]), {
     description: 'Families of your own from metrics that the agents report.',
   }),
   limits: notes(limits.prefault({}), { description: 'Rate, concurrency, timeout and retry limits for API calls.' }),
 });
+
+const DEFAULT_REGION = 'us';
+
+/**
+ * One account with the key that reads it. In the program it has every default that depends on other keys, and the whole
+ * address of its interface.
+ */
+export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
+  decode: (written) => {
+    const { api, base_url, applications, key_transactions, tls, limits } = written;
+    const region = written.region ?? (base_url === undefined ? DEFAULT_REGION : undefined);
+    const defaults = INTERFACE_DEFAULTS[api];
+    return {
+      ...written,
+      name: written.name ?? 'default',
+      region,
+      account_id: written.account_id,
+      base_url: base_url === undefined ? regionAddress(api, region ?? DEFAULT_REGION) : addressOf(base_url, api),
+      api_key: written.api_key,
+      api_key_file: written.api_key_file,
+      api_key_header: written.api_key_header ?? defaults.api_key_header,
+      tls: { ca_file: tls.ca_file, server_name: tls.server_name },
+      applications: {
+        ...applications,
+        include: applications.include,
+        settings: applications.settings.map((setting) => ({ ...setting, hosts: setting.hosts })),
+      },
+      key_transactions:
+        typeof key_transactions === 'boolean'
+          ? key_transactions
+          : { include: key_transactions.include, exclude: key_transactions.exclude },
+      limits: {
+        ...limits,
+        max_concurrent_requests: limits.max_concurrent_requests ?? defaults.max_concurrent_requests,
+        request_timeout: limits.request_timeout ?? defaults.request_timeout,
+      },
+    };
+  },
+  encode: ({ base_url, ...rest }) => ({ ...rest, base_url: rest.region === undefined ? base_url : undefined }),
+});
+
+/** What the rules refuse has its fault there. */
+function addressOf(text: string, api: Api): string {
+  const result = normaliseBaseUrl(text, api);
+  return 'url' in result ? result.url : text;
+}

@@ -15,7 +15,7 @@ const intervals = z.strictObject({
   metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
 } satisfies Record<TimedGroup, unknown>);
 
-/** What holds for all accounts (contract 2, `collection`). */
+/** What holds for all accounts. */
 export const collection = z.strictObject({
   window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',

@@ -18,15 +18,16 @@ export interface KeyNotes {
 /** The timers of the runtime overflow after 24.8 days. */
 const LONGEST = '24d';
 
-/** A duration as text, milliseconds once read. */
+/** A duration: text in the file, milliseconds in the program. */
 export function duration(range: { readonly least: string; readonly wholeMinutes?: boolean }) {
   const least = milliseconds(range.least);
   const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
   const most = milliseconds(LONGEST);
-  return z
+  const written = z
     .string({ error: ({ input }) => unlike(input, 'a duration such as 30s, 5m or 1h30m') })
-    .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m')
-    .transform(milliseconds)
+    .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m');
+  return z
+    .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })
     .superRefine((value, ctx) => {
       if (value < least) ctx.addIssue(`must be at least ${range.least}`);
       else if (value > most) ctx.addIssue(`must be at most ${LONGEST}`);
@@ -57,4 +58,13 @@ export function text() {
 /** Attaches what the documentation says of a key. */
 export function notes<T extends z.ZodType>(schema: T, notes: KeyNotes): T {
   return schema.meta({ ...notes });
+}
+
+/** A list of at least so many entries. */
+export function list<T extends z.ZodType>(
+  entry: T,
+  least = 0,
+): z.ZodType<readonly z.output<T>[], readonly z.input<T>[]> {
+  const entries = z.array(entry);
+  return least === 0 ? entries : entries.min(least);
 }

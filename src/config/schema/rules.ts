@@ -1,11 +1,11 @@
-import { nerdgraphValuesOf } from '../metrics/nerdgraphValues.ts';
-import { parseTemplate } from '../metrics/template.ts';
-import { normaliseBaseUrl } from './addresses.ts';
-import type { Api } from './config.ts';
-import type { Path } from './fault.ts';
-import { formatPath } from './fault.ts';
-import type { Issue } from './issues.ts';
-import { customMetric } from './schema/customMetric.ts';
+import { nerdgraphValuesOf } from '../../metrics/nerdgraphValues.ts';
+import { parseTemplate } from '../../metrics/template.ts';
+import { normaliseBaseUrl } from '../addresses.ts';
+import type { Api } from '../config.ts';
+import type { Path } from '../fault.ts';
+import { formatPath } from '../fault.ts';
+import type { Issue } from '../issues.ts';
+import { customMetric } from './customMetric.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 

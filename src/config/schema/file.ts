@@ -1,6 +1,17 @@
 import * as z from 'zod';
-import type { Path } from './fault.ts';
-import { fileSchema } from './schema.ts';
+import type { Path } from '../fault.ts';
+import { account } from './account.ts';
+import { collection } from './collection.ts';
+import { list, notes } from './parts.ts';
+
+/**
+ * The configuration file: types, defaults and descriptions of every key, each key by itself, and how each is written.
+ * `z.encode` gives the file of a configuration. What must hold between keys is in rules.ts.
+ */
+export const fileSchema = z.strictObject({
+  accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
+  collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),
+});
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
