@@ -6,6 +6,8 @@ import { FAULT_SYNTAX, parseFault } from '../simulator/faults/shortSyntax.ts';
 import type { TlsFiles } from '../simulator/wire/listen.ts';
 import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { DEMO_API_KEY } from '../simulator/settings.ts';
+import { parseListenAddress } from '../web/server/listenAddress.ts';
+import { checked } from './flags/arguments.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { openLog } from './process/log.ts';
 import { runService } from './process/signals.ts';
@@ -35,18 +37,12 @@ export interface SimulatorFlags {
   readonly control: boolean;
 }
 
-const ADDRESS = /^(?:\[(?<six>[0-9a-fA-F:.]+)\]|(?<four>[^:[\]]*)):(?<port>\d{1,5})$/;
 /** Timers of the runtime overflow after 24.8 days. */
 const LONGEST_LATENCY = 86_400_000;
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
-  const groups = ADDRESS.exec(text)?.groups;
-  const port = Number(groups?.['port']);
-  if (groups === undefined || port > 65_535) {
-    throw new InvalidArgumentError('must be host:port, :port or [::1]:port');
-  }
-  const host = groups['six'] ?? groups['four'] ?? '';
-  return { host: host === '' ? '0.0.0.0' : host, port };
+  const { host = '0.0.0.0', port } = checked(text, parseListenAddress);
+  return { host, port };
 }
 
 function wholeNumber(least: number, most: number): (text: string) => number {

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
+import { certificate, LOCALHOST } from '../web/support/certificates.ts';
+import { hostileClients, requestText } from '../web/support/hostile.ts';
 import { parseText, value } from '../support/exposition.ts';
 import { account } from './support/config.ts';
 import { startExporter } from './support/program.ts';
@@ -26,6 +28,46 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     }
   },
 );
+
+describe.each(['http', 'https'] as const)('with clients that never leave, over %s', (scheme) => {
+  test('SIGTERM ends it with status 0 within 5 seconds, whatever is connected', async () => {
+    const simulator = await startSimulator({ applications: 150 });
+    simulator.faults.add({ effect: 'hang', on: 'metric_data' });
+    const { cert, key } = await certificate('localhost', LOCALHOST);
+    const exporter = await startExporter({
+      config: { accounts: [account(simulator, 'default', { hosts: false })] },
+      files: { 'web.yaml': 'tls_server_config: {cert_file: s.pem, key_file: s.key}\n', 's.pem': cert, 's.key': key },
+      flags: scheme === 'https' ? ['--web.config.file=web.yaml'] : [],
+    });
+    const { port } = exporter;
+    const tls = scheme === 'https';
+    try {
+      const silent = await hostileClients(30, port);
+      const handshaken = await hostileClients(30, port, { tls });
+      const halfSent = await hostileClients(10, port, { tls });
+      halfSent.forEach(({ socket }) =>
+        socket.write('POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'),
+      );
+      const deaf = await hostileClients(10, port, { tls, deaf: true });
+      deaf.forEach(({ socket }) => socket.write(requestText('/api/status').repeat(30)));
+      const waiting = await hostileClients(10, port, { tls });
+      waiting.forEach(({ socket }) =>
+        socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 60'])),
+      );
+      await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
+      const start = performance.now();
+      exporter.signal('SIGTERM');
+      expect(await exporter.ended).toEqual({ status: 0, signal: null });
+      expect((performance.now() - start) / 1000).toBeLessThan(5);
+      await Promise.all([...silent, ...handshaken, ...halfSent, ...waiting].map(({ closed }) => closed));
+      for (const { socket } of deaf) socket.destroy();
+      expect(exporter.output()).not.toContain('level=error');
+    } finally {
+      await exporter.stop();
+      await simulator.close();
+    }
+  });
+});
 
 test('a second signal ends it at once', async () => {
   const simulator = await startSimulator({ applications: 2 });

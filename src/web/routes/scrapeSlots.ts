@@ -14,7 +14,7 @@ export class ScrapeSlots {
     this.#max = max;
   }
 
-  /** The handler, answering 503 where no slot is free. A slot is held until the handler has ended. */
+  /** The handler, answering 503 where no slot is free. A slot is held until the answer or the handler has ended. */
   guard(handler: Handler): Handler {
     return async (request, response) => {
       if (this.#max > 0 && this.#taken.size >= this.#max) this.#cutOffSlowest();
@@ -26,11 +26,14 @@ export class ScrapeSlots {
         );
         return;
       }
+      const release = (): void => void this.#taken.delete(response);
       this.#taken.add(response);
+      // Before the next request of the connection has its turn.
+      response.once('close', release);
       try {
         await handler(request, response);
       } finally {
-        this.#taken.delete(response);
+        release();
       }
     };
   }

@@ -7,6 +7,7 @@ import { serve, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
+import { sendRaw } from '../support/raw.ts';
 
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
 
@@ -238,6 +239,35 @@ describe('--web.max-requests', () => {
     resolve();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
     await vi.waitFor(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
+  });
+
+  test('60 scrapes sent ahead by a client that leaves while they wait for upstream hold no slot', async () => {
+    const app = testApp({ settings: { maxRequests: 2 } });
+    const { origin, port } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    for (let round = 0; round < 3; round += 1) {
+      const asked = app.collector.refreshes.length;
+      const socket = connect(port, '127.0.0.1');
+      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
+      await vi.waitFor(() => expect(app.collector.refreshes.length).toBeGreaterThan(asked));
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    const scrapes = [get(`${origin}/metrics`), get(`${origin}/metrics`)];
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(5));
+    resolve();
+    expect((await Promise.all(scrapes)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(app.scraped).toHaveLength(2);
+    expect(app.failures).toEqual([]);
+  });
+
+  test('requests sent ahead over one connection are answered one after the other, all of them', async () => {
+    const app = testApp({ settings: { maxRequests: 1 } });
+    const { port } = await serve(app.app);
+    const one = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
+    const { text } = await sendRaw(port, one.repeat(9) + one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(10);
   });
 
   test('0 means no limit', async () => {

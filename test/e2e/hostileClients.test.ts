@@ -1,0 +1,296 @@
+import { readFileSync } from 'node:fs';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { hashSync } from 'bcryptjs';
+import { Agent } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { until } from '../real/support/until.ts';
+import { certificate, LOCALHOST } from '../web/support/certificates.ts';
+import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';
+import { get } from '../web/support/http.ts';
+import { account } from './support/config.ts';
+import { startExporter, type Exporter } from './support/program.ts';
+
+/** So few that one slot which is not given back is noticed. */
+const SLOTS = 4;
+const RIGHT = 'prometheus:correct horse';
+/** A right one that nobody has sent before. */
+const RIGHT_AND_NEW = 'second:battery staple';
+/** Memory that the process may have more than before an attack, in bytes: caches, and what the allocator keeps. */
+const MEMORY_ALLOWANCE = 80e6;
+const SCRAPE = requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 2']);
+const LARGE = requestText('/metrics?collect[]=applications');
+
+let simulator: Simulator;
+let plain: Exporter;
+let secured: Exporter;
+let trusting: Agent;
+let survived = 0;
+const left: HostileClient[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 150 });
+  // The lists are read, once for all; whoever scrapes for more waits for upstream.
+  simulator.faults.add({ effect: 'hang', on: 'metric_data' });
+  const config = {
+    accounts: [account(simulator, 'default', { hosts: false })],
+    collection: { intervals: { applications: '1h', key_transactions: '1h' } },
+  };
+  const { cert, key } = await certificate('localhost', LOCALHOST);
+  const web = `tls_server_config: {cert_file: s.pem, key_file: s.key}\nbasic_auth_users: {prometheus: '${hashSync('correct horse', 10)}', second: '${hashSync('battery staple', 10)}'}\n`;
+  const flags = [`--web.max-requests=${SLOTS}`, '--web.enable-lifecycle'];
+  plain = await startExporter({ config, flags });
+  secured = await startExporter({
+    config,
+    files: { 'web.yaml': web, 's.pem': cert, 's.key': key },
+    flags: [...flags, '--web.config.file=web.yaml'],
+  });
+  trusting = new Agent({ connect: { ca: cert }, connections: null, pipelining: 0 });
+  await fourScrapes(plain);
+  await fourScrapes(secured);
+});
+
+afterAll(async () => {
+  process.stderr.write(`Hostile clients: ${survived} behaviours survived\n`);
+  left.forEach(({ socket }) => socket.destroy());
+  await trusting.close();
+  await plain.stop();
+  await secured.stop();
+  await simulator.close();
+});
+
+interface Behaviour {
+  readonly what: string;
+  /** Against the exporter with TLS and passwords. */
+  readonly secured?: true;
+  /** Done when the attack is on its way; what it gives back stays connected. */
+  readonly attack: (exporter: Exporter) => Promise<readonly HostileClient[]>;
+}
+
+/** Clients that send the same text; `leave` closes them as soon as it is on its way. */
+async function send(port: number, count: number, text: string | Buffer, options: SendOptions = {}) {
+  const clients = await hostileClients(count, port, options);
+  await Promise.all(clients.map(({ socket }) => new Promise((resolve) => socket.write(text, resolve))));
+  if (options.leave === 'reset') clients.forEach(({ socket }) => socket.resetAndDestroy());
+  else if (options.leave === true) clients.forEach(({ socket }) => socket.destroy());
+  return options.leave === undefined ? clients : [];
+}
+interface SendOptions {
+  readonly deaf?: boolean;
+  readonly tls?: boolean;
+  readonly halfOpen?: boolean;
+  readonly leave?: true | 'reset';
+}
+
+const chunk = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+const chunked = (method: string, target: string) => requestText(target, ['Transfer-Encoding: chunked'], method);
+
+const BEHAVIOURS: readonly Behaviour[] = [
+  {
+    what: '60 scrapes are sent ahead over one connection that is closed at once',
+    attack: ({ port }) => send(port, 1, SCRAPE.repeat(60), { leave: true }),
+  },
+  {
+    what: '20 connections each send 20 scrapes ahead and are reset',
+    attack: ({ port }) => send(port, 20, SCRAPE.repeat(20), { leave: 'reset' }),
+  },
+  {
+    what: '300 status documents and 41 scrapes are asked for and never read, then the client leaves',
+    attack: async ({ port }) => {
+      const [client] = await send(port, 1, requestText('/api/status').repeat(300) + SCRAPE.repeat(41), { deaf: true });
+      await Promise.race([client?.closed, breathe()]);
+      client?.socket.destroy();
+      return [];
+    },
+  },
+  {
+    what: '12 clients ask for 30 large answers each and read nothing, for good',
+    attack: ({ port }) => send(port, 12, LARGE.repeat(30), { deaf: true }),
+  },
+  {
+    what: 'the status page is asked for 30 times over each of 20 connections that read nothing, for good',
+    attack: ({ port }) => send(port, 20, requestText('/').repeat(30), { deaf: true }),
+  },
+  {
+    what: 'a client leaves in the middle of a compressed answer, 30 times',
+    attack: async ({ port }) => {
+      const text = requestText('/metrics?collect[]=applications', ['Accept-Encoding: gzip']);
+      for (let round = 0; round < 30; round += 1) {
+        const [client] = await send(port, 1, text);
+        await until('the first bytes', () => Promise.resolve(client?.received() === '' ? undefined : true));
+        client?.socket.destroy();
+      }
+      return [];
+    },
+  },
+  {
+    what: '20 clients send their end of the stream right after a scrape, and stay',
+    attack: async ({ port }) => {
+      const clients = await hostileClients(20, port, { halfOpen: true });
+      clients.forEach(({ socket }) => socket.end(SCRAPE));
+      return clients;
+    },
+  },
+  {
+    what: '50 clients send a request byte by byte and never end it',
+    attack: async ({ port }) => {
+      const clients = await hostileClients(50, port);
+      for (const byte of SCRAPE.slice(0, 40)) {
+        clients.forEach(({ socket }) => socket.write(byte));
+        await breathe();
+      }
+      return clients;
+    },
+  },
+  {
+    what: 'headers of a megabyte are sent over 20 connections',
+    attack: ({ port }) => send(port, 20, `GET /metrics HTTP/1.1\r\nHost: x\r\n${'X-Long: y\r\n'.repeat(100_000)}`),
+  },
+  {
+    what: 'bodies without an end are sent in chunks to pages and to the reload',
+    attack: async ({ port }) => {
+      const texts = [chunked('GET', '/metrics'), chunked('POST', '/-/reload'), chunked('GET', '/sd')];
+      const sent = await Promise.all(texts.map((text) => send(port, 10, text + chunk(3_000).repeat(40))));
+      return sent.flat();
+    },
+  },
+  {
+    what: '50 clients announce a body and send one byte of it',
+    attack: ({ port }) =>
+      send(port, 50, `${requestText('/-/reload', ['Content-Length: 4000', 'Expect: 100-continue'], 'POST')}x`),
+  },
+  {
+    what: '700 connections are opened and stay silent',
+    attack: ({ port }) => hostileClients(700, port),
+  },
+  {
+    what: 'targets in the absolute form, and ones that are none, come in floods',
+    attack: async ({ port }) => {
+      const targets = [
+        'http://other.example/api/status',
+        'http://[::1/',
+        '*',
+        'metrics',
+        '//',
+        '/%00',
+        `/${'a'.repeat(9_000)}`,
+      ];
+      const sent = await Promise.all(targets.map((target) => send(port, 10, requestText(target).repeat(10))));
+      return sent.flat();
+    },
+  },
+  {
+    what: 'what is no HTTP/1.1 is sent: noise, a TLS greeting, HTTP/2',
+    attack: async ({ port }) => {
+      const noise = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 251));
+      const greeting = Buffer.from('16030100ff010000fb0303', 'hex');
+      const texts = [
+        noise,
+        greeting,
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+        'GET / HTTP/9.9\r\n\r\n',
+        '\r\n'.repeat(5_000),
+      ];
+      const sent = await Promise.all(texts.map((text) => send(port, 10, text)));
+      return sent.flat();
+    },
+  },
+  {
+    what: 'HEAD, OPTIONS, TRACE, CONNECT and upgrades come in floods',
+    attack: async ({ port }) => {
+      const texts = ['HEAD', 'OPTIONS', 'TRACE', 'DELETE', 'CONNECT'].map((method) =>
+        requestText('/metrics', [], method),
+      );
+      texts.push(requestText('/', ['Connection: upgrade', 'Upgrade: websocket']));
+      const sent = await Promise.all(texts.map((text) => send(port, 10, text.repeat(30), { leave: true })));
+      return sent.flat();
+    },
+  },
+  {
+    what: 'probes of applications that do not exist are sent ahead by clients that leave',
+    attack: ({ port }) => send(port, 20, requestText('/probe?account=default&app_id=1').repeat(25), { leave: true }),
+  },
+  {
+    what: '100 clients connect for TLS and never speak',
+    secured: true,
+    attack: ({ port }) => hostileClients(100, port),
+  },
+  {
+    what: '50 clients begin a TLS handshake and stop in the middle',
+    secured: true,
+    attack: ({ port }) => send(port, 50, Buffer.from('16030100ff010000fb0303', 'hex')),
+  },
+  {
+    what: 'plain HTTP is spoken to the port of TLS',
+    secured: true,
+    attack: ({ port }) => send(port, 50, SCRAPE.repeat(10)),
+  },
+  {
+    what: '600 wrong passwords are sent ahead over one connection that is closed at once',
+    secured: true,
+    attack: async ({ port }) => {
+      const texts = Array.from({ length: 600 }, (_, index) => wrong(index)).join('');
+      return send(port, 1, texts, { tls: true, leave: true });
+    },
+  },
+  {
+    what: '600 wrong passwords wait over 60 connections that stay',
+    secured: true,
+    attack: async ({ port }) => {
+      const clients = await hostileClients(60, port, { tls: true });
+      clients.forEach(({ socket }, client) => {
+        socket.write(Array.from({ length: 10 }, (_, index) => wrong(1_000 + 10 * client + index)).join(''));
+      });
+      return clients;
+    },
+  },
+];
+
+const wrong = (index: number) => requestText('/metrics', [passwordLine(`prometheus:wrong ${index}`)]);
+
+test.each(BEHAVIOURS)('$what', { timeout: 60_000 }, async ({ attack, secured: locked }) => {
+  const exporter = locked ? secured : plain;
+  const before = memory(exporter);
+  left.push(...(await attack(exporter)));
+  await until('four scrapes at once', async () => ((await fourScrapes(exporter)) ? true : undefined), 15_000);
+  await until('memory to be back', () => Promise.resolve(memory(exporter) < before + MEMORY_ALLOWANCE || undefined));
+  const output = exporter.output();
+  expect(output.match(/level=error/g)?.length ?? 0, output).toBeLessThanOrEqual(3);
+  expect(output).not.toMatch(/MaxListeners|Unhandled|uncaught/i);
+  survived += 1;
+});
+
+test('a right password is answered within 3 seconds while 600 wrong ones wait', { timeout: 60_000 }, async () => {
+  const { port, url } = secured;
+  const clients = await hostileClients(300, port, { tls: true });
+  clients.forEach(({ socket }, index) => socket.write(wrong(5_000 + 2 * index) + wrong(5_001 + 2 * index)));
+  for (const credentials of [RIGHT, RIGHT_AND_NEW]) {
+    const begin = performance.now();
+    const headers = { authorization: authorizationOf(credentials) };
+    expect((await get(`${url}/-/healthy`, { agent: trusting, headers })).status).toBe(200);
+    expect(performance.now() - begin).toBeLessThan(3_000);
+  }
+  clients.forEach(({ socket }) => socket.destroy());
+});
+
+/** True when four scrapes at once are answered with 200 and the exporter's own metrics. */
+async function fourScrapes(exporter: Exporter): Promise<boolean> {
+  const headers = {
+    'X-Prometheus-Scrape-Timeout-Seconds': '2',
+    ...(exporter === secured ? { authorization: authorizationOf(RIGHT) } : {}),
+  };
+  const agent = exporter === secured ? { agent: trusting } : {};
+  const answers = await Promise.all(
+    Array.from({ length: SLOTS }, () => get(`${exporter.url}/metrics`, { headers, ...agent })),
+  );
+  return answers.every(({ status, text }) => status === 200 && text.includes('newrelic_up{account="default"} 1'));
+}
+
+function authorizationOf(credentials: string): string {
+  return passwordLine(credentials).replace('Authorization: ', '');
+}
+
+/** Bytes of memory that the process has in use, as the kernel counts them. */
+function memory({ pid }: Exporter): number {
+  return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
