@@ -1,9 +1,12 @@
 import process from 'node:process';
 import { Document } from 'yaml';
+import type { ApplicationSubject, BatchRead, TimeRange } from '../api/reader.ts';
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
+import { windowAt } from '../collect/window.ts';
 import { errorText } from '../log/errorText.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
 import { ExitStatus } from './process/exitStatus.ts';
+import { readAll } from './upstream/reading.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 import { showProgress, type Progress } from './terminal/progress.ts';
 import type { CommonOptions } from './flags/commonFlags.ts';
@@ -27,7 +30,8 @@ export interface Discovered {
 
 /** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
 export async function runDiscover(options: CommonOptions & { readonly format: DiscoverFormat }): Promise<void> {
-  await withAccounts(options, async ({ accounts, signal }) => {
+  await withAccounts(options, async ({ config, accounts, signal }) => {
+    const window = windowAt(Date.now(), config.collection);
     const found: Discovered[] = [];
     let failures = 0;
     for (const account of accounts) {
@@ -39,7 +43,7 @@ export async function runDiscover(options: CommonOptions & { readonly format: Di
       };
       const progress = showProgress(`reading hosts and instances of ${name}`);
       try {
-        found.push(await discover(account, progress, note));
+        found.push(await discover(account, window, progress, note));
       } catch (error) {
         note('the application list', error);
       } finally {
@@ -55,10 +59,12 @@ export async function runDiscover(options: CommonOptions & { readonly format: Di
  * Reads all lists of an account: whatever its key can see, filters of the configuration aside. Rejects when there is no
  * application list.
  *
+ * @param window the hosts that are listed reported shortly before its end
  * @param note told of every other list that cannot be read; what it throws ends the reading
  */
 export async function discover(
   { config, reader, call }: LiveAccount,
+  window: TimeRange,
   progress: Pick<Progress, 'update'>,
   note: (what: string, error: unknown) => void,
 ): Promise<Discovered> {
@@ -71,19 +77,31 @@ export async function discover(
     }
   };
   const list = await reader.listApplications({}, call);
+  const subjects = list.map(({ id }) => ({ applicationId: id }));
   let done = 0;
-  const readApplication = async (application: Application): Promise<DiscoveredApplication> => {
-    const of = `of application ${application.id} (${application.name})`;
-    const hosts = await attempt(`the host list ${of}`, reader.listHosts(application.id, call));
-    const instances = await attempt(`the instance list ${of}`, reader.listInstances(application.id, call));
-    done += 1;
-    progress.update(done, list.length);
-    return { application, hosts, instances };
+  const readLists = async <A>(what: string, read: BatchRead<ApplicationSubject, A> | undefined) => {
+    if (read === undefined) return [];
+    const outcomes = await readAll(read, subjects, window, call, (more) => {
+      done += more;
+      progress.update(done, subjects.length * (reader.instances === undefined ? 1 : 2));
+    });
+    return list.map(({ id, name }, index) => {
+      const outcome = outcomes[index];
+      if (outcome !== undefined && 'value' in outcome) return outcome.value;
+      note(`the ${what} list of application ${id} (${name})`, outcome?.error);
+      return undefined;
+    });
   };
-  const [keyTransactions, applications] = await Promise.all([
+  const [keyTransactions, hosts, instances] = await Promise.all([
     attempt('the key transaction list', reader.listKeyTransactions({}, call)),
-    Promise.all(list.map(readApplication)),
+    readLists('host', reader.hosts),
+    readLists('instance', reader.instances),
   ]);
+  const applications = list.map((application, index) => ({
+    application,
+    hosts: hosts[index],
+    instances: instances[index],
+  }));
   return { account: config.name, applications, keyTransactions };
 }
 

@@ -20,6 +20,9 @@ import { isGood, statusFailure } from './statusFailure.ts';
 /** Of an error body, unpacked. */
 const LONGEST_ERROR = 64 * 1024;
 
+/** How many overload answers to one call a patient caller waits out; they do not count as retries. */
+const MOST_OVERLOADS = 20;
+
 export interface ClientOptions {
   readonly keyHeader: string;
   /** Asked before each attempt, because key files change. */
@@ -124,13 +127,22 @@ export class Client {
   }
 
   async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
-    for (let attempt = 0; ; attempt += 1) {
+    let failures = 0;
+    let overloads = 0;
+    for (;;) {
       const result = await this.#attempt(endpoint, request, reading, call);
       if (!(result instanceof CallFailure)) return result;
       const failed = this.fail(endpoint, result);
-      if (!mayRetry(result, reading, call) || attempt >= this.#options.maxRetries) throw failed;
-      // After an overload the gate lets the call in only once the pause is over.
-      const delay = result.overload === undefined ? retryDelay(attempt, this.#options.random) : 0;
+      let delay = 0;
+      if (result.overload === undefined) {
+        if (!mayRetry(result, reading) || failures >= this.#options.maxRetries) throw failed;
+        delay = retryDelay(failures, this.#options.random);
+        failures += 1;
+      } else {
+        // The gate lets the call in only once the pause is over.
+        if (call.patient !== true || overloads >= MOST_OVERLOADS) throw failed;
+        overloads += 1;
+      }
       this.#options.observer.retried(endpoint, result.reason, delay);
       await this.#options.sleep(delay, call.signal);
     }
@@ -245,8 +257,7 @@ export class Client {
   }
 }
 
-function mayRetry({ reason, overload, retriable }: CallFailure, reading: Reading, call: CallOptions): boolean {
-  if (overload !== undefined) return call.patient === true;
+function mayRetry({ reason, retriable }: CallFailure, reading: Reading): boolean {
   return retriable && (reason !== 'timeout' || reading.retryTimeouts);
 }
 

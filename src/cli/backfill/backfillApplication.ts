@@ -1,12 +1,13 @@
-import type { CallOptions } from '../../api/reader.ts';
-import type { BatchSize } from '../../collect/metricData.ts';
+import type { CallOptions, Outcome, SeriesChunk } from '../../api/reader.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import { windowSamples } from '../../metrics/window.ts';
+import { inBatches } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
+import type { ReadChunk } from './chunk.ts';
 import { DatabaseTally } from './databaseTally.ts';
-import { folderOf, readLayout, type Entity, type Layout } from './entities.ts';
+import { folderOf, readLayout, subjectOf, type Entity, type Layout } from './entities.ts';
 import { inParallel } from './inParallel.ts';
-import { readChunk, type ReadChunk } from './readChunk.ts';
+import { persistently } from './persistently.ts';
 import { RollingWindows } from './rollingWindows.ts';
 import { SeriesTable, type EntitySeries } from './seriesTable.ts';
 import type { State, Subject } from './state.ts';
@@ -20,10 +21,14 @@ export interface ApplicationContext {
   readonly state: State;
   readonly folder: WorkFolder;
   readonly account: LiveAccount;
-  readonly size: BatchSize;
   readonly call: CallOptions;
-  /** Shared by all applications: answers and tables are what takes memory. */
+  /** What the account is read by, oldest first. */
+  readonly chunks: readonly SeriesChunk[];
+  /** Waits so many milliseconds; rejects when the run is stopped. */
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Shared by the applications of the account, so that one account's waits hold up no other. */
   readonly reading: Turns;
+  /** Shared by all applications, because tables take memory. */
   readonly calculating: Turns;
   /** Told how many calls' worth of an application there are, once known, and of each that is done. */
   readonly expected: (chunks: number) => void;
@@ -42,15 +47,15 @@ export interface FinishedEntity extends Entity {
  * read again, and nothing of an application stays in memory.
  */
 export async function backfillApplication(subject: Subject, context: ApplicationContext): Promise<void> {
-  const { state, folder, account, call } = context;
+  const { state, folder, account, call, chunks, sleep } = context;
   const home = folderOf(subject);
   if (folder.has(finishedFile(subject))) {
-    const count = (await finishedEntities(subject, folder)).length * state.chunks.length;
+    const count = (await finishedEntities(subject, folder)).length * chunks.length;
     context.expected(count);
     context.done(count);
     return;
   }
-  const layout = await readLayout(subject, account, call, folder);
+  const layout = await persistently(() => readLayout(subject, state.range, account, call, folder), sleep);
   await readChunks(home, layout, context);
   const finished = await context.calculating.take(() => calculateAll(home, subject, layout, context));
   await folder.write(finishedFile(subject), finished);
@@ -86,19 +91,41 @@ function chunkFile(home: string, entity: Pick<Entity, 'key'>, index: number): st
   return `${home}/read/${entity.key}/${index}.json`;
 }
 
-async function readChunks(home: string, { entities, names }: Layout, context: ApplicationContext): Promise<void> {
-  const { folder, account, call, size, state } = context;
-  const wanted = entities.flatMap((entity) => state.chunks.map((chunk, index) => ({ entity, chunk, index })));
-  const missing = wanted.filter(({ entity, index }) => !folder.has(chunkFile(home, entity, index)));
-  context.expected(wanted.length);
-  context.done(wanted.length - missing.length);
-  await inParallel(missing, AT_ONCE, async ({ entity, chunk, index }) => {
+async function readChunks(home: string, { entities }: Layout, context: ApplicationContext): Promise<void> {
+  const { folder, account, call, chunks, sleep } = context;
+  const read = account.reader.metricSeries;
+  context.expected(entities.length * chunks.length);
+  const calls = chunks.flatMap((chunk, index) => {
+    const missing = entities.filter((entity) => !folder.has(chunkFile(home, entity, index)));
+    context.done(entities.length - missing.length);
+    const bySubject = new Map(missing.map((entity) => [subjectOf(entity), entity]));
+    return inBatches(read, [...bySubject.keys()], chunk).map((subjects) => ({
+      chunk,
+      index,
+      subjects,
+      entities: subjects.flatMap((subject) => bySubject.get(subject) ?? []),
+    }));
+  });
+  await inParallel(calls, AT_ONCE, async ({ chunk, index, subjects, entities: ofCall }) => {
     await context.reading.take(async () => {
-      const read = await readChunk(account.reader, entity.ids, names, chunk, size, call);
-      await folder.write(chunkFile(home, entity, index), read);
-      if (read.granule !== chunk.granule) context.otherGranule(read.granule);
+      const series = await persistently(async () => valuesOf(await read.read(subjects, chunk, call)), sleep);
+      for (const [place, entity] of ofCall.entries()) {
+        const ofEntity = series[place];
+        if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
+        const { from, to } = chunk;
+        await folder.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
+        if (ofEntity.granule !== chunk.granule) context.otherGranule(ofEntity.granule);
+      }
     });
-    context.done(1);
+    context.done(ofCall.length);
+  });
+}
+
+/** The values of outcomes; throws the first failure, because a document that lacks a part would look complete. */
+function valuesOf<A>(outcomes: readonly Outcome<A>[]): A[] {
+  return outcomes.map((outcome) => {
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
   });
 }
 
@@ -122,7 +149,10 @@ async function chooseDatabase(
   context: ApplicationContext,
 ): Promise<DatabaseChoice | undefined> {
   const tally = new DatabaseTally();
-  for await (const chunk of chunksOf(home, APPLICATION, context)) tally.add(chunk);
+  const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries.summarize);
+  for await (const chunk of chunksOf(home, APPLICATION, context)) {
+    for (const { values } of windows.add(chunk)) tally.add(values);
+  }
   return tally.choose(subject.language, subject.database);
 }
 
@@ -136,7 +166,7 @@ async function calculate(
   context: ApplicationContext,
 ): Promise<string[]> {
   const { range, window } = context.state;
-  const windows = new RollingWindows(window, range.from);
+  const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries.summarize);
   const table = new SeriesTable();
   for await (const chunk of chunksOf(home, entity, context)) {
     for (const { time, values } of windows.add(chunk)) table.add(time, windowSamples(entity.scope, values, database));
@@ -149,9 +179,9 @@ async function calculate(
 async function* chunksOf(
   home: string,
   entity: Pick<Entity, 'key'>,
-  { state, folder, call }: ApplicationContext,
+  { chunks, folder, call }: ApplicationContext,
 ): AsyncGenerator<ReadChunk, void, undefined> {
-  for (const index of state.chunks.keys()) {
+  for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
     // Only readChunks writes the file, and only whole.
     yield (await folder.read(chunkFile(home, entity, index))) as ReadChunk;

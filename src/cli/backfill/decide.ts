@@ -1,7 +1,6 @@
 import { formatDuration } from '../../config/duration.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveSession } from '../upstream/session.ts';
-import { planChunks } from './chunks.ts';
 import { formatMinute, parseMoment, resolveRange } from './moment.ts';
 import type { Question, State } from './state.ts';
 import { findSubjects } from './subjects.ts';
@@ -50,8 +49,8 @@ export async function decide(
   const given = { from: parseMoment(wish.from), to: wish.to === undefined ? undefined : parseMoment(wish.to) };
   const range = resolveRange(given, { now, delay: config.collection.delay });
   const window = windowOf(config.collection.window, wish);
-  const chunks = planChunks(range, window, now / 1000);
-  if (chunks.length === 0) {
+  const chunks = accounts.map(({ reader }) => [...reader.metricSeries.plan(range, window, now / 1000)]);
+  if (chunks.some(({ length }) => length === 0)) {
     throw new UsageError('the service keeps only hours from that time, and no whole hour ends between --from and --to');
   }
   const { subjects, silent } = await findSubjects(accounts, wish);
@@ -60,12 +59,13 @@ export async function decide(
   if (wish.hosts && !subjects.some(({ hosts }) => hosts)) {
     note('The configuration switches the hosts of these applications off: there are no host series.');
   }
-  const lastHour = chunks.findLast(({ granule }) => granule > MINUTE)?.to;
+  const hours = chunks.flat().filter(({ granule }) => granule > MINUTE);
+  const lastHour = hours.length === 0 ? undefined : Math.max(...hours.map(({ to }) => to));
   note(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
       `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  return { version: 1, question: questionOf(session, wish), range, window, chunks, subjects };
+  return { version: 2, question: questionOf(session, wish), range, window, chunks, subjects };
 }
 
 /** Seconds, whole minutes. */

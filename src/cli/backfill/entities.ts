@@ -1,34 +1,33 @@
-import type { CallOptions } from '../../api/reader.ts';
-import { datastoreNames } from '../../formulas/names.ts';
+import type { CallOptions, MetricDataSubject, TimeRange } from '../../api/reader.ts';
 import type { Scope } from '../../metrics/family.ts';
-import { queryNames } from '../../metrics/window.ts';
 import type { Labels } from '../../metrics/sample.ts';
+import { queryNames } from '../../metrics/window.ts';
+import { readOne } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import type { ChunkSubject } from './readChunk.ts';
 import type { Subject } from './state.ts';
 import type { WorkFolder } from './workFolder.ts';
-
-/** Database metrics all end in this; the whole name list would be large (contract 4, point 6). */
-const DATABASE_NAME_FILTER = '/allWeb';
 
 /** An application or a host whose series are made. */
 export interface Entity {
   /** Its name among the files of its application. */
   readonly key: string;
   readonly scope: Scope;
-  readonly ids: ChunkSubject;
+  readonly applicationId: number;
+  readonly hostKey?: string;
+  /** The metric names to ask for. */
+  readonly names: readonly string[];
   readonly labels: Labels;
 }
 
 /** What is read of an application before its data; also how it is written to disk. */
 export interface Layout {
-  readonly names: readonly string[];
   readonly entities: readonly Entity[];
 }
 
-/** The application and its hosts, and the metric names to ask for; from disk when an earlier run has read them. */
+/** The application and its hosts, with the metric names to ask for; from disk when an earlier run has read them. */
 export async function readLayout(
   subject: Subject,
+  range: TimeRange,
   { reader }: LiveAccount,
   call: CallOptions,
   folder: WorkFolder,
@@ -36,23 +35,37 @@ export async function readLayout(
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, and only whole.
   if (folder.has(file)) return (await folder.read(file)) as Layout;
-  const list = await reader.listMetricNames({ applicationId: subject.id, name: DATABASE_NAME_FILTER }, call);
-  const names = list.names.map(({ name }) => name).filter((name) => !/\p{Surrogate}/u.test(name));
-  const hosts = subject.hosts ? await reader.listHosts(subject.id, call) : [];
+  const applicationId = subject.id;
+  const { datastores: names } = reader;
+  const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
+  const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
+  const namesOf = (scope: Scope): string[] => queryNames(datastores, scope, reader.api);
   const layout: Layout = {
-    names: queryNames(datastoreNames(names)),
     entities: [
-      { key: 'application', scope: 'application', ids: { applicationId: subject.id }, labels: subject.labels },
-      ...hosts.map(({ key, host }) => ({
-        key: `host-${key}`,
+      {
+        key: 'application',
+        scope: 'application',
+        applicationId,
+        names: namesOf('application'),
+        labels: subject.labels,
+      },
+      // By place: the name of a host may hold anything, and a file name may not.
+      ...hosts.map(({ key, host }, place) => ({
+        key: `host-${place}`,
         scope: 'host' as const,
-        ids: { applicationId: subject.id, hostKey: key },
+        applicationId,
+        hostKey: key,
+        names: namesOf('host'),
         labels: hostLabelsOf(subject, key, host),
       })),
     ],
   };
   await folder.write(file, layout);
   return layout;
+}
+
+export function subjectOf({ applicationId, hostKey, names }: Entity): MetricDataSubject {
+  return { applicationId, hostKey, names };
 }
 
 /** The folder of an application inside the work folder; ids are unique only within an account. */

@@ -1,8 +1,9 @@
+import type { SeriesRead } from '../../api/reader.ts';
+import { endOf } from '../../api/timeslice.ts';
 import type { Timeslice } from '../../api/types.ts';
 import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';
-import { mergeTimeslices } from '../../api/rest/mergeTimeslices.ts';
-import { secondsOf } from '../../api/timeslice.ts';
-import type { ReadChunk } from './readChunk.ts';
+import { toMetricWindow } from '../../metrics/windowValues.ts';
+import type { ReadChunk } from './chunk.ts';
 
 /** The window that ends at `time` (Unix seconds), as a summarized call for it would have answered. */
 export interface EndedWindow {
@@ -12,22 +13,28 @@ export interface EndedWindow {
 
 /**
  * Turns the timeslices of one application or host into the windows that end with each of them. A window of several
- * timeslices is put together from those in it, and lasts the whole window where some are missing, as upstream's summarized
+ * timeslices is summarized from those in it, and lasts the whole window where some are missing, as upstream's summarized
  * answers do; where the resolution is coarser than the window, or does not divide it, each timeslice is a window of its
  * own. Where the resolution changes, a window is given only when all of it lies in one resolution.
  */
 export class RollingWindows {
   readonly #window: number;
+  readonly #summarize: SeriesRead['summarize'];
   #latest: number;
   #slices = new Map<string, Timeslice[]>();
   #granule = 0;
   #start = 0;
   #end: number | undefined;
 
-  /** @param window seconds @param after windows that end at this time (Unix seconds) or before are left out */
-  constructor(window: number, after: number) {
+  /**
+   * @param window seconds
+   * @param after windows that end at this time (Unix seconds) or before are left out
+   * @param summarize of the reader that read the timeslices
+   */
+  constructor(window: number, after: number, summarize: SeriesRead['summarize']) {
     this.#window = window;
     this.#latest = after;
+    this.#summarize = summarize;
   }
 
   /** Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first. */
@@ -62,25 +69,19 @@ export class RollingWindows {
   }
 
   #ending(time: number, length: number): WindowValues {
-    const values = new Map<string, MetricWindow>();
-    let silent = true;
+    const inside = new Map<string, readonly Timeslice[]>();
     for (const [name, timeslices] of this.#slices) {
-      const inside = within(timeslices, time - length, time);
-      if (inside.length === 0) continue;
-      silent &&= inside.every(isSilent);
-      values.set(name, joined(inside, length, this.#granule));
+      const ofMetric = within(timeslices, time - length, time);
+      if (ofMetric.length > 0) inside.set(name, ofMetric);
     }
-    // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized answer.
-    return silent ? new Map() : values;
+    const { data } = this.#summarize(inside, { from: time - length, to: time }, this.#granule);
+    const values = new Map<string, MetricWindow>();
+    for (const [name, timeslices] of data) {
+      const window = toMetricWindow(timeslices);
+      if (window !== undefined) values.set(name, window);
+    }
+    return values;
   }
-}
-
-function joined(timeslices: readonly Timeslice[], length: number, granule: number): MetricWindow {
-  // A timeslice whose values are not known makes the whole window unknown: a part would give wrong sums.
-  if (timeslices.some(({ values }) => Object.keys(values).length === 0)) return { seconds: length, values: {} };
-  const [first] = timeslices;
-  if (length === granule && first !== undefined) return { seconds: secondsOf(first), values: first.values };
-  return { seconds: length, values: mergeTimeslices(timeslices, length) };
 }
 
 /** The timeslices that lie between the two times. */
@@ -112,13 +113,4 @@ function gridOf({ from, to, granule }: ReadChunk): number[] {
 
 function endsOf({ metrics }: ReadChunk): number[] {
   return [...new Set(metrics.flatMap(([, timeslices]) => timeslices.map(endOf)))].sort((a, b) => a - b);
-}
-
-/** Its end on the minute, because upstream's may be inclusive. */
-function endOf(timeslice: Timeslice): number {
-  return timeslice.from + secondsOf(timeslice);
-}
-
-function isSilent({ values }: Timeslice): boolean {
-  return Object.values(values).every((value) => value === 0);
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { BatchSize } from '../../collect/metricData.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import { formatDuration } from '../../config/duration.ts';
 import { WINDOW } from '../../metrics/window.ts';
 import { ExitStatus } from '../process/exitStatus.ts';
@@ -17,19 +17,21 @@ import { chooseTarget, type Target, type TargetOptions } from './target.ts';
 import { Turns } from './turns.ts';
 import { UsageError } from './usageError.ts';
 
-/** What a run speaks to. */
-export interface Surroundings {
+/** How a run reaches the outside. */
+export interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;
   /** Takes a sentence for people. */
   readonly note: (sentence: string) => void;
   readonly progress: Progress;
+  /** Rejects when the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.host)];
 
-/** The command `backfill`. Throws an ExitStatus when it fails; what was to be said has been said. */
+/** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions, request: Wish & TargetOptions): Promise<void> {
   // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
   setFlagsFromString('--optimize-for-size');
@@ -37,7 +39,13 @@ export async function runBackfill(options: CommonOptions, request: Wish & Target
   await withAccounts(options, async (session) => {
     try {
       const progress = showProgress('reading');
-      await backfill(session, request, { now: Date.now(), stdout: process.stdout, note, progress });
+      await backfill(session, request, {
+        now: Date.now(),
+        stdout: process.stdout,
+        note,
+        progress,
+        sleep: (ms, signal) => wait(ms, undefined, { signal }),
+      });
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       note(`error: ${error.message}`);
@@ -50,23 +58,19 @@ export async function runBackfill(options: CommonOptions, request: Wish & Target
  * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
  * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
  */
-export async function backfill(
-  session: LiveSession,
-  request: Wish & TargetOptions,
-  surroundings: Surroundings,
-): Promise<void> {
-  const target = chooseTarget(request, surroundings.stdout);
+export async function backfill(session: LiveSession, request: Wish & TargetOptions, io: RunIo): Promise<void> {
+  const target = chooseTarget(request, io.stdout);
   const { folder } = target;
   const resumed = request.resume ? await loadState(folder, questionOf(session, request)) : undefined;
-  const state = resumed ?? (await decide(session, request, surroundings));
+  const state = resumed ?? (await decide(session, request, io));
   await target.open();
   try {
     if (resumed === undefined) await saveState(folder, state);
-    await readAll(session, state, target, surroundings);
+    await readAll(session, state, target, io);
     await target.write(documentText(FAMILIES, await documentEntities(state, target)), session.signal);
   } catch (error) {
     if (!target.resumable) await folder.remove();
-    else surroundings.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
+    else io.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
     throw error;
   }
   await folder.remove();
@@ -77,23 +81,36 @@ async function readAll(
   { accounts, signal }: LiveSession,
   state: State,
   { folder }: Target,
-  { note, progress }: Surroundings,
+  { note, progress, sleep }: RunIo,
 ): Promise<void> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
   setMaxListeners(0, stop);
-  const counter = new Counter(progress, state.subjects.length * state.chunks.length);
+  const chunksOf = (place: number): State['chunks'][number] => state.chunks[place] ?? [];
+  const expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(account).length, 0);
+  const counter = new Counter(progress, expected);
   const granules = new Set<number>();
-  const turns = { reading: new Turns(AT_ONCE), calculating: new Turns(1) };
+  const calculating = new Turns(1);
   const readAccount = async (account: LiveSession['accounts'][number], place: number): Promise<void> => {
     const call = { ...account.call, signal: stop };
+    const chunks = chunksOf(place);
     const listeners = {
-      expected: (chunks: number) => counter.expect(chunks - state.chunks.length),
+      expected: (calls: number) => counter.expect(calls - chunks.length),
       done: (chunks: number) => counter.done(chunks),
       otherGranule: (seconds: number) => void granules.add(seconds),
     };
-    const context = { state, folder, account, call, size: new BatchSize(), ...turns, ...listeners };
+    const context = {
+      state,
+      folder,
+      account,
+      call,
+      chunks,
+      sleep: (ms: number) => sleep(ms, stop),
+      reading: new Turns(AT_ONCE),
+      calculating,
+      ...listeners,
+    };
     const subjects = state.subjects.filter((subject) => subject.account === place);
     await inParallel(subjects, AT_ONCE, async (subject) => {
       try {

@@ -31,12 +31,13 @@ const question = z.strictObject({
 });
 
 const state = z.strictObject({
-  version: z.literal(1),
+  version: z.literal(2),
   question,
   range: z.strictObject({ from: z.int(), to: z.int() }),
   /** Seconds. */
   window: z.int(),
-  chunks: z.array(chunk),
+  /** What each account is read by, in the order of the configuration. */
+  chunks: z.array(z.array(chunk)),
   subjects: z.array(subject),
 });
 

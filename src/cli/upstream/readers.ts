@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../../api/observer.ts';
+import type { UpstreamReader } from '../../api/reader.ts';
 import { createOldRestReader } from '../../api/rest/oldRestReader.ts';
+import { createRestReader } from '../../api/rest/restReader.ts';
+import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Environment } from '../../config/placeholders.ts';
@@ -22,7 +25,25 @@ export interface ReaderOptions {
  * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
  * sentence when the key or a certificate file cannot be read.
  */
+export function openUpstream(
+  account: AccountConfig,
+  config: Config,
+  options: ReaderOptions,
+): { readonly reader: UpstreamReader; keyGeneration(): number } {
+  const { source, readerOptions } = prepare(account, config, options);
+  return { reader: createRestReader(readerOptions), keyGeneration: () => source.generation };
+}
+
 export function openReader(account: AccountConfig, config: Config, options: ReaderOptions): AccountReader {
+  const { source, readerOptions } = prepare(account, config, options);
+  return { reader: createOldRestReader(readerOptions), keyGeneration: () => source.generation };
+}
+
+function prepare(
+  account: AccountConfig,
+  config: Config,
+  options: ReaderOptions,
+): { readonly source: KeySource; readonly readerOptions: RestReaderOptions } {
   const opened = KeySource.open(account, {
     now: Date.now,
     onKey: (key) => options.secrets.add(key),
@@ -31,7 +52,7 @@ export function openReader(account: AccountConfig, config: Config, options: Read
   if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
   const { source } = opened;
   const { ca_file, server_name } = account.tls;
-  const reader = createOldRestReader({
+  const readerOptions: RestReaderOptions = {
     baseUrl: account.base_url,
     keyHeader: account.api_key_header,
     key: () => source.current(),
@@ -40,6 +61,7 @@ export function openReader(account: AccountConfig, config: Config, options: Read
     maxRetries: account.limits.max_retries,
     maxConcurrent: account.limits.max_concurrent_requests,
     raw: config.collection.raw_values,
+    refusedNamesMs: config.collection.intervals.metric_names,
     tls: { ca: ca_file === undefined ? undefined : readFileSync(ca_file, 'utf8'), serverName: server_name },
     observer: options.observer(account.name),
     environment: options.environment,
@@ -47,6 +69,6 @@ export function openReader(account: AccountConfig, config: Config, options: Read
     monotonic: () => performance.now(),
     random: Math.random,
     sleep: (ms, signal) => sleep(ms, undefined, { signal }),
-  });
-  return { reader, keyGeneration: () => source.generation };
+  };
+  return { source, readerOptions };
 }

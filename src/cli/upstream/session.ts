@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-import type { UpstreamReader } from '../../api/oldReader.ts';
-import type { CallOptions } from '../../api/reader.ts';
+import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import type { CallObserver } from '../../api/observer.ts';
 import { Budget } from '../../collect/budget.ts';
 import type { Clock } from '../../collect/clock.ts';
@@ -15,7 +14,7 @@ import { openLog } from '../process/log.ts';
 import { OutputError } from '../process/output.ts';
 import { stopOnSignals } from '../process/signals.ts';
 import { observeCalls, SILENT } from './observer.ts';
-import { openReader } from './readers.ts';
+import { openUpstream } from './readers.ts';
 import { loadOrExit } from '../configuration.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 
@@ -48,7 +47,7 @@ export function openAccounts(
   options: { readonly secrets: Secrets; readonly signal: AbortSignal; readonly observer: CallObserver },
 ): { readonly accounts: readonly LiveAccount[]; close(): Promise<void> } {
   const accounts = config.accounts.map((account) => {
-    const { reader } = openReader(account, config, {
+    const { reader } = openUpstream(account, config, {
       secrets: options.secrets,
       environment: process.env,
       observer: () => options.observer,
@@ -56,7 +55,7 @@ export function openAccounts(
     });
     const budget = new Budget(account.limits.requests_per_minute);
     const gate = new CallGate(budget, WAITING_CLOCK, account.limits.max_concurrent_requests, () => undefined);
-    return { config: account, reader, call: { signal: options.signal, gate } };
+    return { config: account, reader, call: { signal: options.signal, gate, patient: true } };
   });
   return {
     accounts,

@@ -283,7 +283,7 @@ describe('a failed status', () => {
         if (left >= 0) json(response, '{}', { 'retry-after': '30' }, status);
         else json(response, { applications: [] });
       },
-      { maxRetries: 2 },
+      { maxRetries: 0 },
     );
     expect(await reader.listApplications({}, { ...call, patient: true })).toEqual([]);
     expect(notes.overloads.map(({ waitMs }) => waitMs)).toEqual([30_000, 30_000]);
@@ -291,11 +291,11 @@ describe('a failed status', () => {
     expect(notes.entered).toBe(3);
   });
 
-  it('gives up on an overload after the last attempt, a patient caller too', async () => {
-    const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 1 });
+  it('is not waited out for ever, by a patient caller either', async () => {
+    const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 0 });
     const { failure } = await failureOf(reader.listApplications({}, { ...call, patient: true }));
     expect(failure.reason).toBe('rate_limited');
-    expect(notes.entered).toBe(2);
+    expect(notes.entered).toBe(21);
   });
 
   it.each([

@@ -1,9 +1,9 @@
 import type { Application } from '../../../src/api/types.ts';
+import { readOne } from '../../../src/cli/upstream/reading.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
 import type { MetricWindow } from '../../../src/formulas/inputs.ts';
-import { datastoreNames } from '../../../src/formulas/names.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
@@ -19,11 +19,12 @@ export async function publishedAt(
   { time, window, range }: { readonly time: number; readonly window: number; readonly range: [number, number] },
 ): Promise<Map<string, number>> {
   const applicationId = application.id;
-  const list = await reader.listMetricNames({ applicationId, name: '/allWeb' }, call);
-  const names = queryNames(datastoreNames(list.names.map(({ name }) => name)));
+  const ofTime = { from: time - window, to: time };
+  const datastores =
+    reader.datastores === undefined ? [] : await readOne(reader.datastores, { applicationId }, ofTime, call);
   const read = async (from: number, to: number, hostKey?: string) => {
-    const ids = hostKey === undefined ? { applicationId } : { applicationId, hostKey };
-    const data = await reader.readMetricData({ ...ids, names, from, to, summarize: true }, call);
+    const names = queryNames(datastores, hostKey === undefined ? 'application' : 'host', reader.api);
+    const { data } = await readOne(reader.metricData, { applicationId, hostKey, names }, { from, to }, call);
     const windows = new Map<string, MetricWindow>();
     for (const [name, timeslices] of data) {
       const window = toMetricWindow(timeslices);
@@ -41,7 +42,7 @@ export async function publishedAt(
   };
   const labels = applicationLabels(config.name, config.labels, application);
   add(labels, windowSamples('application', await read(time - window, time), database));
-  for (const host of await reader.listHosts(applicationId, call)) {
+  for (const host of await readOne(reader.hosts, { applicationId }, ofTime, call)) {
     const values = await read(time - window, time, host.key);
     add(hostLabels(config.name, config.labels, application, host), windowSamples('host', values, database));
   }

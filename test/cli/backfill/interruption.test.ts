@@ -95,6 +95,7 @@ describe('an interrupted run', () => {
           stdout: process.stdout,
           note: (sentence) => void notes.push(sentence),
           progress: { update: () => undefined, stop: () => undefined },
+          sleep: () => Promise.resolve(),
         },
       ),
     ).rejects.toThrow();

@@ -8,22 +8,26 @@ import { WINDOW } from '../../../src/metrics/window.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {
-  const chunk = (from: number, name: string, calls: number) => ({
-    from,
-    to: from + 60,
-    granule: 60,
-    metrics: [[name, [{ from, to: from + 60, values: { call_count: calls } }]]] as const,
-  });
+  const minute = (name: string, calls?: number) =>
+    new Map([[name, { seconds: 60, values: calls === undefined ? {} : { call_count: calls } }]]);
 
-  it('decides over all chunks: one minute with calls anywhere is enough', () => {
+  it('decides over all minutes: one with calls anywhere is enough', () => {
     const tally = new DatabaseTally();
-    tally.add(chunk(0, 'Datastore/MySQL/allWeb', 0));
-    tally.add(chunk(60, 'Database/allWeb', 9));
+    tally.add(minute('Datastore/MySQL/allWeb', 0));
+    tally.add(minute('Database/allWeb', 9));
     expect(tally.choose('java', 'auto')).toBe('database');
-    tally.add(chunk(120, 'Datastore/MySQL/allWeb', 1));
+    tally.add(minute('Datastore/MySQL/allWeb', 1));
     expect(tally.choose('java', 'auto')).toBe('datastore');
     expect(tally.choose('java', 'database')).toBe('database');
     expect(new DatabaseTally().choose('java', 'auto')).toBe('none');
+  });
+
+  it('decides nothing where the calls of a metric never could be read', () => {
+    const tally = new DatabaseTally();
+    tally.add(minute('Datastore/MySQL/allWeb'));
+    expect(tally.choose('java', 'auto')).toBeUndefined();
+    tally.add(minute('Datastore/MySQL/allWeb', 2));
+    expect(tally.choose('java', 'auto')).toBe('datastore');
   });
 });
 

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Timeslice } from '../../../src/api/types.ts';
-import type { ReadChunk } from '../../../src/cli/backfill/readChunk.ts';
+import type { ReadChunk } from '../../../src/cli/backfill/chunk.ts';
+import { summarizeSeries } from '../../../src/api/rest/metricSeries.ts';
 import { RollingWindows, type EndedWindow } from '../../../src/cli/backfill/rollingWindows.ts';
+
+const rolling = (window: number, after: number): RollingWindows => new RollingWindows(window, after, summarizeSeries);
 
 const calls = (from: number, count: number, seconds = 60): Timeslice => ({
   from,
@@ -23,7 +26,7 @@ function countsOf(windows: Iterable<EndedWindow>): [number, number | undefined][
 
 describe('RollingWindows', () => {
   it('sums the minutes of the window that ends with each minute', () => {
-    expect(countsOf(new RollingWindows(180, 180).add(minutes(60, 420)))).toEqual([
+    expect(countsOf(rolling(180, 180).add(minutes(60, 420)))).toEqual([
       [240, 2 + 3 + 4],
       [300, 3 + 4 + 5],
       [360, 4 + 5 + 6],
@@ -32,15 +35,15 @@ describe('RollingWindows', () => {
   });
 
   it('gives nothing whose window begins before the data', () => {
-    expect(countsOf(new RollingWindows(180, 0).add(minutes(60, 300)))[0]).toEqual([240, 9]);
+    expect(countsOf(rolling(180, 0).add(minutes(60, 300)))[0]).toEqual([240, 9]);
   });
 
   it('gives the same however the minutes are cut into chunks', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 29 })), fc.integer({ min: 1, max: 8 }), (cuts, window) => {
         const edges = [0, ...cuts.sort((a, b) => a - b), 30].map((edge) => edge * 60);
-        const whole = countsOf(new RollingWindows(window * 60, 0).add(minutes(0, 1800)));
-        const windows = new RollingWindows(window * 60, 0);
+        const whole = countsOf(rolling(window * 60, 0).add(minutes(0, 1800)));
+        const windows = rolling(window * 60, 0);
         const cut = edges.slice(1).flatMap((edge, index) => countsOf(windows.add(minutes(edges[index]!, edge))));
         expect(cut).toEqual(whole);
       }),
@@ -48,14 +51,14 @@ describe('RollingWindows', () => {
   });
 
   it('keeps the length of the whole window where minutes are missing', () => {
-    const [last] = [...new RollingWindows(180, 240).add(minutes(120, 300, [180]))];
+    const [last] = [...rolling(180, 240).add(minutes(120, 300, [180]))];
     expect(last!.values.get('HttpDispatcher')).toEqual({ seconds: 180, values: { call_count: 3 + 5 } });
   });
 
   it('has no metric of which the window has no timeslice', () => {
-    const [last] = [...new RollingWindows(60, 120).add(minutes(60, 180, [120]))];
+    const [last] = [...rolling(60, 120).add(minutes(60, 180, [120]))];
     expect(last).toBeUndefined();
-    const windows = countsOf(new RollingWindows(120, 0).add(minutes(0, 240, [60, 120])));
+    const windows = countsOf(rolling(120, 0).add(minutes(0, 240, [60, 120])));
     expect(windows).toEqual([
       [120, 1],
       [180, undefined],
@@ -68,7 +71,7 @@ describe('RollingWindows', () => {
     const hour = { from: 0, to: 3599, values };
     const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
     for (const window of [60, 1800, 3600, 5400]) {
-      const [only] = [...new RollingWindows(window, 0).add(chunk)];
+      const [only] = [...rolling(window, 0).add(chunk)];
       expect(only).toEqual({ time: 3600, values: new Map([['Apdex', { seconds: 3600, values }]]) });
     }
   });
@@ -76,18 +79,18 @@ describe('RollingWindows', () => {
   it('puts several hours together where the window is several hours', () => {
     const slices = [calls(0, 1, 3600), calls(3600, 2, 3600), calls(7200, 3, 3600)];
     const chunk: ReadChunk = { from: 0, to: 10_800, granule: 3600, metrics: [['HttpDispatcher', slices]] };
-    expect(countsOf(new RollingWindows(7200, 0).add(chunk))).toEqual([
+    expect(countsOf(rolling(7200, 0).add(chunk))).toEqual([
       [7200, 3],
       [10_800, 5],
     ]);
   });
 
   it('gives no window that lies in two resolutions, and none twice', () => {
-    const windows = new RollingWindows(180, 0);
+    const windows = rolling(180, 0);
     const hours: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['HttpDispatcher', [calls(0, 100, 3600)]]] };
     expect(countsOf(windows.add(hours))).toEqual([[3600, 100]]);
     expect(countsOf(windows.add(minutes(3540, 3900))).map(([time]) => time)).toEqual([3720, 3780, 3840, 3900]);
-    const overlapping = new RollingWindows(180, 0);
+    const overlapping = rolling(180, 0);
     expect(countsOf(overlapping.add(hours))).toEqual([[3600, 100]]);
     expect(countsOf(overlapping.add(minutes(3420, 3720))).map(([time]) => time)).toEqual([3660, 3720]);
   });
@@ -95,7 +98,7 @@ describe('RollingWindows', () => {
   it('says of a metric that nothing is known where that holds for a part of the window', () => {
     const slices = [calls(0, 5), { from: 60, to: 120, values: {} }, calls(120, 5), calls(180, 5)];
     const chunk: ReadChunk = { from: 0, to: 240, granule: 60, metrics: [['HttpDispatcher', slices]] };
-    expect(countsOf(new RollingWindows(120, 0).add(chunk))).toEqual([
+    expect(countsOf(rolling(120, 0).add(chunk))).toEqual([
       [120, undefined],
       [180, undefined],
       [240, 10],
@@ -109,6 +112,6 @@ describe('RollingWindows', () => {
       granule: 60,
       metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]],
     };
-    expect([...new RollingWindows(120, 0).add(chunk)].map(({ values }) => values.size)).toEqual([1, 0]);
+    expect([...rolling(120, 0).add(chunk)].map(({ values }) => values.size)).toEqual([1, 0]);
   });
 });

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { createOldRestReader } from '../../../src/api/rest/oldRestReader.ts';
+import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
 import type { Wish } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/run.ts';
@@ -25,13 +25,18 @@ export function isoTime(unixSeconds: number): string {
 /** A session on the simulator as the command opens it, with a gate that never holds anybody up. */
 export function openSession(
   simulator: Simulator,
-  options: { readonly config?: Config; readonly signal?: AbortSignal; readonly gate?: Gate } = {},
+  options: {
+    readonly config?: Config;
+    readonly signal?: AbortSignal;
+    readonly gate?: Gate;
+    readonly gates?: readonly Gate[];
+  } = {},
 ): LiveSession & { close(): Promise<void> } {
   const chosen = options.config ?? config();
   const signal = options.signal ?? new AbortController().signal;
   const gate = options.gate ?? { enter: () => Promise.resolve(() => undefined) };
-  const accounts = chosen.accounts.map((account) => {
-    const reader = createOldRestReader({
+  const accounts = chosen.accounts.map((account, place) => {
+    const reader = createRestReader({
       baseUrl: `${simulator.url}/v2`,
       keyHeader: 'X-Api-Key',
       key: () => DEMO_API_KEY,
@@ -39,6 +44,7 @@ export function openSession(
       requestTimeoutMs: 20_000,
       maxRetries: 0,
       maxConcurrent: 8,
+      refusedNamesMs: 3_600_000,
       raw: true,
       tls: {},
       environment: {},
@@ -54,7 +60,7 @@ export function openSession(
       random: () => 0.5,
       sleep: () => Promise.resolve(),
     });
-    return { config: account, reader, call: { signal, gate } };
+    return { config: account, reader, call: { signal, gate: options.gates?.[place] ?? gate, patient: true } };
   });
   const close = async (): Promise<void> => {
     await Promise.all(accounts.map(({ reader }) => reader.close()));
@@ -83,10 +89,12 @@ export async function runOn(
   const stdout = new PassThrough();
   const notes: string[] = [];
   const document = text(stdout);
+  const sleep = (_: number, signal: AbortSignal): Promise<void> =>
+    signal.aborted ? Promise.reject(new Error('stopped')) : Promise.resolve();
   const progress = { update: () => undefined, stop: () => undefined };
   try {
     const note = (sentence: string): void => void notes.push(sentence);
-    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, progress });
+    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, progress, sleep });
   } finally {
     stdout.end();
   }

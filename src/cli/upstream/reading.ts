@@ -1,0 +1,57 @@
+import type { BatchRead, CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
+
+/** Splits subjects, in their order, into lists that one call each carries. */
+export function inBatches<S, A, R extends TimeRange>(
+  read: BatchRead<S, A, R>,
+  subjects: readonly S[],
+  range: R,
+): readonly (readonly S[])[] {
+  const batches: S[][] = [];
+  let open = read.open(range);
+  let batch: S[] = [];
+  for (const subject of subjects) {
+    if (!open.add(subject)) {
+      batches.push(batch);
+      open = read.open(range);
+      open.add(subject);
+      batch = [];
+    }
+    batch.push(subject);
+  }
+  return batch.length === 0 ? batches : [...batches, batch];
+}
+
+/**
+ * Reads all subjects, as many calls at once as the gate lets in; gives their outcomes in their order.
+ *
+ * @param ended called with the number of subjects whenever a call has ended
+ */
+export async function readAll<S, A, R extends TimeRange>(
+  read: BatchRead<S, A, R>,
+  subjects: readonly S[],
+  range: R,
+  call: CallOptions,
+  ended: (subjects: number) => void = () => undefined,
+): Promise<readonly Outcome<A>[]> {
+  const outcomes = await Promise.all(
+    inBatches(read, subjects, range).map(async (batch) => {
+      const ofBatch = await read.read(batch, range, call);
+      ended(batch.length);
+      return ofBatch;
+    }),
+  );
+  return outcomes.flat();
+}
+
+/** Reads one subject alone. Rejects with what it failed with, or with the reason of the signal. */
+export async function readOne<S, A, R extends TimeRange>(
+  read: BatchRead<S, A, R>,
+  subject: S,
+  range: R,
+  call: CallOptions,
+): Promise<A> {
+  const [outcome] = await read.read([subject], range, call);
+  if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}

@@ -1,0 +1,62 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Gate } from '../../../src/api/reader.ts';
+import { parseFault } from '../../../src/simulator/faults/short-syntax.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { accountConfig, config } from '../../collect/support/config.ts';
+import { NOW, openSession, runOn } from './support.ts';
+
+let simulator: Simulator;
+const sessions: ReturnType<typeof openSession>[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
+});
+afterAll(() => simulator.close());
+afterEach(async () => {
+  simulator.faults.clear();
+  await Promise.all(sessions.splice(0).map((session) => session.close()));
+});
+
+function open(options: Parameters<typeof openSession>[1] = {}) {
+  const session = openSession(simulator, options);
+  sessions.push(session);
+  return session;
+}
+
+const WISH = { from: '4h', window: 60_000, apps: ['Storefront'] };
+
+describe('a run that meets trouble', () => {
+  it.each([
+    ['429 on the list of applications', 'status=429,on=applications,times=3'],
+    ['429 on metric names', 'status=429,on=metric_names,times=3'],
+    ['429 on metric data', 'status=429,on=metric_data,times=5'],
+    ['a server that is down for some calls', 'status=503,on=metric_data,times=3'],
+    ['connections that are cut', 'reset,on=metric_data,times=3'],
+  ])('goes on after %s, and gives the same document', async (_, fault) => {
+    const { document } = await runOn(open(), WISH);
+    simulator.faults.add(parseFault(fault));
+    expect((await runOn(open(), WISH)).document).toBe(document);
+  });
+
+  it('does not hold up one account while another waits for its budget', async () => {
+    let release: (() => void) | undefined;
+    const othersAreRead = new Promise<void>((resolve) => (release = resolve));
+    let calls = 0;
+    const slow: Gate = { enter: () => othersAreRead.then(() => () => undefined) };
+    const fast: Gate = {
+      enter: () => {
+        calls += 1;
+        // The names, then two chunks of each of the three applications after the list.
+        if (calls === 1 + 3 * (1 + 2)) release?.();
+        return Promise.resolve(() => undefined);
+      },
+    };
+    const free: Gate = { enter: () => Promise.resolve(() => undefined) };
+    const accounts = [accountConfig({ name: 'slow' }), accountConfig({ name: 'fast' })];
+    let lists = 0;
+    const listFirst: Gate = { enter: (signal) => ((lists += 1) === 1 ? free : slow).enter(signal) };
+    const session = open({ config: { ...config(), accounts }, gates: [listFirst, fast] });
+    const { document } = await runOn(session, { from: '4h', window: 60_000 });
+    for (const account of ['slow', 'fast']) expect(document).toContain(`account="${account}"`);
+  });
+});
