@@ -17,14 +17,14 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | \`<int>\` | a whole number |
 | \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\` |
 | \`<match>\` | a mapping with exactly one key: \`name: <glob>\` or \`id: <int>\` |
-| \`<metric_name>\` | letters, digits, \`_\` and \`:\`, no digit first |
+| \`<metric_name>\` | letters, digits and \`_\`, no digit first |
 | \`<number>\` | a finite number |
 | \`<path>\` | a file name; a relative one is relative to the folder of the configuration file |
 | \`<secret>\` | text that is never shown: \`/config\` and the logs say \`<secret>\` in its place |
 | \`<string>\` | text; what YAML would read as a number, true, false or nothing must stand in quotes |
 | \`<template>\` | segments between slashes: literal, \`{label}\` (captures one segment), \`*\` (any one segment), or at the end \`**\` (the rest) |
 | \`<url>\` | \`https://host[:port][/path]\`, REST: with or without \`/v2\` at its end, NerdGraph: ending in \`/graphql\`; no user name, query or fragment |
-| \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric |
+| \`<value_name>\` | one of the names that \`newrelic-apm-exporter metric-names\` shows for the metric; with \`api: nerdgraph\`, one that it has for metrics of this kind |
 
 ## Values from the environment
 
@@ -58,8 +58,13 @@ With neither key the program says so and ends with exit status 2.
 \`newrelic-apm-exporter check\` validates the file and prints every fault as \`file:line:column: path: message\`; the exit status is
 0 when there is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of
 their range, keys that exclude each other, environment variables that are not set, and key or certificate files that cannot be
-used. All of them are told at once, and none repeats a value of the file: it could be a key. For the same reason an unknown key is
-shown only when it is plainly a name; else the path says \`<hidden>\` in its place. What is valid but likely a mistake is a warning. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+used. All of them are told at once. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+
+No fault repeats a value of the file, which could be a key. An unknown key, or the name of a file that cannot be used, is
+shown only when it is plainly a name made of words; the path says \`<hidden>\` in the place of any other key.
+
+What is valid but likely a mistake is a warning, which \`check\` prints in the same form; the exit status stays 0. With
+\`api: nerdgraph\` these are a \`request_timeout\` under 7s and \`api_key_header: X-Api-Key\`.
 
 After a change, \`SIGHUP\` or \`POST /-/reload\` (with \`--web.enable-lifecycle\`) reads the file again; a file with a fault changes
 nothing. A key file needs neither: it is looked at again, at most once a second, while calls are made.`;

@@ -20,7 +20,7 @@ export function globMatches(pattern: string, text: string): boolean {
       p += 1;
       t += 1;
     } else if (lastStar >= 0) {
-      // Only the last star needs to take more: what the stars before it took is the least they could.
+      // Only the last star needs to take one more character: the stars before it took as few as possible.
       resumeAt += 1;
       p = lastStar + 1;
       t = resumeAt;

@@ -9,7 +9,7 @@ export interface Issue {
   readonly path: Path;
   readonly at: 'key' | 'value';
   readonly message: string;
-  /** True when text was wanted and something else found: a replaced placeholder may have been typed too eagerly. */
+  /** True when text was wanted but another type found: a placeholder's value may have been read as a number. */
   readonly wantsText: boolean;
 }
 
@@ -33,7 +33,7 @@ export function unlike(input: unknown, wanted: string): string {
   return `expected ${wanted}, not ${kindOf(input)}${advice}`;
 }
 
-/** The message of a fault that the schema finds; the schema's own messages go before it. */
+/** The message of a fault that the schema finds. A message that the schema itself gives is used instead of it. */
 export function explain(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -98,7 +98,7 @@ function flattenBelow(
   });
 }
 
-/** Says what is likely meant, without a word of a key that may be a secret. */
+/** Says which known key was likely meant. Never repeats a key that may be a secret. */
 function unknownKey(key: string, known: readonly string[]): string {
   const typo = /^([a-z_]+)([:=])/.exec(key);
   const meant = known.find((name) => name === typo?.[1]);

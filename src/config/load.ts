@@ -64,7 +64,7 @@ function besides(file: string, account: AccountConfig): AccountConfig {
 async function readText(path: string): Promise<{ readonly text: string } | { readonly problem: string }> {
   const chunks: Buffer[] = [];
   try {
-    // One byte more than is allowed tells that there is more, whatever kind of file it is.
+    // Reading one byte more than is allowed shows that a file is too large, also for a pipe.
     for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk as Buffer);
   } catch (error) {
     return { problem: `the configuration file ${fileProblem(error)}` };

@@ -2,7 +2,7 @@ import type { Config } from './config.ts';
 import { formatDuration } from './duration.ts';
 import type { Fault, Path } from './fault.ts';
 
-/** NerdGraph is told to give up a second before the call does, and takes no time below 5 seconds. */
+/** NerdGraph gets the call's timeout less a second, and at least 5 seconds: below 7 seconds little is left for the network. */
 const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 
 /** What is allowed in a valid configuration but is likely a mistake, each at its place. */

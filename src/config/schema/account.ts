@@ -54,8 +54,8 @@ const limits = z.strictObject({
   }),
   requests_per_minute: notes(whole(1, 1_000_000).default(600), {
     description:
-      'Calls per minute that this process may make. The service refuses more than 1,000 per account and minute, all ' +
-      'users of the account together.',
+      'Calls per minute that this process may make. The service refuses more than 1,000 (NerdGraph: 3,000) per account ' +
+      'and minute, all users of the account together.',
   }),
   request_timeout: notes(duration({ least: '1ms' }).optional(), {
     description: 'Longest time for one call.',
@@ -174,7 +174,7 @@ export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
   encode: ({ base_url, ...rest }) => ({ ...rest, base_url: rest.region === undefined ? base_url : undefined }),
 });
 
-/** What the rules refuse has its fault there. */
+/** The whole address. One that has a problem stays as it is: the rules report it, and the configuration is not used. */
 function addressOf(text: string, api: Api): string {
   const result = normaliseBaseUrl(text, api);
   return 'url' in result ? result.url : text;

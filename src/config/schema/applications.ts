@@ -22,7 +22,7 @@ const entityMatch = z.codec(writtenMatch, z.custom<EntityMatch>(), {
   encode: (match) => match,
 });
 
-/** A list of matches that says something: an empty one would silently leave everything out. */
+/** A list of matches. It must not be empty: an empty one would leave everything out, and nobody would notice. */
 const someMatches = list(entityMatch, 1);
 
 const setting = z.strictObject({

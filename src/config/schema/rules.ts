@@ -63,7 +63,7 @@ function apiOf(account: Mapping | undefined): Api {
   return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
-/** One family has one HELP, one scope and one set of labels, across all accounts; static labels stay out of it. */
+/** One family has one HELP, one scope and one set of captured labels in all accounts. A capture is no static label. */
 function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
   const first = new Map<
     string,

@@ -8,7 +8,7 @@ import { settle, TOO_MANY_ALIASES } from './settle.ts';
 import { nestingProblem, syntaxProblems } from './syntaxProblems.ts';
 import type { YamlProblem } from './syntaxProblems.ts';
 
-/** Keeps a few lines of aliases from standing for a billion values. */
+/** Aliases of aliases can make a billion values out of a few lines. */
 const MAX_ALIASED_VALUES = 10_000;
 
 /** A file of YAML as plain values, with the places that they came from. */
@@ -78,7 +78,7 @@ export function readYaml(source: { readonly path: string; readonly text: string 
   };
 }
 
-/** Undefined where the aliases stand for more than is sensible: the library throws then. */
+/** The plain values; undefined when the aliases stand for too many values: the library throws then. */
 function plainValue(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASED_VALUES }) as unknown;

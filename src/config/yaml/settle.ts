@@ -5,9 +5,9 @@ import { expandPlaceholders } from '../placeholders.ts';
 import type { Environment } from '../placeholders.ts';
 import { startOf } from './places.ts';
 
-/** Far beyond what a schema has; keeps the library's own recursion off the end of the stack. */
+/** More levels than any valid file has. Deeper ones could overflow the stack of the library. */
 const MAX_DEPTH = 50;
-/** Far beyond what a configuration needs; the library looks for the anchor of each alias among all nodes. */
+/** More aliases than a configuration needs. For each alias the library searches all nodes for its anchor. */
 const MAX_ALIASES = 1_000;
 
 export const TOO_MANY_ALIASES = 'the aliases stand for too many values';
@@ -66,7 +66,7 @@ export function settle(document: Document.Parsed, env: Environment): Settled {
     const tag = document.warnings.findLast(({ pos }) => pos[0] < start)?.pos[0];
     fail(node, ancestors, 'the tag of this value is unknown or does not fit it: remove it', tag);
   };
-  /** True when the collection may be gone into. */
+  /** Checks a collection before its items are read. False when its items are dropped. */
   const enter = (node: YAMLMap | YAMLSeq, ancestors: Ancestors): boolean => {
     if (node.anchor !== undefined) anchors.set(node.anchor, node);
     checkTag(node, isSeq(node) ? [] : {}, ancestors);
@@ -129,7 +129,7 @@ export function settle(document: Document.Parsed, env: Environment): Settled {
 }
 
 function keyProblem(name: string, earlier: ReadonlySet<string>): string | undefined {
-  // No schema can be trusted to see this one.
+  // A schema may not see this key: many libraries skip it.
   if (name === '__proto__') return 'unknown key';
   if (name === '<<') return 'YAML 1.2 has no merge keys: write the keys out';
   return earlier.has(name) ? 'duplicate key: keep one of them' : undefined;

@@ -4,7 +4,7 @@ import type { LineCounter, YAMLError } from 'yaml';
 const TOO_DEEP = 'lists and mappings are nested too deeply';
 
 /**
- * Sentences for faults of YAML itself. The library's own may quote the text they stumble over, and that may be a key.
+ * Sentences for faults of YAML itself. Those of the library may quote the text at fault, and that may be a key.
  */
 const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
   BAD_ALIAS: 'an anchor or alias needs a name',
@@ -32,12 +32,12 @@ export interface YamlProblem {
   readonly message: string;
 }
 
-/** Far beyond what the schema has. */
+/** More levels of brackets than any valid file has. */
 const MAX_FLOW_DEPTH = 100;
 /** Marks of the lexer that stand for no character of the text. */
 const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
 
-/** Brackets within brackets beyond any sense, which the parser would take minutes for or not survive. */
+/** Finds brackets that are nested so deeply that the parser would take minutes, or overflow the stack. */
 export function nestingProblem(text: string, lines: LineCounter): YamlProblem | undefined {
   let depth = 0;
   let offset = 0;
@@ -53,7 +53,7 @@ export function nestingProblem(text: string, lines: LineCounter): YamlProblem | 
   return undefined;
 }
 
-/** One problem per line: those that follow on a line are mostly the echo of its first. */
+/** One problem per line: further problems on a line mostly come from the first one. */
 export function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
   const seen = new Set<number>();
   return errors.flatMap((error) => {
