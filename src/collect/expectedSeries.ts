@@ -27,9 +27,14 @@ export function expectedSeries(account: AccountCollector, time: AnswerTime): num
 
 function ofApplication({ context }: AccountCollector, record: ApplicationRecord): number {
   const components = Math.max(1, record.units?.names.held?.value.length ?? 0) + OTHER_COMPONENTS;
-  const each = (scope: Scope): number =>
-    builtIn(scope, components) + customOf(context.customMetrics, record, scope).matches.length;
-  return each('application') + record.hosts.size * each('host');
+  const custom = (scope: Scope): number =>
+    customOf(context.customMetrics, record, scope).matches.reduce((sum, { series }) => sum + series, 0);
+  return (
+    builtIn('application', components) +
+    custom('application') +
+    record.hosts.size * builtIn('host', components) +
+    custom('host')
+  );
 }
 
 /** Series of contract 5.4 of one application or host. */

@@ -2,7 +2,6 @@ import type { Application, Host, Instance, KeyTransaction } from '../api/types.t
 import { databaseKind } from '../formulas/databaseKind.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labels.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/samples.ts';
-import type { Scope } from '../metrics/family.ts';
 import type { Labels } from '../metrics/sample.ts';
 import type { AccountContext } from './context.ts';
 import { calculate, sameNames } from './reading.ts';
@@ -235,12 +234,12 @@ export class Inventory {
   /** Calculates what is served of an application and its hosts anew from what is held. */
   #recalculate(record: ApplicationRecord): void {
     const { customMetrics } = this.#context();
-    const again = (unit: Unit<WindowReading> | undefined, scope: Scope): void => {
+    const again = (unit: Unit<WindowReading> | undefined, hostKey: string | undefined): void => {
       if (unit?.held === undefined) return;
-      unit.held = { ...unit.held, value: calculate(scope, unit.held.value, record, customMetrics) };
+      unit.held = { ...unit.held, value: calculate(hostKey, unit.held.value, record, customMetrics) };
     };
-    again(record.units?.metrics, 'application');
-    for (const { metrics } of record.hosts.values()) again(metrics, 'host');
+    again(record.units?.metrics, undefined);
+    for (const [key, { metrics }] of record.hosts) again(metrics, key);
   }
 }
 

@@ -1,6 +1,12 @@
 import type { MetricData } from '../api/types.ts';
 import type { MetricWindow } from '../formulas/inputs.ts';
-import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customFamilies.ts';
+import {
+  customMatches,
+  customSamples,
+  hostPlaces,
+  type CustomMatches,
+  type CustomMetric,
+} from '../metrics/customFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
 import { usedValues, windowSamples } from '../metrics/window.ts';
 import { toMetricWindow } from '../metrics/windowValues.ts';
@@ -62,20 +68,33 @@ export function keepUsed(
   return kept;
 }
 
-/** Calculates what is served of a reading, with the application's database kind and custom metrics of now. */
+/** The places of an application's hosts, as long as they are the same. */
+const places = new WeakMap<ApplicationRecord['hosts'], ReadonlyMap<string, number>>();
+
+/**
+ * Calculates what is served of a reading, with the application's database kind and custom metrics of now. `hostKey` says
+ * which host it is; undefined: the application itself.
+ */
 export function calculate(
-  scope: Scope,
+  hostKey: string | undefined,
   input: WindowInput,
   record: ApplicationRecord,
   customMetrics: readonly CustomMetric[],
 ): WindowReading {
+  const scope = hostKey === undefined ? 'application' : 'host';
   const custom = customOf(customMetrics, record, scope);
   return {
     ...input,
     samples: windowSamples(scope, input.values, databaseOf(record, input.datastores)),
-    customSamples: customSamples(custom.matches, input.values),
+    customSamples: customSamples(custom.matches, input.values, hostKey === undefined ? 0 : placeOf(record, hostKey)),
     cut: custom.cut,
   };
+}
+
+function placeOf({ hosts }: ApplicationRecord, hostKey: string): number | undefined {
+  let ofHosts = places.get(hosts);
+  if (ofHosts === undefined) places.set(hosts, (ofHosts = hostPlaces(hosts.keys())));
+  return ofHosts.get(hostKey);
 }
 
 export function sameNames(a: readonly string[], b: readonly string[]): boolean {

@@ -87,7 +87,7 @@ export function windowWork(
     const names = wantedNames(context(), record, scope);
     const { data, calls } = await readWindow(reader, subject, names, window, batchSize, call);
     const input = { values: keepUsed(data, names, custom), datastores, calls };
-    return calculate(scope, input, record, context().customMetrics);
+    return calculate(hostKey, input, record, context().customMetrics);
   };
 }
 

@@ -10,9 +10,9 @@ type WebValues = Values<'call_count' | 'average_call_time' | 'average_response_t
  * and cannot be read leaves the result absent. Absent without web requests.
  */
 export function responseTime(web: WebValues | undefined, queue: TimedCalls | undefined): number | undefined {
-  if (!hasCalls(web?.call_count)) return undefined;
-  const served = fallbackIfZero(web?.average_call_time, web?.average_response_time);
-  const queued = queue === undefined ? 0 : timePerRequest(queue, web?.call_count);
+  if (web === undefined || !hasCalls(web.call_count)) return undefined;
+  const served = fallbackIfZero(web.average_call_time, web.average_response_time);
+  const queued = queue === undefined ? 0 : timePerRequest(queue, web.call_count);
   return served === undefined || queued === undefined ? undefined : finite(served / 1000 + queued);
 }
 

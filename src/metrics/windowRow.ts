@@ -48,7 +48,7 @@ export function read<Value extends string>(
   metric: string,
   ...values: readonly Value[]
 ): Reading<MetricWindow<Value> | undefined> {
-  return { wanted: [{ metric, values }], of: (input) => input.values.get(metric) as MetricWindow<Value> | undefined };
+  return { wanted: [{ metric, values }], of: (input) => input.values.get(metric) };
 }
 
 /** The maker of a scope's rows. */

@@ -128,6 +128,43 @@ describe('the catalogue', () => {
   });
 });
 
+describe('the interfaces of a family', () => {
+  const REST_ONLY = [
+    'newrelic_application_last_reported_timestamp_seconds',
+    'newrelic_application_settings_end_user_apdex_threshold_seconds',
+    'newrelic_application_real_user_monitoring_enabled',
+    'newrelic_application_rolling_concurrent_instances',
+    'newrelic_host_health_status',
+    'newrelic_host_rolling_instances',
+    ...['info', 'health_status', ...TRAFFIC].map((name) => `newrelic_instance_${name}`),
+    'newrelic_key_transaction_last_reported_timestamp_seconds',
+    ...END_USER.map((name) => `newrelic_key_transaction_${name}`),
+    ...[
+      'response_time_seconds',
+      'page_views_per_second',
+      'apdex_score',
+      'apdex_threshold_seconds',
+      'apdex_requests',
+    ].map((name) => `newrelic_host_end_user_${name}`),
+  ];
+
+  it('are both, but for what NerdGraph does not have', () => {
+    const restOnly = FAMILIES.filter(({ interfaces }) => !interfaces.includes('nerdgraph')).map(({ name }) => name);
+    expect(restOnly.sort()).toEqual(REST_ONLY.toSorted());
+    expect(FAMILIES.filter(({ interfaces }) => !interfaces.includes('rest'))).toEqual([]);
+  });
+
+  it('stand in HELP where they matter: REST alone, or another source', () => {
+    for (const { help, interfaces } of FAMILIES) {
+      expect(help.includes('(REST only)')).toBe(!interfaces.includes('nerdgraph'));
+    }
+    const help = (name: string) => FAMILIES.find((family) => family.name === name)?.help;
+    expect(help('newrelic_application_rolling_error_ratio')).toContain('with NerdGraph Errors/all / (HttpDispatcher');
+    expect(help('newrelic_application_memory_used_bytes')).toContain('with NerdGraph average memory of a process');
+    expect(help('newrelic_application_apdex_score')).not.toContain('NerdGraph');
+  });
+});
+
 describe('HELP', () => {
   const TIME_BASE: Readonly<Record<string, RegExp>> = {
     applications: /rolling average of 3 to 4 minutes|state when the list was read/,

@@ -218,6 +218,61 @@ const TRAFFIC = {
   rolling_apdex_score: 0.84,
 };
 
+describe('rolling values that were read apart from the list', () => {
+  const listed = { ...NO_SUMMARY, apdexTarget: 0.5, hostCount: 2, instanceCount: 15 };
+  const apart = {
+    summary: { ...NO_SUMMARY, responseTime: 120, throughput: 30, errorRate: 0.01, apdexScore: 0.97 },
+    endUserSummary: { ...NO_SUMMARY, responseTime: 2.5, throughput: 6, apdexTarget: 7, apdexScore: 0.9 },
+  };
+  const rollingOnly = (samples: readonly Sample[], prefix: string): Record<string, number> =>
+    Object.fromEntries(Object.entries(written(samples, prefix)).filter(([name]) => name.includes('rolling')));
+
+  it("join an application's target and numbers of hosts and instances of the list", () => {
+    const application = { ...APPLICATION, summary: listed, endUserSummary: undefined };
+    expectSame(rollingOnly(applicationSamples(application, apart), 'application'), {
+      rolling_response_time_seconds: 0.12,
+      rolling_requests_per_second: 0.5,
+      rolling_error_ratio: 0.01,
+      rolling_apdex_score: 0.97,
+      rolling_apdex_target_seconds: 0.5,
+      rolling_hosts: 2,
+      rolling_instances: 15,
+      end_user_rolling_response_time_seconds: 2.5,
+      end_user_rolling_page_views_per_second: 0.1,
+      end_user_rolling_apdex_target_seconds: 7,
+      end_user_rolling_apdex_score: 0.9,
+    });
+    expect(rollingOnly(applicationSamples(application), 'application')).toEqual({
+      rolling_apdex_target_seconds: 0.5,
+      rolling_hosts: 2,
+      rolling_instances: 15,
+    });
+  });
+
+  it('replace those of hosts and key transactions', () => {
+    const host = rollingOnly(hostSamples({ ...HOST, summary: undefined }, apart), 'host');
+    expect(host).toMatchObject({ rolling_response_time_seconds: 0.12, rolling_requests_per_second: 0.5 });
+    const listedTransaction = { ...KEY_TRANSACTION, summary: listed, endUserSummary: undefined };
+    const samples = keyTransactionSamples(listedTransaction, { ...apart, endUserSummary: undefined });
+    expectSame(rollingOnly(samples, 'key_transaction'), {
+      rolling_response_time_seconds: 0.12,
+      rolling_requests_per_second: 0.5,
+      rolling_error_ratio: 0.01,
+      rolling_apdex_score: 0.97,
+      rolling_apdex_target_seconds: 0.5,
+    });
+  });
+
+  it('keep a 0 that has a denominator of its own, though there are no web requests', () => {
+    const summary = { ...NO_SUMMARY, throughput: 0, errorRate: 0 };
+    expect(rollingOnly(hostSamples(HOST, { summary, endUserSummary: undefined }), 'host')).toEqual({
+      rolling_requests_per_second: 0,
+      rolling_error_ratio: 0,
+      rolling_instances: 15,
+    });
+  });
+});
+
 describe('hostSamples', () => {
   it('gives every family in base units', () => {
     const samples = hostSamples(HOST);

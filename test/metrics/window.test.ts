@@ -164,6 +164,24 @@ describe('windowSamples', () => {
     expect(Object.keys(of('host')).filter((name) => name.includes('error'))).toEqual([]);
   });
 
+  it.each([
+    [
+      'HttpDispatcher',
+      /_host_web_requests|_(queue_time|web_transaction|response_time|component_time|total_time|error_ratio)/,
+    ],
+    ['WebFrontend/QueueTime', /_(queue_time|host_response_time)/],
+    ['WebTransactionTotalTime', /_total_time/],
+    ['Datastore/Redis/allWeb', /_total_time|Redis/],
+    ['External/allWeb', /_total_time|External/],
+    ['Errors/all', /_error/],
+    ['OtherTransaction/all', /_(non_web_requests|error_ratio)/],
+  ])('publishes nothing that needs %s where it was answered and cannot be read', (name, needs) => {
+    const unreadable = windowOf({ ...EVERYTHING, [name]: {} });
+    const found = Object.keys(written(windowSamples('host', unreadable, 'datastore')));
+    const wanted = Object.keys(expected('host')).filter((series) => !needs.test(series) || /end_user/.test(series));
+    expect(found.sort()).toEqual(wanted.sort());
+  });
+
   it('divides a count by the length of its own timeslice', () => {
     const values = new Map([
       ['EndUser', { seconds: 600, values: { call_count: 60 } }],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PROBE as FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { serve, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
@@ -18,7 +19,9 @@ describe('/probe', () => {
     const got = await get(`${origin}${PROBE}`);
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(got.text).toMatch(/# HELP probe_success .+\n# TYPE probe_success gauge\nprobe_success 1\n/);
+    expect(got.text).toContain(
+      `# HELP probe_success ${FAMILIES.success.help}\n# TYPE probe_success gauge\nprobe_success 1\n`,
+    );
     expect(got.text).toMatch(/# TYPE probe_duration_seconds gauge\nprobe_duration_seconds 0\n/);
     expect(got.text).toContain('newrelic_application_response_time_seconds{account="production"');
     expect(got.text).not.toContain('newrelic_up');
