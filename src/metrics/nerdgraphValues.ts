@@ -51,7 +51,7 @@ function kindsOf({ source, segments }: Pick<Template, 'source' | 'segments'>): r
   if (first.text === 'EndUser') {
     if (second === undefined) return ['any', 'endUser'];
     if (second.kind !== 'literal') return ['any', 'apdex'];
-    return second.text === 'Apdex' ? ['apdex'] : ['any'];
+    return second.text.startsWith('Apdex') ? ['apdex'] : ['any'];
   }
   const mayBeMemory = source === 'Memory/Physical' || (first.text === 'Memory' && second?.kind !== 'literal');
   return mayBeMemory ? ['any', 'memory'] : ['any'];

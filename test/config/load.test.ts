@@ -233,6 +233,7 @@ describe('a valid configuration', () => {
     ['Custom/Queue/{queue}', 'average_value'],
     ['Apdex/{transaction}', 'score'],
     ['EndUser/Apdex/**', 'threshold'],
+    ['EndUser/ApdexByBrowser/{x}', 'f'],
     ['EndUser', 'average_network_time'],
     ['Memory/Physical', 'used_mb_by_host'],
     ['{x}/Physical', 'total_used_mb'],
