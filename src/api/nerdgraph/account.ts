@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { ACCOUNTS } from './documents.ts';
+import type { Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { UpstreamError } from '../errors.ts';
+import type { CallOptions } from '../reader.ts';
+import { id } from '../rest/schemas/fields.ts';
+import { parseList } from '../rest/schemas/lenient.ts';
+
+const MOST_SHOWN = 20;
+
+const outline = z.object({ id, name: z.string().optional() });
+
+export interface AccountOutline {
+  readonly id: number;
+  readonly name?: string | undefined;
+}
+
+/** Which account is read: the one of the configuration, or the only one that the key sees. */
+export class Account {
+  readonly #transport: Transport;
+  #id: number | undefined;
+  #pending: Promise<number> | undefined;
+
+  constructor(transport: Transport, configured: number | undefined) {
+    this.#transport = transport;
+    this.#id = configured;
+  }
+
+  /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
+  async id(call: CallOptions): Promise<number> {
+    while (this.#id === undefined) {
+      if (this.#pending === undefined) return this.#find(call);
+      try {
+        return await this.#pending;
+      } catch (error) {
+        // Whoever made the shared call may have been stopped; that is no failure of ours.
+        if (error instanceof UpstreamError) throw error;
+        call.signal.throwIfAborted();
+      }
+    }
+    return this.#id;
+  }
+
+  /** All accounts that the key sees. */
+  async list(call: CallOptions): Promise<readonly AccountOutline[]> {
+    const actor = await this.#transport.read('applications', ACCOUNTS, {}, ['actor'], call);
+    return this.#transport.checked('applications', (leftOut) => parseList(outline, actor, 'accounts', leftOut));
+  }
+
+  async #find(call: CallOptions): Promise<number> {
+    this.#pending = this.list(call).then((accounts) => this.#only(accounts));
+    try {
+      return await this.#pending;
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  #only(accounts: readonly AccountOutline[]): number {
+    const [first, second] = accounts;
+    if (first !== undefined && second === undefined) {
+      this.#id = first.id;
+      return first.id;
+    }
+    const words =
+      first === undefined
+        ? 'the key sees no account'
+        : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
+    throw this.#transport.fail('applications', new CallFailure('other', words));
+  }
+}
+
+/** Ids with names, for a message: names come from outside, and there may be thousands. */
+export function namesOf(accounts: readonly AccountOutline[]): string {
+  const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name = '' }) => {
+    const plain = name.replace(/\p{C}/gu, ' ').slice(0, 60).trim();
+    return plain === '' ? String(number) : `${number} (${plain})`;
+  });
+  return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');
+}

@@ -1,0 +1,84 @@
+import type * as z from 'zod';
+import type { Group, Transport } from './transport.ts';
+import { isList, isObject } from '../http/shapes.ts';
+import type { CallOptions } from '../reader.ts';
+import { LeftOut } from '../rest/schemas/leftOut.ts';
+import { parseRecord } from '../rest/schemas/lenient.ts';
+
+/** The service's pages; a larger one cannot be asked for. */
+export const PAGE_SIZE = 200;
+const MOST_ON_A_PAGE = 20_000;
+/** So many pages in a row without anything new mean that the service goes in circles under ever new cursors. */
+const MOST_STALE_PAGES = 3;
+
+interface Search<T> {
+  readonly group: Group;
+  readonly document: string;
+  /** In the service's search language; made of constants and numbers. */
+  readonly query: string;
+  readonly accountId: number;
+  readonly schema: z.ZodType<T>;
+  readonly mostPages: number;
+}
+
+/**
+ * All entities of a search, page by page, those that can be read. Rejects with an UpstreamError when the search is not
+ * whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no list.
+ */
+export async function searchEntities<T>(transport: Transport, search: Search<T>, call: CallOptions): Promise<T[]> {
+  const { group, document, query } = search;
+  const guids = new Set<string>();
+  const cursors = new Set<string>();
+  const found: T[] = [];
+  const leftOut = new LeftOut();
+  let cursor: string | null = null;
+  let stale = 0;
+  try {
+    for (let page = 1; ; page += 1) {
+      const root = ['actor', 'entitySearch', 'results'];
+      const variables = { search: query, cursor };
+      const parent = await transport.read(group, document, variables, root.slice(0, 2), call);
+      const refuse = (words: string): Error => transport.invalid(group, `page ${page}: ${words}`);
+      const results = parent['results'];
+      const entities = isObject(results) ? results['entities'] : undefined;
+      if (!isObject(results) || !isList(entities)) throw refuse('the answer has no list "entities"');
+      if (entities.length > MOST_ON_A_PAGE) throw refuse(`more than ${MOST_ON_A_PAGE} entities`);
+      const before = guids.size;
+      for (const each of entities) found.push(...take(each, search, guids, leftOut));
+      const next = results['nextCursor'] ?? null;
+      if (next === null || next === '') {
+        const count = parent['count'];
+        if (typeof count !== 'number') throw refuse('the answer has no "count"');
+        if (guids.size < count) throw refuse(`${guids.size} entities, but the service counts ${count}`);
+        if (guids.size > 0 && found.length === 0) throw refuse(`none of the ${guids.size} entities can be read`);
+        return found;
+      }
+      if (typeof next !== 'string' || cursors.has(next)) throw refuse('its next page has been read before');
+      stale = guids.size === before ? stale + 1 : 0;
+      if (stale === MOST_STALE_PAGES) throw refuse('the last pages repeat what was read before');
+      if (page >= search.mostPages) throw refuse('the list does not end');
+      cursors.add(next);
+      cursor = next;
+    }
+  } finally {
+    transport.leftOut(group, leftOut);
+  }
+}
+
+/** Notes that the entity was there, whether it can be read or not. */
+function take<T>(each: unknown, search: Search<T>, guids: Set<string>, leftOut: LeftOut): T[] {
+  const guid = isObject(each) ? each['guid'] : undefined;
+  if (!isObject(each) || typeof guid !== 'string' || guid === '') {
+    leftOut.record('entities');
+    return [];
+  }
+  if (guids.has(guid)) return [];
+  guids.add(guid);
+  const account = each['accountId'];
+  if (typeof account === 'number' && account !== search.accountId) {
+    leftOut.record('entities.accountId');
+    return [];
+  }
+  const record = parseRecord(search.schema, each, leftOut, 'entities');
+  return record === undefined ? [] : [record];
+}

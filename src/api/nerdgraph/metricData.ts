@@ -1,0 +1,100 @@
+import { CellBatch, cellsOf } from './cellBatch.ts';
+import type { Wanted } from './cellBatch.ts';
+import type { Fleet } from './fleet.ts';
+import { isDatastore } from './metricNames.ts';
+import { MOST_ROWS } from './plan.ts';
+import type { PlanOptions } from './plan.ts';
+import type { Row } from './row.ts';
+import type { Terms } from './terms.ts';
+import { ITSELF } from './timeslices.ts';
+import type { Found, Timeslices } from './timeslices.ts';
+import { answerOf } from './values.ts';
+import type {
+  Batch,
+  BatchRead,
+  CallOptions,
+  MetricDataAnswer,
+  MetricDataSubject,
+  Outcome,
+  TimeRange,
+} from '../reader.ts';
+
+const NO_ROWS: ReadonlyMap<string, readonly Row[]> = new Map();
+
+/** Reads summarized metric data of applications or of hosts, one query for many. */
+export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAnswer> {
+  readonly #timeslices: Timeslices;
+  readonly #fleet: Fleet;
+  readonly #terms: Terms;
+
+  constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
+    this.#timeslices = timeslices;
+    this.#fleet = fleet;
+    this.#terms = terms;
+  }
+
+  open(): Batch<MetricDataSubject> {
+    return new CellBatch(this.#fleet, (subject) => wantedOf(subject, this.#terms), optionsOf);
+  }
+
+  async read(
+    subjects: readonly MetricDataSubject[],
+    range: TimeRange,
+    call: CallOptions,
+  ): Promise<readonly Outcome<MetricDataAnswer>[]> {
+    const found = await readByScope(subjects, (some, options) => {
+      const cells = cellsOf(some.map((subject) => wantedOf(subject, this.#terms)));
+      return this.#timeslices.read(cells, { ...options, group: groupOf(some[0]), range }, call);
+    });
+    for (const [index, subject] of subjects.entries()) {
+      if (index === 0 || subject.applicationId !== subjects[index - 1]?.applicationId) this.#learn(subject, found);
+    }
+    return subjects.map((subject) => {
+      const entity = found(subject);
+      const failure = entity?.failureOf(subject.hostKey ?? ITSELF);
+      if (failure !== undefined) return { error: failure };
+      const rows = entity?.rows.get(subject.hostKey ?? ITSELF) ?? NO_ROWS;
+      const single = new Map([...rows].flatMap(([name, [row]]) => (row === undefined ? [] : [[name, row] as const])));
+      return { value: answerOf(single, subject.names, range) };
+    });
+  }
+
+  /** How many datastore metrics an application has decides how many applications fit into the next query. */
+  #learn(subject: MetricDataSubject, found: (subject: MetricDataSubject) => Found | undefined): void {
+    const entity = found(subject);
+    if (entity === undefined || entity.failure !== undefined || entity.rows.size === 0) return;
+    let most = 0;
+    for (const rows of entity.rows.values()) {
+      most = Math.max(most, [...rows.keys()].filter(isDatastore).length);
+    }
+    this.#fleet.sawDatastores(subject.applicationId, most);
+  }
+}
+
+export function wantedOf({ applicationId, hostKey, names }: MetricDataSubject, terms: Terms): Wanted {
+  const scope = hostKey === undefined ? 'application' : 'host';
+  return { applicationId, host: hostKey, terms: terms.ofMetricData(names, scope) };
+}
+
+export function groupOf(subject: MetricDataSubject | undefined): 'application_metrics' | 'host_metrics' {
+  return subject?.hostKey === undefined ? 'application_metrics' : 'host_metrics';
+}
+
+export function optionsOf(subject: MetricDataSubject): PlanOptions {
+  return { kind: groupOf(subject), byHost: subject.hostKey !== undefined, mostRows: MOST_ROWS };
+}
+
+/** Applications and hosts need queries of their own. Gives what was found of a subject. */
+export async function readByScope(
+  subjects: readonly MetricDataSubject[],
+  read: (some: readonly MetricDataSubject[], options: PlanOptions) => Promise<ReadonlyMap<number, Found>>,
+): Promise<(subject: MetricDataSubject) => Found | undefined> {
+  const found = await Promise.all(
+    [false, true].map(async (hosts) => {
+      const some = subjects.filter(({ hostKey }) => (hostKey !== undefined) === hosts);
+      const [first] = some;
+      return first === undefined ? new Map<number, Found>() : read(some, optionsOf(first));
+    }),
+  );
+  return ({ applicationId, hostKey }) => found[hostKey === undefined ? 0 : 1]?.get(applicationId);
+}

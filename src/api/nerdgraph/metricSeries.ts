@@ -1,0 +1,129 @@
+import { CellBatch, cellsOf } from './cellBatch.ts';
+import type { Fleet } from './fleet.ts';
+import { groupOf, optionsOf, readByScope, wantedOf } from './metricData.ts';
+import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
+import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
+import { MOST_ROWS, rowsOf } from './plan.ts';
+import type { PlanOptions } from './plan.ts';
+import { mergeRows } from './row.ts';
+import type { Row } from './row.ts';
+import { MOST_BUCKETS, planChunks } from './seriesChunks.ts';
+import type { Terms } from './terms.ts';
+import { ITSELF } from './timeslices.ts';
+import type { Timeslices } from './timeslices.ts';
+import { answerOf } from './values.ts';
+import type {
+  Batch,
+  CallOptions,
+  MetricDataAnswer,
+  MetricDataSubject,
+  MetricSeries,
+  Outcome,
+  SeriesChunk,
+  SeriesRead,
+  TimeRange,
+} from '../reader.ts';
+import type { Timeslice } from '../types.ts';
+
+/** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
+export class MetricSeriesRead implements SeriesRead {
+  readonly #timeslices: Timeslices;
+  readonly #fleet: Fleet;
+  readonly #terms: Terms;
+
+  constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
+    this.#timeslices = timeslices;
+    this.#fleet = fleet;
+    this.#terms = terms;
+  }
+
+  plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[] {
+    return planChunks(range, window, now);
+  }
+
+  open(chunk: SeriesChunk): Batch<MetricDataSubject> {
+    return new CellBatch(
+      this.#fleet,
+      (subject) => wantedOf(subject, this.#terms),
+      (subject) => limited(optionsOf(subject), Math.min(MOST_BUCKETS, bucketsOf(chunk))),
+    );
+  }
+
+  async read(
+    subjects: readonly MetricDataSubject[],
+    chunk: SeriesChunk,
+    call: CallOptions,
+  ): Promise<readonly Outcome<MetricSeries>[]> {
+    const found = await readByScope(subjects, async (some, options) => {
+      const cells = cellsOf(some.map((subject) => wantedOf(subject, this.#terms)));
+      const rows = cells.map((cell) => rowsOf({ ...cell, hosts: undefined }, false, this.#fleet));
+      const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
+      const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
+      const query = { ...limited(options, buckets), group: groupOf(some[0]), bucketMinutes: chunk.granule / 60 };
+      const ranges = rangesOf(chunk, buckets * chunk.granule);
+      const [first, ...further] = await Promise.all(
+        ranges.map((range) => this.#timeslices.read(cells, { ...query, range }, call)),
+      );
+      for (const each of further) for (const [id, entity] of each) first?.get(id)?.append(entity);
+      return first ?? new Map();
+    });
+    return subjects.map((subject) => {
+      const entity = found(subject);
+      const key = subject.hostKey ?? ITSELF;
+      const failure = entity?.failureOf(key);
+      if (failure !== undefined) return { error: failure };
+      const metrics = [...(entity?.rows.get(key) ?? [])];
+      return { value: { granule: chunk.granule, metrics: metrics.map(([name, rows]) => [name, toTimeslices(rows)]) } };
+    });
+  }
+
+  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {
+    const rows = new Map<string, Row>();
+    for (const [name, inside] of timeslices) {
+      const merged = mergeRows(inside.map(toRow));
+      // The window is as long as it was asked for, also where buckets are missing.
+      if (merged !== undefined) rows.set(name, { ...merged, ...range });
+    }
+    const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
+    return answerOf(rows, [...new Set([...names, ...ZERO_WITHOUT_ROW])], range);
+  }
+}
+
+/** A query with buckets has a limit of rows beside that of facets. */
+function limited(options: PlanOptions, buckets: number): PlanOptions {
+  const mostRows = Math.min(MOST_ROWS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
+  return { ...options, kind: `${options.kind} series`, mostRows };
+}
+
+function bucketsOf({ readFrom, to, granule }: SeriesChunk): number {
+  return Math.ceil((to - readFrom) / granule);
+}
+
+function rangesOf({ readFrom, to }: SeriesChunk, seconds: number): TimeRange[] {
+  return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
+    const from = readFrom + index * seconds;
+    return { from, to: Math.min(to, from + seconds) };
+  });
+}
+
+/** The row of a timeslice as plain numbers, which can be stored. */
+function toTimeslices(rows: readonly Row[]): Timeslice[] {
+  const sorted = [...rows].sort((a, b) => a.from - b.from);
+  return sorted.map(({ from, to, ...members }) => {
+    const known = Object.entries(members).filter((entry): entry is [string, number] => entry[1] !== undefined);
+    return { from, to, values: Object.fromEntries(known) };
+  });
+}
+
+function toRow({ from, to, values }: Timeslice): Row {
+  return {
+    from,
+    to,
+    count: values['count'] ?? 0,
+    sum: values['sum'] ?? 0,
+    exclusive: values['exclusive'],
+    min: values['min'],
+    max: values['max'],
+    squares: values['squares'],
+  };
+}

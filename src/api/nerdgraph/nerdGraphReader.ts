@@ -1,0 +1,165 @@
+import type { Dispatcher } from 'undici';
+import { Account } from './account.ts';
+import { CustomNamesRead } from './customNames.ts';
+import { diagnose } from './diagnose.ts';
+import * as documents from './documents.ts';
+import { PAGE_SIZE, searchEntities } from './entitySearch.ts';
+import { Fleet } from './fleet.ts';
+import { HostsRead } from './hosts.ts';
+import { KeyTransactionRowsRead } from './keyTransactionRows.ts';
+import { KeyTransactions } from './keyTransactions.ts';
+import { MetricDataRead } from './metricData.ts';
+import { listMetricNames } from './metricNameList.ts';
+import { MetricSeriesRead } from './metricSeries.ts';
+import { RollingRead } from './rolling.ts';
+import { application } from './schemas/application.ts';
+import { Terms } from './terms.ts';
+import { Timeslices } from './timeslices.ts';
+import { Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { Client } from '../http/client.ts';
+import type { ClientOptions } from '../http/client.ts';
+import { createDispatcher } from '../http/dispatcher.ts';
+import type { DispatcherOptions } from '../http/dispatcher.ts';
+import type { CallOptions, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
+import type { Application, KeyTransaction } from '../types.ts';
+
+export interface NerdGraphReaderOptions
+  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+  /** The whole address, ends in `/graphql`. */
+  readonly baseUrl: string;
+  /** The account to read; undefined: the only one that the key sees. */
+  readonly accountId: number | undefined;
+  /** How long the details of key transactions are kept, in milliseconds (`intervals.metric_names`). */
+  readonly detailsMs: number;
+  /** The longest body that is read, in bytes; 20 MiB by default. */
+  readonly maxBytes?: number;
+  /** The most pages a list may have; 200 by default. */
+  readonly maxPages?: number;
+}
+
+/**
+ * The reader of NerdGraph, the vendor's GraphQL interface with its query language NRQL. Every method rejects with an
+ * UpstreamError, or with the reason of the signal when that is aborted. It gives the values of the REST interface, see
+ * docs/nerdgraph.md.
+ *
+ * @throws Error when the base address or the address of the proxy is not a valid URL
+ */
+export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
+  const dispatcher = createDispatcher({ ...options, connectTimeoutMs: options.requestTimeoutMs });
+  const client = new Client(dispatcher, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
+  return new NerdGraphReader(dispatcher, client, options);
+}
+
+class NerdGraphReader implements UpstreamReader {
+  readonly api = 'nerdgraph';
+  /** The interface knows no instances. */
+  readonly instances = undefined;
+  /** The metric data bring them. */
+  readonly datastores = undefined;
+  readonly hosts: HostsRead;
+  readonly rolling: RollingRead;
+  readonly customNames: CustomNamesRead;
+  readonly metricData: MetricDataRead;
+  readonly metricSeries: MetricSeriesRead;
+  readonly #dispatcher: Dispatcher;
+  readonly #transport: Transport;
+  readonly #account: Account;
+  readonly #fleet = new Fleet();
+  readonly #keyTransactions: KeyTransactions;
+  readonly #mostPages: number;
+  readonly #now: () => number;
+
+  constructor(dispatcher: Dispatcher, client: Client, options: NerdGraphReaderOptions) {
+    const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
+    const account = new Account(transport, options.accountId);
+    const fleet = this.#fleet;
+    const terms = new Terms();
+    const timeslices = new Timeslices(transport, account, fleet);
+    this.#dispatcher = dispatcher;
+    this.#transport = transport;
+    this.#account = account;
+    this.#mostPages = options.maxPages ?? 200;
+    this.#now = options.now;
+    const { detailsMs, monotonic } = options;
+    this.#keyTransactions = new KeyTransactions(transport, account, {
+      mostPages: this.#mostPages,
+      detailsMs,
+      monotonic,
+    });
+    const rows = new KeyTransactionRowsRead(transport, account);
+    this.hosts = new HostsRead(timeslices, fleet, terms);
+    this.rolling = new RollingRead({
+      transport,
+      timeslices,
+      fleet,
+      terms,
+      keyTransactions: this.#keyTransactions,
+      rows,
+    });
+    this.customNames = new CustomNamesRead(transport, account, timeslices, fleet, terms);
+    this.metricData = new MetricDataRead(timeslices, fleet, terms);
+    this.metricSeries = new MetricSeriesRead(timeslices, fleet, terms);
+  }
+
+  async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
+    const accountId = await this.#account.id(call);
+    const search = {
+      group: 'applications',
+      document: documents.APPLICATIONS,
+      query: `domain = 'APM' AND type = 'APPLICATION' AND accountId = ${accountId}`,
+      accountId,
+      schema: application,
+      mostPages: this.#mostPages,
+    } as const;
+    const listed = await searchEntities(this.#transport, search, call);
+    const found = new Map<number, Application>();
+    for (const each of listed) if (!found.has(each.application.id)) found.set(each.application.id, each.application);
+    const applications = [...found.values()];
+    this.#fleet.listed(applications);
+    return chosen(applications, ids);
+  }
+
+  /** Finds it on the list: that the service can search by this id is not certain. */
+  async readApplication(id: number, call: CallOptions): Promise<Application> {
+    const [found] = await this.listApplications({ ids: [id] }, call);
+    if (found !== undefined) return found;
+    throw this.#transport.fail('applications', new CallFailure('not_found', `the account has no application ${id}`));
+  }
+
+  async listKeyTransactions(
+    { ids }: { readonly ids?: readonly number[] },
+    call: CallOptions,
+  ): Promise<KeyTransaction[]> {
+    return chosen(await this.#keyTransactions.list(call), ids);
+  }
+
+  async readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction> {
+    const [found] = await this.listKeyTransactions({ ids: [id] }, call);
+    if (found !== undefined) return found;
+    const words = `the account has no key transaction ${id}`;
+    throw this.#transport.fail('key_transactions', new CallFailure('not_found', words));
+  }
+
+  listCalls(entities: number): number {
+    return Math.max(1, Math.ceil(entities / PAGE_SIZE));
+  }
+
+  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
+    return listMetricNames(this.#transport, this.#account, query, this.#now(), call);
+  }
+
+  diagnose(range: TimeRange, call: CallOptions): Promise<readonly string[]> {
+    return diagnose(this.#transport, this.#account, this.#fleet, range, call);
+  }
+
+  close(): Promise<void> {
+    return this.#dispatcher.destroy();
+  }
+}
+
+function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {
+  if (ids === undefined) return list;
+  const wanted = new Set(ids);
+  return list.filter(({ id }) => wanted.has(id));
+}

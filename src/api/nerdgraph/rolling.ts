@@ -1,0 +1,230 @@
+import { CellBatch, cellsOf } from './cellBatch.ts';
+import type { Wanted } from './cellBatch.ts';
+import type { Fleet } from './fleet.ts';
+import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
+import { MOST_GUIDS } from './keyTransactionRows.ts';
+import type { KeyTransactionRowsRead } from './keyTransactionRows.ts';
+import { APDEX, END_USER, END_USER_APDEX, ERRORS, NON_WEB, SIGN_OF_LIFE, WEB } from './metricNames.ts';
+import { MOST_ROWS, plan } from './plan.ts';
+import type { PlanOptions } from './plan.ts';
+import { keyTransactionOf, rollingOf } from './rollingValues.ts';
+import type { Terms } from './terms.ts';
+import { ITSELF } from './timeslices.ts';
+import type { Timeslices } from './timeslices.ts';
+import type { Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import type { Batch, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../reader.ts';
+import type { RollingValues } from '../types.ts';
+import type { Row } from './row.ts';
+
+/** Seconds before the end of the range that the rolling values are taken over. */
+const MACHINE_SECONDS = 240;
+const KEY_TRANSACTION_SECONDS = 600;
+
+const SIGNS = [SIGN_OF_LIFE, WEB, NON_WEB];
+const HOST_NAMES = [...SIGNS, ERRORS, APDEX];
+const APPLICATION_NAMES = [...HOST_NAMES, END_USER, END_USER_APDEX];
+
+const OPTIONS = {
+  application: { kind: 'rolling applications', byHost: false, mostRows: MOST_ROWS },
+  host: { kind: 'rolling hosts', byHost: true, mostRows: MOST_ROWS },
+  key_transaction: { kind: 'rolling key transactions', byHost: false, mostRows: MOST_ROWS },
+} as const satisfies Record<RollingSubject['kind'], PlanOptions>;
+
+type Machine = Extract<RollingSubject, { kind: 'application' | 'host' }>;
+type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
+
+const NO_ROWS: ReadonlyMap<string, readonly Row[]> = new Map();
+
+/**
+ * Reads rolling values: of applications and hosts over the last 4 minutes of the range, of key transactions over 10. The
+ * service's own figures have a window and a scale that no public page tells.
+ */
+export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
+  readonly #transport: Transport;
+  readonly #timeslices: Timeslices;
+  readonly #fleet: Fleet;
+  readonly #terms: Terms;
+  readonly #keyTransactions: KeyTransactions;
+  readonly #rows: KeyTransactionRowsRead;
+
+  constructor(parts: {
+    readonly transport: Transport;
+    readonly timeslices: Timeslices;
+    readonly fleet: Fleet;
+    readonly terms: Terms;
+    readonly keyTransactions: KeyTransactions;
+    readonly rows: KeyTransactionRowsRead;
+  }) {
+    this.#transport = parts.transport;
+    this.#timeslices = parts.timeslices;
+    this.#fleet = parts.fleet;
+    this.#terms = parts.terms;
+    this.#keyTransactions = parts.keyTransactions;
+    this.#rows = parts.rows;
+  }
+
+  open(): Batch<RollingSubject> {
+    return new RollingBatch(
+      new CellBatch<Machine>(
+        this.#fleet,
+        (subject) => this.#machine(subject),
+        ({ kind }) => OPTIONS[kind],
+      ),
+      (subjects) => plan(cellsOf(this.#owners(subjects)), this.#fleet, OPTIONS.key_transaction).length,
+    );
+  }
+
+  async read(
+    subjects: readonly RollingSubject[],
+    { to }: TimeRange,
+    call: CallOptions,
+  ): Promise<readonly Outcome<RollingValues>[]> {
+    const [applications, hosts, keyTransactions] = await Promise.all([
+      this.#readMachines(subjects.filter(isApplication), 'application', to, call),
+      this.#readMachines(subjects.filter(isHost), 'host', to, call),
+      this.#readKeyTransactions(subjects.filter(isKeyTransaction), to, call),
+    ]);
+    return subjects.map((subject) => {
+      if (subject.kind === 'application') return applications(subject);
+      return subject.kind === 'host' ? hosts(subject) : keyTransactions(subject);
+    });
+  }
+
+  async #readMachines(
+    subjects: readonly Machine[],
+    kind: 'application' | 'host',
+    to: number,
+    call: CallOptions,
+  ): Promise<(subject: Machine) => Outcome<RollingValues>> {
+    const range = { from: to - MACHINE_SECONDS, to };
+    const cells = cellsOf(subjects.map((subject) => this.#machine(subject)));
+    const group = kind === 'host' ? 'hosts' : 'applications';
+    const found = await this.#timeslices.read(cells, { ...OPTIONS[kind], group, range }, call);
+    return (subject) => {
+      const entity = found.get(subject.applicationId);
+      const key = subject.kind === 'host' ? subject.hostKey : ITSELF;
+      const failure = entity?.failureOf(key);
+      if (failure !== undefined) return { error: failure };
+      const rows = single(entity?.rows.get(key) ?? NO_ROWS);
+      return { value: rollingOf(rows, secondsOf(rows, MACHINE_SECONDS)) };
+    };
+  }
+
+  async #readKeyTransactions(
+    subjects: readonly OfKeyTransaction[],
+    to: number,
+    call: CallOptions,
+  ): Promise<(subject: OfKeyTransaction) => Outcome<RollingValues>> {
+    const range = { from: to - KEY_TRANSACTION_SECONDS, to };
+    const asked = subjects.flatMap(({ keyTransactionId: id }) => {
+      const known = this.#keyTransactions.known(id);
+      return known === undefined ? [] : [{ id, guid: known.guid }];
+    });
+    const [{ rows, failures }, owners] = await Promise.all([
+      this.#rows.read(asked, range, call),
+      this.#timeslices.read(
+        cellsOf(this.#owners(subjects)),
+        { ...OPTIONS.key_transaction, group: 'key_transactions', range },
+        call,
+      ),
+    ]);
+    return ({ keyTransactionId: id }) => {
+      const known = this.#keyTransactions.known(id);
+      if (known === undefined) return { error: this.#unknown(id) };
+      const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
+      const failure = failures.get(id) ?? owner?.failureOf(ITSELF);
+      if (failure !== undefined) return { error: failure };
+      const own = single(owner?.rows.get(ITSELF) ?? NO_ROWS);
+      const apdex = apdexName(known);
+      const verdicts = apdex === undefined ? undefined : own.get(apdex);
+      return { value: keyTransactionOf(rows.get(id), verdicts, own.size > 0, KEY_TRANSACTION_SECONDS) };
+    };
+  }
+
+  #unknown(id: number): ReturnType<Transport['fail']> {
+    const words = `key transaction ${id} is not on the list`;
+    return this.#transport.fail('key_transactions', new CallFailure('not_found', words));
+  }
+
+  #machine(subject: Machine): Wanted {
+    const { applicationId } = subject;
+    return subject.kind === 'host'
+      ? { applicationId, host: subject.hostKey, terms: this.#terms.of(HOST_NAMES) }
+      : { applicationId, host: undefined, terms: this.#terms.of(APPLICATION_NAMES) };
+  }
+
+  /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
+  #owners(subjects: readonly OfKeyTransaction[]): Wanted[] {
+    const names = new Map<number, string[]>();
+    for (const { keyTransactionId } of subjects) {
+      const known = this.#keyTransactions.known(keyTransactionId);
+      if (known?.applicationId === undefined) continue;
+      const apdex = apdexName(known);
+      const list = names.get(known.applicationId) ?? [...SIGNS];
+      names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
+    }
+    return [...names].map(([applicationId, list]) => ({
+      applicationId,
+      host: undefined,
+      terms: this.#terms.of(list),
+    }));
+  }
+}
+
+/** Applications, hosts and key transactions need queries of their own; key transactions one more for their owners. */
+class RollingBatch implements Batch<RollingSubject> {
+  readonly #machines: CellBatch<Machine>;
+  readonly #ownerCalls: (subjects: readonly OfKeyTransaction[]) => number;
+  readonly #keyTransactions: OfKeyTransaction[] = [];
+
+  constructor(machines: CellBatch<Machine>, ownerCalls: (subjects: readonly OfKeyTransaction[]) => number) {
+    this.#machines = machines;
+    this.#ownerCalls = ownerCalls;
+  }
+
+  add(subject: RollingSubject): boolean {
+    if (subject.kind !== 'key_transaction') return this.#keyTransactions.length === 0 && this.#machines.add(subject);
+    if (this.#machines.calls > 0 || this.#keyTransactions.length >= MOST_GUIDS) return false;
+    this.#keyTransactions.push(subject);
+    return true;
+  }
+
+  get calls(): number {
+    if (this.#keyTransactions.length === 0) return this.#machines.calls;
+    return 1 + this.#ownerCalls(this.#keyTransactions);
+  }
+}
+
+const WEB_TRANSACTION = 'WebTransaction/';
+
+/** The owning application's Apdex metric of the transaction. That it has this name is our inference. */
+function apdexName({ transactionName }: KnownKeyTransaction): string | undefined {
+  if (transactionName === undefined || transactionName === '') return undefined;
+  const name = transactionName.startsWith(WEB_TRANSACTION)
+    ? transactionName.slice(WEB_TRANSACTION.length)
+    : transactionName;
+  return `Apdex/${name}`;
+}
+
+function single(rows: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, Row> {
+  return new Map([...rows].flatMap(([name, [row]]) => (row === undefined ? [] : [[name, row] as const])));
+}
+
+/** Of the range that was answered; without rows that of the one asked for. */
+function secondsOf(rows: ReadonlyMap<string, Row>, asked: number): number {
+  const [first] = rows.values();
+  return first === undefined ? asked : first.to - first.from;
+}
+
+function isApplication(subject: RollingSubject): subject is Extract<RollingSubject, { kind: 'application' }> {
+  return subject.kind === 'application';
+}
+
+function isHost(subject: RollingSubject): subject is Extract<RollingSubject, { kind: 'host' }> {
+  return subject.kind === 'host';
+}
+
+function isKeyTransaction(subject: RollingSubject): subject is OfKeyTransaction {
+  return subject.kind === 'key_transaction';
+}

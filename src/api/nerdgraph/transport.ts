@@ -1,0 +1,139 @@
+import * as documents from './documents.ts';
+import { failureOf, TooBig } from './failures.ts';
+import { nrql } from './nrql.ts';
+import type { Query } from './nrql.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import type { Client } from '../http/client.ts';
+import { isObject } from '../http/shapes.ts';
+import type { SplitReason } from '../observer.ts';
+import type { CallOptions } from '../reader.ts';
+import { LeftOut } from '../rest/schemas/leftOut.ts';
+import { UpstreamError } from '../errors.ts';
+
+/** For whom a call is made; calls are counted by it. */
+export type Group =
+  | 'applications'
+  | 'key_transactions'
+  | 'application_metrics'
+  | 'host_metrics'
+  | 'hosts'
+  | 'custom_metrics'
+  | 'metric_names';
+
+/** Seconds that the service may work on a query; it takes 5 to 120. */
+const SHORTEST_TIMEOUT = 5;
+const LONGEST_TIMEOUT = 30;
+
+/** More rows than an answer holds, or a query or a result that is too big: to be read again in parts. */
+export class Truncated extends Error {
+  override readonly name = 'Truncated';
+}
+
+/** Makes the calls of the interface: each is one POST of a document with its variables. */
+export class Transport {
+  readonly #client: Client;
+  readonly #address: URL;
+  readonly #timeout: number;
+
+  constructor(client: Client, address: URL, requestTimeoutMs: number) {
+    this.#client = client;
+    this.#address = address;
+    const seconds = Math.floor(requestTimeoutMs / 1000) - 1;
+    this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
+  }
+
+  /**
+   * Runs a document that reads entities. Gives the object at `root`; a field of it that failed is null.
+   * Rejects with an UpstreamError or the reason of the signal.
+   */
+  async read(
+    group: Group,
+    document: string,
+    variables: Readonly<Record<string, unknown>>,
+    root: readonly string[],
+    call: CallOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const body = JSON.stringify({ query: document, variables });
+    const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
+      inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, true),
+      retryTimeouts: true,
+    });
+    return at(answer.body, root);
+  }
+
+  /**
+   * Runs one NRQL query. Rejects with an UpstreamError, with Truncated when the service says that the query or its result
+   * is too big, or with the reason of the signal.
+   *
+   * @param several whether the query is for several subjects: then a timeout is not tried again
+   */
+  async nrql(
+    group: Group,
+    account: number,
+    query: Query,
+    several: boolean,
+    call: CallOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const variables = { account, nrql: nrql(query), timeout: this.#timeout };
+    const root = ['actor', 'account', 'nrql'];
+    let tooBig = false;
+    const answer = await this.#client.post(
+      endpointOf(group),
+      this.#address,
+      JSON.stringify({ query: documents.NRQL, variables }),
+      call,
+      {
+        inspect: (parsed, status, mask) => {
+          const failure = failureOf(parsed, status, mask, root, false);
+          tooBig = failure instanceof TooBig;
+          return tooBig ? undefined : failure;
+        },
+        retryTimeouts: !several,
+      },
+    );
+    if (tooBig) throw new Truncated('the query, or its result, is too big');
+    return at(answer.body, root);
+  }
+
+  /** Reports what came back and is of no use. */
+  invalid(group: Group, words: string): UpstreamError {
+    return this.#client.fail(endpointOf(group), new CallFailure('invalid_response', words));
+  }
+
+  /** Reports a failure for another reason. */
+  fail(group: Group, failure: CallFailure): UpstreamError {
+    return this.#client.fail(endpointOf(group), failure);
+  }
+
+  split(reason: SplitReason): void {
+    this.#client.split(reason);
+  }
+
+  /** Reads an answer, and reports what of it was left out, or that it is useless. */
+  checked<T>(group: Group, read: (leftOut: LeftOut) => T): T {
+    const leftOut = new LeftOut();
+    try {
+      return read(leftOut);
+    } catch (error) {
+      throw error instanceof CallFailure ? this.fail(group, error) : error;
+    } finally {
+      this.leftOut(group, leftOut);
+    }
+  }
+
+  leftOut(group: Group, leftOut: LeftOut): void {
+    const words = leftOut.words();
+    if (words !== undefined) this.#client.leftOut(endpointOf(group), words);
+  }
+}
+
+export function endpointOf(group: Group): string {
+  return `graphql:${group}`;
+}
+
+/** The object at a place whose presence was checked. */
+function at(body: Readonly<Record<string, unknown>>, root: readonly string[]): Readonly<Record<string, unknown>> {
+  let value: unknown = body['data'];
+  for (const name of root) value = isObject(value) ? value[name] : undefined;
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,105 @@
+import type { Account } from './account.ts';
+import { all, any, filled, isLike, not } from './nrql.ts';
+import type { Condition, Selection } from './nrql.ts';
+import { checkAnswer } from './nrqlAnswer.ts';
+import type { Group, Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isList, isObject } from '../http/shapes.ts';
+import type { CallOptions, TimeRange } from '../reader.ts';
+
+/** The most names that the service gives for one query; it does not say when there are more. */
+const MOST_NAMES = 10_000;
+/** Each is a query; more names than this are no list for a person. */
+const MOST_QUERIES = 500;
+const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
+/** What a column is called where no other name was taken over. */
+const UNNAMED = 'uniques.metricTimesliceName';
+
+export interface NamesQuery {
+  readonly group: Group;
+  readonly where: Condition;
+  readonly range: TimeRange;
+  readonly onQuery?: (queries: number, names: number) => void;
+  /** Reading stops after so many queries. */
+  readonly mostQueries?: number | undefined;
+}
+
+/** Names that begin with `prefix`, but not with any of `except`. */
+interface Branch {
+  readonly prefix: string;
+  readonly except: readonly string[];
+}
+
+/**
+ * The different names of the metrics that meet a condition, sorted. Where there are more than one query gives, they are read
+ * by their beginnings.
+ */
+export async function readUniqueNames(
+  transport: Transport,
+  account: Account,
+  query: NamesQuery,
+  call: CallOptions,
+): Promise<{ readonly names: readonly string[]; readonly complete: boolean }> {
+  const names = new Set<string>();
+  const open: Branch[] = [{ prefix: '', except: [] }];
+  let queries = 0;
+  for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
+    const accountId = await account.id(call);
+    const where = all([query.where, ...conditionsOf(branch)]);
+    const answer = await transport.nrql(
+      query.group,
+      accountId,
+      { select: [SELECTION], where, range: query.range },
+      false,
+      call,
+    );
+    const found = transport.checked(query.group, () => namesOf(answer, query.range));
+    queries += 1;
+    for (const name of found) names.add(name);
+    query.onQuery?.(queries, names.size);
+    if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(query.group, tooMany())));
+    if (open.length > 0 && queries === query.mostQueries) return { names: sorted(names), complete: false };
+    if (queries >= MOST_QUERIES) throw transport.fail(query.group, tooMany());
+  }
+  return { names: sorted(names), complete: true };
+}
+
+function conditionsOf({ prefix, except }: Branch): Condition[] {
+  const begins = (text: string): Condition => isLike('metricTimesliceName', `${text}%`);
+  const excluded = filled(except.map(begins));
+  return [...(prefix === '' ? [] : [begins(prefix)]), ...(excluded === undefined ? [] : [not(any(excluded))])];
+}
+
+/** One branch for each next character that was seen, and one for whatever else there may be. */
+function branches({ prefix, except }: Branch, found: readonly string[], giveUp: () => Error): Branch[] {
+  const seen = new Set<string>();
+  for (const name of found) {
+    const next = Array.from(name.slice(prefix.length))[0]?.toLowerCase();
+    // A wildcard would match everything again.
+    if (next !== undefined && next !== '%' && next !== '_') seen.add(prefix + next);
+  }
+  const fresh = [...seen].filter((each) => !except.includes(each));
+  if (fresh.length === 0) throw giveUp();
+  return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
+}
+
+function namesOf(answer: Readonly<Record<string, unknown>>, range: TimeRange): readonly string[] {
+  const { rows } = checkAnswer(answer, { range, facets: [], bucketed: false });
+  const [row] = rows;
+  const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
+  if (!isList(names) || names.length > MOST_NAMES) {
+    throw new CallFailure('invalid_response', 'the answer has no list of names');
+  }
+  return names.map((name) => {
+    if (typeof name === 'string' && name !== '') return name;
+    throw new CallFailure('invalid_response', 'the list of names holds something else');
+  });
+}
+
+function tooMany(): CallFailure {
+  return new CallFailure('too_large', 'there are more metric names than can be listed');
+}
+
+function sorted(names: ReadonlySet<string>): string[] {
+  return [...names].sort();
+}
