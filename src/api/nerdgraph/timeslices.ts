@@ -1,5 +1,5 @@
 import type { Account } from './account.ts';
-import { Fleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
 import { readInParts } from './inParts.ts';
 import { DATASTORES_LIKE, isDatastore, mayBeNegative } from './metricNames.ts';
 import { TIMESLICE } from './nrql.ts';
@@ -13,7 +13,7 @@ import type { Row } from './row.ts';
 import type { Group, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/shapes.ts';
-import { UpstreamError } from '../errors.ts';
+import type { UpstreamError } from '../errors.ts';
 import type { CallOptions, TimeRange } from '../reader.ts';
 import { LeftOut } from '../rest/schemas/leftOut.ts';
 
@@ -60,13 +60,9 @@ const SELECTION: readonly [Selection, ...Selection[]] = [
   { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
   { of: 'min', from: TIMESLICE, as: 'mn' },
   { of: 'max', from: TIMESLICE, as: 'mx' },
-];
-/** Only custom metrics have values that need it. */
-const SELECTION_WITH_SQUARES: readonly [Selection, ...Selection[]] = [
-  ...SELECTION,
+  // Only custom metrics have values that need it.
   { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' },
 ];
-
 const BY_APPLICATION: readonly Attribute[] = ['appId', 'metricTimesliceName'];
 const BY_HOST: readonly Attribute[] = ['appId', 'host', 'metricTimesliceName'];
 
@@ -125,9 +121,7 @@ export class Timeslices {
     call: CallOptions,
   ): Promise<void> {
     const facet = part.byHost ? BY_HOST : BY_APPLICATION;
-    const needsSquares = part.pieces.some(({ terms }) => terms.some(({ unscoped }) => unscoped));
-    const select = needsSquares ? SELECTION_WITH_SQUARES : SELECTION;
-    const query = { select, where: conditionOf(part), facet, range, bucketMinutes };
+    const query = { select: SELECTION, where: conditionOf(part), facet, range, bucketMinutes };
     const several = part.pieces.length > 1 || (part.byHost && part.pieces[0]?.hosts?.length !== 1);
     const answer = await this.#transport.nrql(group, await this.#account.id(call), query, several, call);
     const leftOut = new LeftOut();

@@ -8,7 +8,7 @@ import { isObject } from '../http/shapes.ts';
 import type { SplitReason } from '../observer.ts';
 import type { CallOptions } from '../reader.ts';
 import { LeftOut } from '../rest/schemas/leftOut.ts';
-import { UpstreamError } from '../errors.ts';
+import type { UpstreamError } from '../errors.ts';
 
 /** For whom a call is made; calls are counted by it. */
 export type Group =
@@ -76,7 +76,7 @@ export class Transport {
   ): Promise<Readonly<Record<string, unknown>>> {
     const variables = { account, nrql: nrql(query), timeout: this.#timeout };
     const root = ['actor', 'account', 'nrql'];
-    let tooBig = false;
+    const complaints: TooBig[] = [];
     const answer = await this.#client.post(
       endpointOf(group),
       this.#address,
@@ -85,13 +85,14 @@ export class Transport {
       {
         inspect: (parsed, status, mask) => {
           const failure = failureOf(parsed, status, mask, root, false);
-          tooBig = failure instanceof TooBig;
-          return tooBig ? undefined : failure;
+          if (!(failure instanceof TooBig)) return failure;
+          complaints.push(failure);
+          return undefined;
         },
         retryTimeouts: !several,
       },
     );
-    if (tooBig) throw new Truncated('the query, or its result, is too big');
+    if (complaints.length > 0) throw new Truncated('the query, or its result, is too big');
     return at(answer.body, root);
   }
 

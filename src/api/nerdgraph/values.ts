@@ -1,4 +1,4 @@
-import { CPU, isApdex, isDatastore, MEMORY, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
+import { CPU, END_USER, isApdex, isDatastore, MEMORY, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import type { Row } from './row.ts';
 import type { MetricDataAnswer } from '../reader.ts';
 import type { Timeslice } from '../types.ts';
@@ -76,7 +76,7 @@ function apdexValues({ count: satisfied, sum: tolerating, exclusive: frustrated,
 }
 
 function timedValues(name: string, row: Row, rows: Rows): Timeslice['values'] {
-  const { count, sum, exclusive, min, max, squares } = row;
+  const { count, sum, min, max } = row;
   const seconds = row.to - row.from;
   const perMinute = (60 * count) / seconds;
   const values: Values = { call_count: count, count, error_count: count };
@@ -100,14 +100,20 @@ function timedValues(name: string, row: Row, rows: Rows): Timeslice['values'] {
     add(values, 'used_mb_by_host', sum / count);
     add(values, 'total_used_mb', totalMemory(sum / count, rows.get(SIGN_OF_LIFE), seconds));
   }
-  if (exclusive !== undefined && squares !== undefined && count > 0) {
-    // Browser metrics keep other times in these members. The page has no factor of 1,000 here, but REST has milliseconds.
-    add(values, 'average_network_time', (1000 * (sum - exclusive - squares)) / count);
-  }
+  if (name === END_USER && count > 0) addBrowserAverages(values, row);
   return values;
 }
 
-function addAverages(values: Values, { count, sum, exclusive, squares }: Row, average: number): void {
+/** Browsers keep other times in the members: the exclusive sum is the time in front of the server, the squares are its time. */
+function addBrowserAverages(values: Values, { count, sum, exclusive, squares }: Row): void {
+  if (exclusive === undefined) return;
+  add(values, 'average_fe_response_time', (1000 * exclusive) / count);
+  add(values, 'average_be_response_time', (1000 * (sum - exclusive)) / count);
+  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
+  if (squares !== undefined) add(values, 'average_network_time', (1000 * (sum - exclusive - squares)) / count);
+}
+
+function addAverages(values: Values, { count, exclusive, squares }: Row, average: number): void {
   add(values, 'average_response_time', 1000 * average);
   add(values, 'average_call_time', 1000 * average);
   add(values, 'average_value', average);
@@ -116,8 +122,6 @@ function addAverages(values: Values, { count, sum, exclusive, squares }: Row, av
   if (exclusive !== undefined) {
     // The page averages quotients minute by minute, which differs slightly from the quotient of the sums.
     add(values, 'average_exclusive_time', (1000 * exclusive) / count);
-    add(values, 'average_fe_response_time', (1000 * exclusive) / count);
-    add(values, 'average_be_response_time', (1000 * (sum - exclusive)) / count);
   }
   if (squares !== undefined) {
     // Rounding may leave a little below zero.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { UpstreamError } from '../../../src/api/errors.ts';
 import type { FailureReason } from '../../../src/api/errors.ts';
+import type { SplitReason } from '../../../src/api/observer.ts';
 import type {
   BatchRead,
   CallOptions,
@@ -25,6 +26,7 @@ class Notes {
   readonly ended: { endpoint: string; code: number | 'error'; seconds: number }[] = [];
   readonly started: string[] = [];
   readonly overloads: Overload[] = [];
+  readonly splits: SplitReason[] = [];
   /** Delays waited for before trying again, with the places held meanwhile. */
   readonly waits: { ms: number; places: number }[] = [];
   entered = 0;
@@ -38,23 +40,36 @@ export interface Reading {
   readonly call: CallOptions;
 }
 
-/** A reader whose calls, failures and waits are noted; it waits for no real time. */
+/** A REST reader whose calls, failures and waits are noted; it waits for no real time. */
 export function startReading(baseUrl: string, options: Partial<RestReaderOptions> = {}): Reading {
+  return note((common) =>
+    createRestReader({
+      ...common,
+      baseUrl,
+      keyHeader: 'X-Api-Key',
+      raw: false,
+      refusedNamesMs: 3_600_000,
+      ...options,
+    }),
+  );
+}
+
+/** What the readers of both interfaces are made with. */
+type CommonOptions = Omit<RestReaderOptions, 'baseUrl' | 'keyHeader' | 'raw' | 'refusedNamesMs'>;
+
+/** A reader whose calls, failures and waits are noted; it waits for no real time. */
+export function note(create: (common: CommonOptions) => UpstreamReader): Reading {
   const notes = new Notes();
-  const reader = createRestReader({
-    baseUrl,
-    keyHeader: 'X-Api-Key',
+  const reader = create({
     key: () => KEY,
     userAgent: 'newrelic-apm-exporter/0.0.0 (+https://exporter.example)',
     requestTimeoutMs: 5_000,
     maxRetries: 0,
     maxConcurrent: 4,
-    raw: false,
     tls: {},
     environment: {},
     now: () => Date.now(),
     monotonic: () => performance.now(),
-    refusedNamesMs: 3_600_000,
     random: () => 0.5,
     sleep: async (ms, signal) => {
       notes.waits.push({ ms, places: notes.places });
@@ -65,9 +80,8 @@ export function startReading(baseUrl: string, options: Partial<RestReaderOptions
       ended: (endpoint, code, seconds) => notes.ended.push({ endpoint, code, seconds }),
       failed: (_, reason, message) => notes.failures.push({ reason, message }),
       retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
-      split: () => undefined,
+      split: (reason) => notes.splits.push(reason),
     },
-    ...options,
   });
   onTestFinished(() => reader.close());
   const gate: CallOptions['gate'] = {

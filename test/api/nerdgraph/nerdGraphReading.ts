@@ -1,0 +1,53 @@
+import { onTestFinished } from 'vitest';
+import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import type { TimeRange } from '../../../src/api/reader.ts';
+import { DEMO_API_KEY, startSimulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { note, startReading } from '../support/reading.ts';
+import type { Reading } from '../support/reading.ts';
+
+export const ACCOUNT = 1_234_567;
+export const NOW = Date.UTC(2026, 10, 19, 14, 7, 30);
+/** The half hour that ends two minutes before `NOW`, cut to the minute. */
+export const RANGE: TimeRange = {
+  from: Date.UTC(2026, 10, 19, 13, 35) / 1000,
+  to: Date.UTC(2026, 10, 19, 14, 5) / 1000,
+};
+
+/** The metric names that the exporter asks for. */
+export const NAMES = [
+  ...['Apdex', 'EndUser/Apdex', 'EndUser', 'HttpDispatcher', 'OtherTransaction/all', 'Errors/all'],
+  ...['WebTransactionTotalTime', 'WebFrontend/QueueTime', 'Database/allWeb', 'ActiveRecord/all'],
+  ...['Memcache/allWeb', 'External/allWeb', 'Memory/Physical', 'CPU/User Time'],
+];
+
+/** A NerdGraph reader whose calls, failures and waits are noted. */
+export function readNerdGraph(baseUrl: string, options: Partial<NerdGraphReaderOptions> = {}): Reading {
+  return note((common) =>
+    createNerdGraphReader({
+      ...common,
+      baseUrl,
+      keyHeader: 'Api-Key',
+      accountId: ACCOUNT,
+      detailsMs: 6 * 3_600_000,
+      now: () => NOW,
+      ...options,
+    }),
+  );
+}
+
+/** The project's own service, and a reader over each of its interfaces. */
+export async function startBoth(
+  world: SimulatorOptions = {},
+  options: Partial<NerdGraphReaderOptions> = {},
+): Promise<{ simulator: Simulator; rest: Reading; nerdGraph: Reading }> {
+  const simulator = await startSimulator({ now: () => NOW, ...world });
+  onTestFinished(() => simulator.close());
+  const key = (): string => DEMO_API_KEY;
+  return {
+    simulator,
+    rest: startReading(`${simulator.url}/v2`, { key, raw: true, now: () => NOW }),
+    nerdGraph: readNerdGraph(`${simulator.url}/graphql`, { key, ...options }),
+  };
+}

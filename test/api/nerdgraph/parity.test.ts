@@ -1,0 +1,331 @@
+import { describe, expect, it } from 'vitest';
+import type {
+  BatchRead,
+  MetricDataAnswer,
+  MetricDataSubject,
+  Outcome,
+  RollingSubject,
+} from '../../../src/api/reader.ts';
+import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from '../../../src/api/types.ts';
+import { databaseKind } from '../../../src/formulas/databaseKind.ts';
+import type { Scope } from '../../../src/metrics/family.ts';
+import type { Sample } from '../../../src/metrics/sample.ts';
+import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/samples.ts';
+import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
+import { toMetricWindow } from '../../../src/metrics/windowValues.ts';
+import type { Reading } from '../support/reading.ts';
+import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+
+const SAME = 1e-9;
+const NO_ROLLING: RollingValues = { summary: undefined, endUserSummary: undefined };
+
+/** What one interface has, by series. */
+type Series = ReadonlyMap<string, number>;
+
+function valueOf<A>(outcome: Outcome<A> | undefined): A {
+  if (outcome === undefined) throw new Error('no outcome');
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+async function readAll<S, A>(
+  { call }: Reading,
+  read: BatchRead<S, A> | undefined,
+  subjects: readonly S[],
+): Promise<readonly A[]> {
+  if (read === undefined) throw new Error('the reader does not have it');
+  return (await read.read(subjects, RANGE, call)).map(valueOf);
+}
+
+function keyOf(entity: string, { family, labels }: Sample): string {
+  return `${family.name} ${entity} ${JSON.stringify(labels ?? {})}`;
+}
+
+/** The window samples of applications, or of their hosts by name, as the collector calculates them. */
+async function windowSeries(reading: Reading, applications: readonly Application[], scope: Scope): Promise<Series> {
+  const { reader } = reading;
+  const subjects: { subject: MetricDataSubject; application: Application; entity: string }[] = [];
+  for (const application of applications) {
+    const { id: applicationId } = application;
+    const found = await (reader.datastores === undefined
+      ? [[]]
+      : readAll(reading, reader.datastores, [{ applicationId }]));
+    const names = queryNames(found[0] ?? []);
+    if (scope === 'application') {
+      subjects.push({
+        subject: { applicationId, hostKey: undefined, names },
+        application,
+        entity: String(applicationId),
+      });
+      continue;
+    }
+    for (const { key, host } of valueOf((await reader.hosts.read([{ applicationId }], RANGE, reading.call))[0])) {
+      subjects.push({
+        subject: { applicationId, hostKey: key, names },
+        application,
+        entity: `${applicationId} ${host}`,
+      });
+    }
+  }
+  const answers = await readAll(
+    reading,
+    reader.metricData,
+    subjects.map(({ subject }) => subject),
+  );
+  return new Map(
+    answers.flatMap((answer, index) => {
+      const { application, entity } = subjects[index]!;
+      return windowsOf(answer, application, scope).map((sample) => [keyOf(entity, sample), sample.value] as const);
+    }),
+  );
+}
+
+function windowsOf({ data }: MetricDataAnswer, { language }: Application, scope: Scope): Sample[] {
+  const values = new Map(
+    [...data].flatMap(([name, timeslices]) => {
+      const window = toMetricWindow(timeslices);
+      return window === undefined ? [] : [[name, window] as const];
+    }),
+  );
+  return windowSamples(scope, values, databaseKind(values, language, 'auto'));
+}
+
+/** What both have and how far it is apart at most, and what only one of them has. */
+function compare(rest: Series, nerdGraph: Series, tolerance = SAME) {
+  const both = [...rest.keys()].filter((key) => nerdGraph.has(key));
+  const differences = both.map((key) => ({ key, ...difference(rest.get(key)!, nerdGraph.get(key)!) }));
+  const without = (a: Series, b: Series) =>
+    [...a].filter(([key]) => !b.has(key)).map(([key, value]) => ({ key, value }));
+  const only = (a: Series, b: Series): string[] =>
+    [...new Set(without(a, b).map(({ key }) => key.split(' ')[0]!))].sort();
+  return {
+    compared: both.length,
+    families: new Set(both.map((key) => key.split(' ')[0])).size,
+    apart: differences.filter(({ relative }) => relative > tolerance),
+    most: Math.max(...differences.map(({ relative }) => relative)),
+    alone: [...without(rest, nerdGraph), ...without(nerdGraph, rest)],
+    onlyRest: only(rest, nerdGraph),
+    onlyNerdGraph: only(nerdGraph, rest),
+  };
+}
+
+function difference(rest: number, nerdGraph: number) {
+  const larger = Math.max(Math.abs(rest), Math.abs(nerdGraph));
+  return { rest, nerdGraph, relative: larger === 0 ? 0 : Math.abs(rest - nerdGraph) / larger };
+}
+
+/** Every case of the simulator's world, with metrics of all kinds for hosts. */
+const WORLD = { applications: 16, hostsPerApplication: 3, keyTransactions: 8, hostMetrics: 'all' } as const;
+
+/** Both readers with the applications that they list. */
+async function listBoth() {
+  const both = await startBoth(WORLD);
+  const list = async ({ reader, call }: Reading) => await reader.listApplications({}, call);
+  return { both, applications: { rest: await list(both.rest), nerdGraph: await list(both.nerdGraph) } };
+}
+
+/** The one application of the world with two hosts of one name: NerdGraph cannot tell them apart. */
+const SHARED_NAME = '1000006 search-6-01';
+
+function withoutSharedName(series: Series): Series {
+  return new Map([...series].filter(([key]) => !key.includes(` ${SHARED_NAME} `)));
+}
+
+describe('both interfaces over one world', () => {
+  it('have the same window metrics of applications', async () => {
+    const { both, applications } = await listBoth();
+    const rest = await windowSeries(both.rest, applications.rest, 'application');
+    const nerdGraph = await windowSeries(both.nerdGraph, applications.nerdGraph, 'application');
+    const result = compare(rest, nerdGraph);
+    expect(result.apart).toEqual([]);
+    expect(result.compared).toBe(252);
+    expect(result.families).toBe(20);
+    // Zeros that REST keeps for what was once collected, and zeros that follow from the signs of life.
+    expect(result.onlyRest).toEqual([
+      'newrelic_application_apdex_requests',
+      'newrelic_application_apdex_threshold_seconds',
+      'newrelic_application_component_calls_per_second',
+      'newrelic_application_component_time_seconds',
+    ]);
+    expect(result.onlyNerdGraph).toEqual([
+      'newrelic_application_non_web_requests_per_second',
+      'newrelic_application_web_requests_per_second',
+    ]);
+    expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
+  }, 30_000);
+
+  it('have the same window metrics of hosts', async () => {
+    const { both, applications } = await listBoth();
+    const rest = withoutSharedName(await windowSeries(both.rest, applications.rest, 'host'));
+    const nerdGraph = withoutSharedName(await windowSeries(both.nerdGraph, applications.nerdGraph, 'host'));
+    const result = compare(rest, nerdGraph);
+    expect(result.apart).toEqual([]);
+    expect(result.compared).toBeGreaterThan(600);
+    expect(result.families).toBe(15);
+    expect(result.onlyNerdGraph).toEqual([
+      'newrelic_host_error_ratio',
+      'newrelic_host_errors_per_second',
+      'newrelic_host_non_web_requests_per_second',
+      'newrelic_host_web_requests_per_second',
+    ]);
+    expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
+  }, 30_000);
+
+  it('have the same state of applications, as far as NerdGraph has it', async () => {
+    const { applications } = await listBoth();
+    const stateOf = (list: readonly Application[], rolling?: RollingValues): Series =>
+      new Map(
+        list.flatMap((each) =>
+          applicationSamples(each, rolling).map((sample) => [keyOf(String(each.id), sample), sample.value] as const),
+        ),
+      );
+    const result = compare(stateOf(applications.rest), stateOf(applications.nerdGraph, NO_ROLLING), 0.01);
+    expect(result.apart).toEqual([]);
+    const families = (names: readonly string[]): string[] =>
+      names.map((name) => name.replace('newrelic_application_', ''));
+    expect(families(result.onlyRest).filter((name) => !name.includes('rolling'))).toEqual([
+      'hosts',
+      'info',
+      'instances',
+      'last_reported_timestamp_seconds',
+      'real_user_monitoring_enabled',
+      'settings_end_user_apdex_threshold_seconds',
+    ]);
+    expect(families(result.onlyNerdGraph)).toEqual([
+      'info',
+      'rolling_apdex_target_seconds',
+      'rolling_hosts',
+      'rolling_instances',
+    ]);
+  }, 30_000);
+
+  it('have rolling values of NerdGraph that are the sums of the last 4 minutes', async () => {
+    const { both, applications } = await listBoth();
+    const subjects = applications.rest.map(({ id }) => ({ applicationId: id, hostKey: undefined, names: NAMES }));
+    const range = { from: RANGE.to - 240, to: RANGE.to };
+    const sums = (await both.rest.reader.metricData.read(subjects, range, both.rest.call)).map(valueOf);
+    const rolling = await readAll(
+      both.nerdGraph,
+      both.nerdGraph.reader.rolling,
+      subjects.map(({ applicationId }): RollingSubject => ({ kind: 'application', applicationId })),
+    );
+    let compared = 0;
+    for (const [index, { summary, endUserSummary }] of rolling.entries()) {
+      const value = (name: string, of: string): number | undefined => sums[index]!.data.get(name)?.[0]?.values[of];
+      const calls = (name: string): number => value(name, 'call_count') ?? 0;
+      const requests = calls('HttpDispatcher') + calls('OtherTransaction/all');
+      const expected = [
+        [
+          summary?.responseTime,
+          calls('HttpDispatcher') > 0 ? value('HttpDispatcher', 'average_response_time') : undefined,
+        ],
+        [summary?.throughput, requests > 0 ? (60 * calls('HttpDispatcher')) / 240 : summary?.throughput],
+        [summary?.errorRate, requests > 0 ? (value('Errors/all', 'error_count') ?? 0) / requests : undefined],
+        [summary?.apdexScore, value('Apdex', 'count') ? value('Apdex', 'score') : undefined],
+        [
+          endUserSummary?.responseTime,
+          calls('EndUser') > 0 ? value('EndUser', 'average_response_time')! / 1000 : undefined,
+        ],
+        [
+          endUserSummary?.apdexTarget,
+          value('EndUser/Apdex', 'count') ? value('EndUser/Apdex', 'threshold') : undefined,
+        ],
+        [endUserSummary?.apdexScore, value('EndUser/Apdex', 'count') ? value('EndUser/Apdex', 'score') : undefined],
+      ];
+      for (const [nerdGraph, rest] of expected) {
+        if (rest === undefined) expect(nerdGraph).toBeUndefined();
+        else expect(nerdGraph).toBeCloseTo(rest, 9);
+        compared += 1;
+      }
+    }
+    expect(compared).toBe(16 * 7);
+  }, 30_000);
+
+  it('list the same key transactions, and rolling values close to each other', async () => {
+    const { both } = await listBoth();
+    const rest = await both.rest.reader.listKeyTransactions({}, both.rest.call);
+    const nerdGraph = await both.nerdGraph.reader.listKeyTransactions({}, both.nerdGraph.call);
+    const identity = (list: readonly KeyTransaction[]): unknown =>
+      list.map(({ id, name, transactionName, applicationId }) => ({ id, name, transactionName, applicationId }));
+    expect(identity(nerdGraph)).toEqual(identity(rest));
+    const rolling = await readAll(
+      both.nerdGraph,
+      both.nerdGraph.reader.rolling,
+      nerdGraph.map(({ id }): RollingSubject => ({ kind: 'key_transaction', keyTransactionId: id })),
+    );
+    const samples = (list: readonly KeyTransaction[], values: readonly RollingValues[]): Series =>
+      new Map(
+        list.flatMap((each, index) =>
+          keyTransactionSamples(each, values[index]).map(
+            (sample) => [keyOf(String(each.id), sample), sample.value] as const,
+          ),
+        ),
+      );
+    // The time base differs by some minutes, and errors are few.
+    const result = compare(samples(rest, []), samples(nerdGraph, rolling), 0.25);
+    expect(result.apart).toEqual([]);
+    expect(result.compared).toBeGreaterThan(70);
+  }, 30_000);
+
+  it('have the same hosts by name', async () => {
+    const { both, applications } = await listBoth();
+    const subjects = applications.rest.map(({ id }) => ({ applicationId: id }));
+    const rest = await readAll(both.rest, both.rest.reader.hosts, subjects);
+    const nerdGraph = await readAll(both.nerdGraph, both.nerdGraph.reader.hosts, subjects);
+    const names = (hosts: readonly Host[]): string[] => [...new Set(hosts.map(({ host }) => host))].sort();
+    expect(nerdGraph.map(names)).toEqual(rest.map(names));
+    expect(nerdGraph.flat().every(({ key, host }) => key === host)).toBe(true);
+    expect(nerdGraph[0]?.[0]?.language).toBe('ruby');
+  }, 30_000);
+
+  it('answer a window of the past alike, minute by minute as in one', async () => {
+    const { both, applications } = await listBoth();
+    const { reader, call } = both.nerdGraph;
+    const window = { from: RANGE.to - 7_200, to: RANGE.to - 5_400 };
+    let compared = 0;
+    for (const hostKey of [undefined, 'storefront-1-01']) {
+      const subjects = (hostKey === undefined ? applications.nerdGraph : applications.nerdGraph.slice(0, 1)).map(
+        ({ id }) => ({ applicationId: id, hostKey, names: NAMES }),
+      );
+      const [chunk] = reader.metricSeries.plan({ from: window.to, to: RANGE.to }, 1_800, NOW / 1000);
+      const series = (await reader.metricSeries.read(subjects, chunk!, call)).map(valueOf);
+      const summarized = (await reader.metricData.read(subjects, window, call)).map(valueOf);
+      for (const [index, { metrics, granule }] of series.entries()) {
+        const inside = new Map(
+          metrics.map(([name, slices]) => [
+            name,
+            slices.filter(({ from, to }) => from >= window.from && to <= window.to),
+          ]),
+        );
+        const stored = JSON.parse(JSON.stringify([...inside])) as [string, Timeslice[]][];
+        const merged = reader.metricSeries.summarize(
+          new Map(stored.filter(([, list]) => list.length > 0)),
+          window,
+          granule,
+        );
+        expect(merged.datastores).toEqual(summarized[index]!.datastores);
+        expect([...merged.data.keys()].sort()).toEqual([...summarized[index]!.data.keys()].sort());
+        for (const [name, [slice]] of summarized[index]!.data) {
+          const again = merged.data.get(name)![0]!;
+          expect({ from: again.from, to: again.to }).toEqual(window);
+          for (const [value, number] of Object.entries(slice!.values)) {
+            expect(difference(number, again.values[value]!).relative, `${name}:${value}`).toBeLessThan(SAME);
+            compared += 1;
+          }
+        }
+      }
+    }
+    expect(compared).toBeGreaterThan(2_000);
+  }, 30_000);
+
+  it('list the same metric names that an application reported within a day', async () => {
+    const { both } = await listBoth();
+    const namesOf = async ({ reader, call }: Reading): Promise<string[]> =>
+      (await reader.listMetricNames({ applicationId: 1_000_001, name: '/allweb' }, call)).names.map(({ name }) => name);
+    const nerdGraph = await namesOf(both.nerdGraph);
+    const rest = new Set(await namesOf(both.rest));
+    expect(nerdGraph).toContain('Datastore/MySQL/allWeb');
+    expect(nerdGraph.filter((name) => !rest.has(name))).toEqual([]);
+    expect(nerdGraph).toEqual([...nerdGraph].sort());
+  }, 30_000);
+});
