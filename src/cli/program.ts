@@ -2,8 +2,11 @@ import process from 'node:process';
 import { Command, Help } from 'commander';
 import { suggest } from '../config/suggest.ts';
 import { backfillCommand } from './backfill.ts';
+import type { DiscoverOptions } from './discover/discover.ts';
+import { checked, collected, parseId } from './flags/arguments.ts';
 import { addCommonFlags, formatFlag, type CommonOptions, type LogOptions } from './flags/commonFlags.ts';
 import { addWebFlags } from './flags/serveFlags.ts';
+import type { MetricNamesOptions } from './metricNames/metricNames.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { collectGarbageEarly } from './process/garbage.ts';
 import { HOME, NAME, REVISION, VERSION } from './process/version.ts';
@@ -124,10 +127,19 @@ function discoverCommand(): Command {
     'list applications, hosts, instances and key transactions with their ids',
   );
   return addCommonFlags(command)
+    .option('--app <id or name>', 'only this application; repeatable', collected)
+    .option(
+      '--key-transaction <id>',
+      'only this key transaction; repeatable',
+      (text: string, before?: readonly number[]) => [...(before ?? []), checked(text, parseId)],
+    )
     .addOption(formatFlag(['table', 'yaml', 'json']))
-    .addHelpText('after', examples('discover', '', '--format=yaml   # ready for applications.include'))
-    .action(async (options: CommonOptions & { format: 'table' | 'yaml' | 'json' }) => {
-      const { runDiscover } = await import('./discover.ts');
+    .addHelpText(
+      'after',
+      examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
+    )
+    .action(async (options: DiscoverOptions) => {
+      const { runDiscover } = await import('./discover/discover.ts');
       await runDiscover(options);
     });
 }
@@ -136,19 +148,18 @@ function metricNamesCommand(): Command {
   const command = new Command('metric-names').description('list the metric names of an application');
   return addCommonFlags(command)
     .requiredOption('--app <id or name>', 'the application')
+    .option('--host <id or name>', 'the names of this host of it')
     .option('--name <substring>', 'only names that contain this')
     .option('--all-pages', 'read more than 20 pages, a call each', false)
     .addOption(formatFlag(['table', 'json']))
     .addHelpText(
       'after',
-      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --format=json'),
+      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
     )
-    .action(
-      async (options: CommonOptions & { app: string; name?: string; allPages: boolean; format: 'table' | 'json' }) => {
-        const { runMetricNames } = await import('./metricNames.ts');
-        await runMetricNames(options);
-      },
-    );
+    .action(async (options: MetricNamesOptions) => {
+      const { runMetricNames } = await import('./metricNames/metricNames.ts');
+      await runMetricNames(options);
+    });
 }
 
 function demoCommand(): Command {

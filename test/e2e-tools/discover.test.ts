@@ -68,6 +68,42 @@ describe('discover', () => {
     expect(accounts[0]?.key_transactions).toHaveLength(8);
   });
 
+  it('reads what is named by id from there, and no list of the account', async () => {
+    simulator.requests.clear();
+    const [keyTransaction] = simulator.world.keyTransactions();
+    const flags = ['--app=1000001', '--app=1000003', `--key-transaction=${keyTransaction!.id}`, '--format=json'];
+    const { status, stdout, stderr } = await runTool(['discover', ...flags], {
+      config: { accounts: [account(simulator)] },
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(simulator.requests.counts()).toEqual({ application: 2, key_transaction: 1, hosts: 2, instances: 2 });
+    const { accounts } = JSON.parse(stdout) as {
+      accounts: { applications: { id: number; hosts: unknown[] }[]; key_transactions: { id: number }[] }[];
+    };
+    expect(accounts[0]?.applications.map(({ id }) => id)).toEqual([1000001, 1000003]);
+    expect(accounts[0]?.applications[0]?.hosts).toHaveLength(2);
+    expect(accounts[0]?.key_transactions.map(({ id }) => id)).toEqual([keyTransaction!.id]);
+  });
+
+  it('shows of a named application what it has, and says of an id that no account has it', async () => {
+    const config = { accounts: [account(simulator, 'one'), account(simulator, 'bad', { api_key: 'wrong' })] };
+    const [table, nothing, several] = await Promise.all([
+      runTool(['discover', '--app=Storefront'], { config: { accounts: [account(simulator, 'one')] } }),
+      runTool(['discover', '--key-transaction=5'], { config: { accounts: [account(simulator)] } }),
+      runTool(['discover', '--app=1000001'], { config }),
+    ]);
+    expect(table.stdout).toMatch(
+      /^Account one: 1 applications$[^]*^Account one: 2 hosts$[^]*^Account one: 8 instances$/m,
+    );
+    expect(table.stdout).not.toContain('key transactions');
+    expect(nothing).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'no key transaction has the id 5: the command discover lists them\n',
+    });
+    expect(several).toMatchObject({ status: 0, stderr: '' });
+  });
+
   it('keeps a hostile name on its line of the table and in the comment of the YAML', async () => {
     const hostile = await startSimulator({ applications: 1, hostsPerApplication: 1 });
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });

@@ -27,22 +27,52 @@ describe('metric-names', () => {
     expect({ status, complete }).toEqual({ status: 0, complete: true });
     expect(metrics.length).toBeGreaterThan(2000);
     expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length);
-    expect(simulator.requests.counts()).toEqual({ applications: 1, metric_names: 3 });
+    expect(simulator.requests.counts()).toEqual({ application: 1, metric_names: 3 });
   });
 
   it('narrows by name and shows the value names', async () => {
     const { stdout } = await runTool(['metric-names', '--app=Storefront', '--name=Custom/Queue'], { config });
-    const rows = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(/ {2,}/));
-    expect(rows.map(([name]) => name)).toEqual([
-      'METRIC',
-      'Custom/Queue/invoices/depth',
-      'Custom/Queue/mail/depth',
-      'Custom/Queue/with "quotes" and \\/depth',
+    const [values = '', ...names] = stdout.split('\n');
+    expect(values).toMatch(/^VALUES {2}.*\baverage_value\b/);
+    expect(names).toEqual([
+      '  Custom/Queue/invoices/depth',
+      '  Custom/Queue/mail/depth',
+      '  Custom/Queue/with "quotes" and \\/depth',
+      '',
     ]);
-    expect(rows[1]?.[1]?.split(' ')).toContain('average_value');
+  });
+
+  it('says the value names once for all metrics that have the same', async () => {
+    const { stdout } = await runTool(['metric-names', '--app=1000002'], { config });
+    const headings = stdout.split('\n').filter((line) => line.startsWith('VALUES  '));
+    expect(headings.length).toBeGreaterThan(1);
+    expect(new Set(headings).size).toBe(headings.length);
+    const names = stdout.split('\n').filter((line) => line.startsWith('  '));
+    const { metrics } = JSON.parse(
+      (await runTool(['metric-names', '--app=1000002', '--format=json'], { config })).stdout,
+    ) as NamesDocument;
+    expect(names.map((line) => line.slice(2)).toSorted()).toEqual(metrics.map(({ name }) => name).toSorted());
+  });
+
+  it('reads the names of a host, by its id or its name', async () => {
+    const [application] = simulator.world.applications();
+    const [host] = simulator.world.hosts(application!, Date.now());
+    simulator.requests.clear();
+    const flags = ['metric-names', `--app=${application!.id}`, '--format=json'];
+    const byId = await runTool([...flags, `--host=${host!.id}`], { config });
+    expect(simulator.requests.counts()).toEqual({ application: 1, hosts: 1, metric_names: 1 });
+    const byName = await runTool([...flags, `--host=${host!.host}`], { config });
+    expect(byId).toMatchObject({ status: 0, stderr: '' });
+    expect(byName).toEqual(byId);
+    const document = JSON.parse(byId.stdout) as NamesDocument & { readonly host: unknown };
+    expect(document.host).toEqual({ id: String(host!.id), name: host!.host });
+    expect(document.metrics.length).toBeGreaterThan(0);
+    const nowhere = await runTool([...flags, '--host=nowhere'], { config });
+    expect(nowhere).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `no host of application ${application!.id} (${application!.name}) has the id or name "nowhere": discover --app=${application!.id} lists them\n`,
+    });
   });
 
   it('passes names with brackets, percent signs and other letters on as they are', async () => {
@@ -108,8 +138,8 @@ async function startLongList(pages: number) {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     response.setHeader('Content-Type', 'application/json');
-    if (pathname.endsWith('/applications.json')) {
-      response.end(JSON.stringify({ applications: [{ id: 1, name: 'Long' }] }));
+    if (pathname.endsWith('/applications/1.json')) {
+      response.end(JSON.stringify({ application: { id: 1, name: 'Long' } }));
       return;
     }
     read += 1;

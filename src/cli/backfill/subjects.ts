@@ -3,7 +3,7 @@ import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../coll
 import { applicationLabels } from '../../metrics/labels.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import { findApplication } from '../metricNames.ts';
+import { findApplication } from '../upstream/applications.ts';
 import type { Subject } from './state.ts';
 import { UsageError } from './usageError.ts';
 

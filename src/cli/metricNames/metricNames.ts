@@ -1,0 +1,88 @@
+import process from 'node:process';
+import type { Application, Host } from '../../api/types.ts';
+import { windowAt } from '../../collect/window.ts';
+import type { Config } from '../../config/config.ts';
+import type { CommonOptions } from '../flags/commonFlags.ts';
+import { ExitStatus } from '../process/exitStatus.ts';
+import { formatMetricNames, type MetricNames } from './format.ts';
+import { findApplication } from '../upstream/applications.ts';
+import { readOne } from '../upstream/reading.ts';
+import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+
+/** More pages than this are only read when asked for: a list can have a thousand, seconds each. */
+const PAGES_WITHOUT_ASKING = 20;
+
+const NOTE_EVERY_MS = 5_000;
+
+export interface MetricNamesOptions extends CommonOptions {
+  /** Id or exact name. */
+  readonly app: string;
+  /** Id or exact name; undefined: the names of the application itself. */
+  readonly host?: string;
+  /** Only names that contain this. */
+  readonly name?: string;
+  readonly allPages: boolean;
+  readonly format: 'table' | 'json';
+}
+
+/** The command `metric-names`. A list that goes on after the pages that are read without asking ends it with status 1. */
+export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
+  await withAccounts(options, async (session) => {
+    const found = await readMetricNames(session, options);
+    process.stdout.write(formatMetricNames(found, options.format));
+    if (found.complete) return;
+    process.stderr.write(
+      `the list goes on after ${PAGES_WITHOUT_ASKING} pages (${found.names.length} names): narrow it with --name, ` +
+        'or read all of it with --all-pages, which costs a call per page\n',
+    );
+    throw new ExitStatus(1);
+  });
+}
+
+/** Reads from whichever account has the application. Throws an Error whose message is a sentence when none has it. */
+async function readMetricNames(
+  { accounts, config }: LiveSession,
+  { app, host: hostText, name, allPages }: MetricNamesOptions,
+): Promise<MetricNames> {
+  const { account, application } = await findApplication(accounts, app);
+  const host = hostText === undefined ? undefined : await findHost(account, application, hostText, config.collection);
+  const query = {
+    applicationId: application.id,
+    ...(host === undefined ? {} : { hostKey: host.key }),
+    ...(name === undefined ? {} : { name }),
+    maxPages: allPages ? Infinity : PAGES_WITHOUT_ASKING,
+    onPage: pageNotes(),
+  };
+  const { names, complete } = await account.reader.listMetricNames(query, account.call);
+  return { account: account.config.name, application, host, names, complete };
+}
+
+async function findHost(
+  { reader, call }: LiveAccount,
+  { id, name }: Application,
+  text: string,
+  collection: Config['collection'],
+): Promise<Host> {
+  const hosts = await readOne(reader.hosts, { applicationId: id }, windowAt(Date.now(), collection), call);
+  const byKey = hosts.filter(({ key }) => key === text);
+  const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === text);
+  const about = `of application ${id} (${name})`;
+  if (only === undefined) {
+    throw new Error(`no host ${about} has the id or name "${text}": discover --app=${id} lists them`);
+  }
+  if (others.length > 0) {
+    const ids = [only, ...others].map(({ key }) => key).join(', ');
+    throw new Error(`${others.length + 1} hosts ${about} have the name "${text}": give one of their ids (${ids})`);
+  }
+  return only;
+}
+
+/** Says every few seconds on standard error how far a long list has been read. */
+function pageNotes(): (pages: number, names: number) => void {
+  let noted = Date.now();
+  return (pages, names) => {
+    if (Date.now() - noted < NOTE_EVERY_MS) return;
+    noted = Date.now();
+    process.stderr.write(`${pages} pages read, ${names} names\n`);
+  };
+}
