@@ -8,6 +8,7 @@ import type { Handler } from './routes/handler.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
 import { linkPrefix, normalisePrefix } from './routes/links.ts';
 import { metricsHandler } from './routes/metrics.ts';
+import { PATHS } from './routes/paths.ts';
 import { probeHandler } from './routes/probe.ts';
 import { BadQueryError } from './routes/query.ts';
 import { ScrapeSlots } from './routes/scrapeSlots.ts';
@@ -35,27 +36,27 @@ export function createApp(deps: WebDependencies): Express {
   const compress = compression();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
   const telemetryPath = at(deps.settings.telemetryPath);
-  const read = [telemetryPath, at('/probe'), at('/sd'), at('/'), at('/api/status'), at('/config')];
-  read.push(at('/-/healthy'), at('/-/ready'));
+  const read = [telemetryPath, at(PATHS.probe), at(PATHS.discovery), at('/'), at(PATHS.status), at(PATHS.config)];
+  read.push(at(PATHS.healthy), at(PATHS.ready));
 
   // First: a telemetry path of "/" takes the place of the status page.
   app.get(telemetryPath, safe(slots.guard(metricsHandler(deps))));
-  app.get(at('/probe'), safe(slots.guard(probeHandler(deps))));
-  app.get(at('/sd'), compress, safe(discoveryHandler(deps)));
+  app.get(at(PATHS.probe), safe(slots.guard(probeHandler(deps))));
+  app.get(at(PATHS.discovery), compress, safe(discoveryHandler(deps)));
   app.get(at('/'), compress, safe(statusPageHandler(deps)));
-  app.get(at('/api/status'), compress, safe(statusJsonHandler(deps)));
-  app.get(at('/config'), compress, safe(configHandler(deps)));
-  app.get(at('/-/healthy'), safe(healthyHandler(deps)));
-  app.get(at('/-/ready'), safe(readyHandler(deps)));
-  app.post(at('/-/reload'), safe(reloadHandler(deps)));
-  app.put(at('/-/reload'), safe(reloadHandler(deps)));
+  app.get(at(PATHS.status), compress, safe(statusJsonHandler(deps)));
+  app.get(at(PATHS.config), compress, safe(configHandler(deps)));
+  app.get(at(PATHS.healthy), safe(healthyHandler(deps)));
+  app.get(at(PATHS.ready), safe(readyHandler(deps)));
+  app.post(at(PATHS.reload), safe(reloadHandler(deps)));
+  app.put(at(PATHS.reload), safe(reloadHandler(deps)));
   if (prefix !== '') {
     app.get(at(''), compress, safe(statusPageHandler(deps)));
     app.get('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
     read.push(at(''), '/');
   }
   app.all(read, methodNotAllowed('GET, HEAD'));
-  app.all(at('/-/reload'), methodNotAllowed('POST, PUT'));
+  app.all(at(PATHS.reload), methodNotAllowed('POST, PUT'));
   app.use((_request, response) => sendText(response, 404, 'Not found'));
   return app;
 }

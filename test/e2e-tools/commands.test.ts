@@ -33,6 +33,10 @@ describe.concurrent('every command', () => {
     [['plan', 'stray'], "error: too many arguments for 'plan'"],
     [['discover', '--format=xml'], "error: option '--format <format>' argument 'xml' is invalid"],
     [['metric-names'], "error: required option '--app <id or name>' not specified"],
+    [
+      ['serve', '--web.telemetry-path=/probe'],
+      "error: option '--web.telemetry-path <path>' argument '/probe' is invalid. It is the path of another endpoint",
+    ],
     [['serve', '--web.listen-address=nonsense'], "error: option '--web.listen-address <address>' argument 'nonsense'"],
   ])('%j is wrong usage: a sentence, a hint and status 2', async (args, sentence) => {
     const { status, stdout, stderr } = await runTool(args);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isTaken } from '../../src/web/routes/paths.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
 import { get } from './support/http.ts';
@@ -56,6 +57,21 @@ describe('methods and paths', () => {
     expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
     expect(app.failures).toEqual([new Error('secret inside')]);
   });
+});
+
+describe('--web.telemetry-path', () => {
+  test.each(['/', '/a(b)*c:d+e!', '/a/b'])('%s is taken as it is written', async (telemetryPath) => {
+    const { origin } = await serve(testApp({ settings: { telemetryPath } }).app);
+    expect((await get(`${origin}${telemetryPath}`)).text).toContain('newrelic_up 1');
+    expect((await get(`${origin}/metrics`)).status).toBe(404);
+  });
+
+  test.each(['/probe', '/sd', '/config', '/api/status', '/-/healthy', '/-/ready', '/-/reload'])(
+    'cannot be that of another endpoint: %s',
+    (path) => expect(isTaken(path)).toBe(true),
+  );
+
+  test.each(['/', '/metrics', '/probes'])('may be %s', (path) => expect(isTaken(path)).toBe(false));
 });
 
 describe('/-/healthy', () => {

@@ -108,7 +108,7 @@ describe.skipIf(missing)('the status page in Chromium', () => {
   test('each bar says its parts to a screen reader', async () => {
     const { page } = await open({});
     expect(
-      await page.getByRole('img', { name: /Datastore\/Postgres 700 ms, .*Total time 210 ms/ }).count(),
+      await page.getByRole('img', { name: /Datastore\/Postgres 700 ms, .*Application code 210 ms/ }).count(),
     ).toBeGreaterThan(0);
     await page.close();
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { LogFormat, LogLevel } from '../../log/logger.ts';
+import { isTaken } from '../../web/routes/paths.ts';
 import { parseListenAddress, type ListenAddress } from '../../web/server/listenAddress.ts';
 import { checked, parseCount } from './arguments.ts';
 
@@ -35,7 +36,12 @@ export function addWebFlags(command: Command): Command {
         checked(text, parseListenAddress),
       ],
     )
-    .option('--web.telemetry-path <path>', 'path of the metrics', (text) => checked(text, parsePath), '/metrics')
+    .option(
+      '--web.telemetry-path <path>',
+      'path of the metrics',
+      (text) => checked(text, parseTelemetryPath),
+      '/metrics',
+    )
     .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
@@ -80,6 +86,11 @@ function parsePath(text: string): string {
     throw new Error('It must be a path that begins with a slash, such as /metrics.');
   }
   return text;
+}
+
+function parseTelemetryPath(text: string): string {
+  if (isTaken(text)) throw new Error('It is the path of another endpoint: choose one such as /metrics.');
+  return parsePath(text);
 }
 
 function parseUrl(text: string): URL {

@@ -125,11 +125,12 @@ async function listen(server: Server, target: Target): Promise<string> {
       resolve();
     });
   });
-  return reported(server.address());
+  return reported(server.address(), asked);
 }
 
-function reported(address: AddressInfo | string | null): string {
-  if (address === null || typeof address === 'string') return address ?? 'a socket';
+/** Node does not tell the path of a unix socket that systemd handed over. */
+function reported(address: AddressInfo | string | null, asked: string): string {
+  if (address === null || typeof address === 'string') return address ?? asked;
   return formatAddress(address.address, address.port);
 }
 

@@ -18,6 +18,9 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
     return 'config' in current ? current.config.tls : undefined;
   };
   let inForce = settingsNow();
+  if (inForce?.context.ca === undefined && inForce?.clientAuth === 'RequireAndVerifyClientCert') {
+    warn('There is no client_ca_file: clients are let in with a certificate of any public authority.');
+  }
   const asksForCertificate = inForce !== undefined && inForce.clientAuth !== 'NoClientCert';
 
   // Before the server's own listener, which takes the context of this moment for the handshake.

@@ -48,9 +48,11 @@ export function accountSection(account: AccountStatus, now: number): Html {
   </section>`;
 }
 
-function stateBadge({ refused, up, applications, budget }: AccountStatus): Html {
+function stateBadge({ refused, up, applications, budget, entities }: AccountStatus): Html {
   if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
   if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
+  const failing = entities.filter(({ problem }) => problem !== undefined).length;
+  if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
   if (up) return html`<span class="badge good">up</span>`;
   return applications === undefined
     ? html`<span class="badge warn">not read yet</span>`
@@ -120,8 +122,15 @@ function groupRow(group: GroupStatus, now: number): Html {
     <td data-label="Fresh" class="number">${entities.fresh}</td>
     <td data-label="Stale" class="number${entities.stale > 0 ? ' warn' : ''}">${entities.stale}</td>
     <td data-label="Missing" class="number${entities.missing > 0 ? ' bad' : ''}">${entities.missing}</td>
-    <td data-label="Oldest window">${oldestWindowEnd === undefined ? '–' : ago(oldestWindowEnd, now)}</td>
+    <td data-label="Oldest window">
+      ${hasWindows(group) && oldestWindowEnd !== undefined ? ago(oldestWindowEnd, now) : '–'}
+    </td>
   </tr>`;
+}
+
+/** Lists and names are of the moment they were read, not of a window. */
+function hasWindows({ group }: GroupStatus): boolean {
+  return group === 'application_metrics' || group === 'host_metrics' || group === 'custom_metrics';
 }
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {

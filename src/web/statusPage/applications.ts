@@ -1,5 +1,5 @@
 import type { ApplicationRow } from './applicationRows.ts';
-import { drawBar, legend, swatch, type ColourOf } from './bar.ts';
+import { drawBar, legend, swatch, type ColoursOf } from './bar.ts';
 import { html, type Html } from './html.ts';
 import { counted, DOT, inWords } from './words.ts';
 
@@ -15,7 +15,7 @@ export interface ApplicationsView {
   readonly page: number;
   /** Where the form and the page links go. */
   readonly address: string;
-  readonly colourOf: ColourOf;
+  readonly coloursOf: ColoursOf;
 }
 
 /** The response-time breakdown of every application, searchable and in pages. */
@@ -28,20 +28,21 @@ export function applicationsSection(view: ApplicationsView): Html {
     ${searchForm(view)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
-      external services) ${swatch('total')} total time: what is left for the application's own code. The line across a
-      bar ends the response time; work done in parallel lasts longer. Each bar fills its line: compare the numbers, not
-      the lengths.
+      external services) ${swatch('total')} application code: what is left of the total time. The line across a bar ends
+      the response time; work done in parallel lasts longer. Each bar fills its line: compare the numbers, not the
+      lengths.
     </p>
     ${shown.length === 0 ? html`<p>${nothingToShow(view)}</p>` : undefined}
     <ol class="applications" start="${(page - 1) * PAGE_SIZE + 1}">
-      ${shown.map((row) => applicationItem(row, view.colourOf))}
+      ${shown.map((row) => applicationItem(row, view.coloursOf))}
     </ol>
     ${pages > 1 ? pageLinks(view, page, pages) : undefined}
   </section>`;
 }
 
-function applicationItem({ account, application, breakdown, absence }: ApplicationRow, colourOf: ColourOf): Html {
+function applicationItem({ account, application, breakdown, absence }: ApplicationRow, coloursOf: ColoursOf): Html {
   const { responseTime } = breakdown ?? {};
+  const colourOf = breakdown === undefined ? undefined : coloursOf(breakdown);
   return html`<li>
     <div class="title">
       <h3><bdi>${application.name}</bdi></h3>
@@ -51,7 +52,7 @@ function applicationItem({ account, application, breakdown, absence }: Applicati
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>
-    ${breakdown === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${belowZero(breakdown.parts)}`}
+    ${breakdown === undefined || colourOf === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${belowZero(breakdown.parts)}`}
   </li>`;
 }
 
@@ -59,7 +60,7 @@ function belowZero(parts: readonly { kind: string; seconds: number }[]): Html | 
   const below = parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
   return below
     ? html`<p class="absent">
-        Total time is below zero: components overlapped, their times add up to more than the whole.
+        Application code is below zero: components overlapped, their times add up to more than the whole.
       </p>`
     : undefined;
 }

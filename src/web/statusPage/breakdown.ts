@@ -4,6 +4,8 @@ import type { Block, Sample } from '../../metrics/sample.ts';
 export interface Part {
   readonly kind: 'queue' | 'component' | 'total';
   readonly name: string;
+  /** The family that it comes from. */
+  readonly metric: string;
   readonly seconds: number;
 }
 
@@ -13,7 +15,7 @@ export interface Breakdown {
   readonly applicationId: string;
   /** Undefined where there is none to show. */
   readonly responseTime: number | undefined;
-  /** Queueing first, components by name, total time last; what is absent is not here. */
+  /** Queueing first, components by name, the application's own code last; what is absent is not here. */
   readonly parts: readonly Part[];
 }
 
@@ -41,18 +43,18 @@ export function breakdownKey(account: string, applicationId: string | number): s
 
 function makeUp(samples: readonly Sample[]): Pick<Breakdown, 'responseTime' | 'parts'> {
   const valueOf = (name: string) => samples.find(({ family }) => family.name === name)?.value;
-  const part = (kind: Part['kind'], name: string, seconds: number | undefined): Part[] =>
-    seconds === undefined ? [] : [{ kind, name, seconds }];
+  const part = (kind: Part['kind'], name: string, metric: string, seconds: number | undefined): Part[] =>
+    seconds === undefined ? [] : [{ kind, name, metric, seconds }];
   const components = samples
     .filter(({ family }) => family.name === COMPONENT_TIME)
-    .flatMap(({ labels, value }) => part('component', labels?.component ?? '', value))
+    .flatMap(({ labels, value }) => part('component', labels?.component ?? '', COMPONENT_TIME, value))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return {
     responseTime: valueOf(RESPONSE_TIME),
     parts: [
-      ...part('queue', 'Request queueing', valueOf(QUEUE_TIME)),
+      ...part('queue', 'Request queueing', QUEUE_TIME, valueOf(QUEUE_TIME)),
       ...components,
-      ...part('total', 'Total time', valueOf(TOTAL_TIME)),
+      ...part('total', 'Application code', TOTAL_TIME, valueOf(TOTAL_TIME)),
     ],
   };
 }

@@ -78,6 +78,6 @@ function applicationDocument(application: ApplicationView, breakdown: Breakdown 
     language: application.language ?? null,
     reporting: application.reporting,
     response_time_seconds: breakdown?.responseTime ?? null,
-    breakdown: breakdown?.parts.map(({ kind, name, seconds }) => ({ kind, name, seconds })) ?? null,
+    breakdown: breakdown?.parts.map(({ kind, name, metric, seconds }) => ({ kind, name, metric, seconds })) ?? null,
   };
 }

@@ -57,7 +57,7 @@ export function statusPage(inputs: PageInputs): string {
             search: inputs.search,
             page: inputs.page,
             address,
-            colourOf: colours(breakdowns.values()),
+            coloursOf: colours(breakdowns.values()),
           })}
         </main>
       </body>

@@ -7,14 +7,16 @@ const STYLE = `
   --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
   --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --warn-back: #fff4e0; --bad-back: #fdecea;
   --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #c4ab00;
-  --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4; --mark: #000;
+  --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4;
+  --c8: #d1495b; --c9: #2f7d4f; --c10: #f2b5a0; --c11: #4b5d16; --c12: #e377c2; --c13: #14505c; --c14: #b8a1e3; --c15: #7f1d1d; --mark: #000;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
     --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --warn-back: #3a2c12; --bad-back: #431c1a;
     --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #e0cb45;
-    --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6; --mark: #fff;
+    --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6;
+    --c8: #ef7d8b; --c9: #5fb583; --c10: #ffd2c4; --c11: #8fa343; --c12: #f7a8dd; --c13: #3f8a99; --c14: #d6c6f7; --c15: #b94a4a; --mark: #fff;
   }
 }
 * { box-sizing: border-box; }
@@ -76,6 +78,8 @@ button { cursor: pointer; }
 .queue { fill: var(--queue); } .total { fill: var(--total); }
 .c0 { fill: var(--c0); } .c1 { fill: var(--c1); } .c2 { fill: var(--c2); } .c3 { fill: var(--c3); }
 .c4 { fill: var(--c4); } .c5 { fill: var(--c5); } .c6 { fill: var(--c6); } .c7 { fill: var(--c7); }
+.c8 { fill: var(--c8); } .c9 { fill: var(--c9); } .c10 { fill: var(--c10); } .c11 { fill: var(--c11); }
+.c12 { fill: var(--c12); } .c13 { fill: var(--c13); } .c14 { fill: var(--c14); } .c15 { fill: var(--c15); }
 @media (max-width: 44rem) {
   .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
   .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

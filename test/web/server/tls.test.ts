@@ -169,6 +169,11 @@ describe('client_auth_type', () => {
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
   });
 
+  test('verifying without an authority of its own is warned about', async () => {
+    const servers = await start(`${SERVER}  client_auth_type: RequireAndVerifyClientCert\n`);
+    expect(servers.warnings).toEqual([expect.stringContaining('There is no client_ca_file')]);
+  });
+
   test('client_allowed_sans lets only listed names in', async () => {
     const type = 'RequireAndVerifyClientCert';
     const listed = await start(withCa(type, '  client_allowed_sans: [other.example, prometheus.example]\n'));

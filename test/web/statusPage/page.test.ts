@@ -66,7 +66,7 @@ describe('the status page', () => {
       'application_metrics 1 min, in effect 2 min 10 s had failures in 42.4 s 6 min 40 s ago 117 2 1 2 min ago',
     );
     expect(text).toContain('host_metrics 1 min not yet never 1 0 0 –');
-    expect(text).toContain('metric_names 6 h ended well in 1.25 s 30 s ago 1 0 0');
+    expect(text).toContain('metric_names 6 h ended well in 1.25 s 30 s ago 1 0 0 –');
   });
 
   test('shows what fails, the longest first, with the reason, and what is slowest', async () => {
@@ -81,6 +81,19 @@ describe('the status page', () => {
     expect(text).toMatch(
       /Slowest to read What Last attempt took host_metrics · host .*? 10 s application_metrics · .*? 9\.8 s applications 1\.2 s/,
     );
+  });
+
+  test('an account whose list is read but where something fails is not simply up', async () => {
+    const text = words(
+      await pageOf(
+        (app) =>
+          (app.collector.accounts = [
+            accountStatus({ entities: [entity(), entity({ failures: 1, problem: 'no answer' })] }),
+          ]),
+      ),
+    );
+    expect(text).toContain('Account production up, 1 failing');
+    expect(words(await pageOf(() => undefined))).toContain('Account production up ');
   });
 
   test('counts what it does not show', async () => {
@@ -119,7 +132,7 @@ describe('the response-time breakdown', () => {
   const one = (times: Parameters<typeof breakdownBlock>[3]) => (app: TestApp) =>
     (app.collector.blocks = [breakdownBlock('production', 7, 'checkout', times)]);
 
-  test('is a stacked bar with its parts in words, queueing first, total time last', async () => {
+  test('is a stacked bar with its parts in words, queueing first, application code last', async () => {
     const page = await pageOf(
       one({ response: 0.2, queue: 0.02, components: { External: 0.04, 'Datastore/MySQL': 0.06 }, total: 0.08 }),
     );
@@ -133,20 +146,47 @@ describe('the response-time breakdown', () => {
       ['total', '600.00', '400.00'],
     ]);
     expect(words(page)).toContain(
-      'Request queueing 20 ms 10 % Datastore/MySQL 60 ms 30 % External 40 ms 20 % Total time 80 ms 40 %',
+      'Request queueing 20 ms 10 % Datastore/MySQL 60 ms 30 % External 40 ms 20 % Application code 80 ms 40 %',
     );
     expect(words(page)).toContain('checkout production /7 · java 200 ms');
     expect(page).toContain(
-      'aria-label="Request queueing 20 ms, Datastore/MySQL 60 ms, External 40 ms, Total time 80 ms"',
+      'aria-label="Request queueing 20 ms, Datastore/MySQL 60 ms, External 40 ms, Application code 80 ms"',
     );
   });
 
-  test('a total time below zero is told and not drawn', async () => {
+  test('application code below zero is told and not drawn', async () => {
     const page = await pageOf(one({ response: 0.4, components: { External: 0.55 }, total: -0.15 }));
-    expect(words(page)).toContain('External 550 ms 100 % Total time -150 ms');
-    expect(words(page)).toContain('Total time is below zero');
+    expect(words(page)).toContain('External 550 ms 100 % Application code -150 ms');
+    expect(words(page)).toContain('Application code is below zero');
     expect(page).not.toContain('<rect class="total" x=');
     expect(page).toMatch(/<line[^>]* x1="727\.27"/);
+  });
+
+  test('each part names the metric it comes from', async () => {
+    const page = await pageOf(one({ response: 0.2, queue: 0.02, components: { External: 0.04 }, total: 0.14 }));
+    expect(page).toMatch(/<li title="newrelic_application_total_time_seconds">.*?<bdi>Application code<\/bdi>/s);
+    expect(page).toContain('<title>External: 40 ms (newrelic_application_component_time_seconds)</title>');
+  });
+
+  test('no two parts of a bar have the same colour, however many components the page has', async () => {
+    const components = (from: number, count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`Datastore/${String(from + index * 8).padStart(3, '0')}`, 0.01]),
+      );
+    const page = await pageOf((app) => {
+      const applications = [1, 2, 3].map((id) => ({ id, name: `app ${id}`, language: undefined, reporting: true }));
+      app.collector.accounts = [accountStatus({ applications })];
+      app.collector.blocks = applications.map(({ id, name }) =>
+        breakdownBlock('production', id, name, { response: 1, components: components(id, 14), total: 0.1 }),
+      );
+    });
+    const bars = page.split('class="bar"').slice(1);
+    expect(bars).toHaveLength(3);
+    for (const bar of bars) {
+      const used = [...bar.matchAll(/<rect class="(\w+)" x=/g)].map(([, colour]) => colour);
+      expect(used).toHaveLength(15);
+      expect(new Set(used).size).toBe(15);
+    }
   });
 
   test('a component keeps its colour over the page', async () => {
@@ -244,10 +284,15 @@ describe('/api/status', () => {
               reporting: true,
               response_time_seconds: 0.25,
               breakdown: [
-                { kind: 'queue', name: 'Request queueing', seconds: 0.01 },
+                {
+                  kind: 'queue',
+                  name: 'Request queueing',
+                  metric: 'newrelic_application_queue_time_seconds',
+                  seconds: 0.01,
+                },
                 { kind: 'component', name: 'Datastore/MySQL', seconds: 0.09 },
                 { kind: 'component', name: 'External', seconds: 0.05 },
-                { kind: 'total', name: 'Total time', seconds: 0.1 },
+                { kind: 'total', name: 'Application code', seconds: 0.1 },
               ],
             },
           ],
