@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
+import { faulty, fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -40,10 +40,10 @@ describe.skipIf(missing)('the status page in Chromium', () => {
   /** Opens the page of a large fleet; everything the browser complains about is collected. */
   async function open(
     options: Parameters<Browser['newPage']>[0],
-    applications = 120,
+    shown = fleet(),
   ): Promise<{ page: Page; complaints: string[] }> {
     const app = testApp();
-    Object.assign(app.collector, fleet(applications));
+    Object.assign(app.collector, shown);
     const { origin } = await serve(app.app);
     const page = await browser.newPage(options);
     const complaints: string[] = [];
@@ -66,7 +66,7 @@ describe.skipIf(missing)('the status page in Chromium', () => {
     ['phone-light', { viewport: { width: 375, height: 800 }, colorScheme: 'light' }],
     ['phone-dark', { viewport: { width: 375, height: 800 }, colorScheme: 'dark' }],
   ] as const)('%s: styled, drawn, nothing complained about, nothing wider than the screen', async (name, options) => {
-    const { page, complaints } = await open(options, 16);
+    const { page, complaints } = await open(options, fleet(16));
     await page.screenshot({ path: `${OUTPUT}status-page-${name}.png`, fullPage: true });
     expect(complaints).toEqual([]);
     expect(await page.title()).toBe('newrelic-apm-exporter');
@@ -82,8 +82,21 @@ describe.skipIf(missing)('the status page in Chromium', () => {
     await page.close();
   });
 
+  test.each([
+    ['desktop', { width: 1280, height: 900 }],
+    ['phone', { width: 375, height: 800 }],
+  ] as const)('under faults, on a %s: what fails stands out, nothing wider than the screen', async (name, viewport) => {
+    const { page, complaints } = await open({ viewport }, faulty());
+    await page.screenshot({ path: `${OUTPUT}status-page-faults-${name}.png`, fullPage: true });
+    expect(complaints).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
+    expect(await page.getByText('up, 10 failing').count()).toBe(1);
+    expect(await page.getByText(/New Relic ends the REST API/).count()).toBe(2);
+    await page.close();
+  });
+
   test('hostile names are text and nothing else', async () => {
-    const { page, complaints } = await open({ viewport: { width: 1280, height: 900 } }, 30);
+    const { page, complaints } = await open({ viewport: { width: 1280, height: 900 } }, fleet(30));
     expect(await page.title()).toBe('newrelic-apm-exporter');
     const shown = (await page.locator('h3').allTextContents()).map((text) => text.trim());
     for (const name of HOSTILE_NAMES) expect(shown).toContain(name.trim());

@@ -26,7 +26,16 @@ export function accountSection(account: AccountStatus, now: number): Html {
           </ul>`
         : undefined
     }
+    ${endNotice(account, now)}
     <dl class="facts">
+      ${
+        account.api === undefined
+          ? undefined
+          : html`<div>
+              <dt>Interface</dt>
+              <dd>${INTERFACES[account.api]}</dd>
+            </div>`
+      }
       <div>
         <dt>Applications</dt>
         <dd>${account.applications === undefined ? 'not read yet' : account.applications.length}</dd>
@@ -57,6 +66,26 @@ function stateBadge({ refused, up, applications, budget, entities }: AccountStat
   return applications === undefined
     ? html`<span class="badge warn">not read yet</span>`
     : html`<span class="badge bad">down</span>`;
+}
+
+const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
+  rest: 'REST API (v2)',
+  nerdgraph: 'NerdGraph',
+};
+
+/** From this many days before its end, the end of an interface stands out. */
+const NEAR_END_DAYS = 90;
+
+function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
+  if (endOfLife === undefined) return undefined;
+  const days = Math.floor((endOfLife - now) / 86_400);
+  const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
+  const what = 'New Relic ends the REST API (v2) of this account';
+  if (days < 0)
+    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: set <code>api: nerdgraph</code>.</p>`;
+  return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
+    ${what} on ${date}, in ${counted(days, 'day')}; <code>api: nerdgraph</code> replaces it.
+  </p>`;
 }
 
 function pauseNotice({ pausedUntil }: BudgetStatus, now: number): Html | undefined {

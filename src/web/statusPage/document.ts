@@ -17,6 +17,8 @@ export function statusDocument(
 function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string, Breakdown>): Json {
   return {
     name: account.name,
+    api: account.api ?? null,
+    api_end_of_life: account.endOfLife ?? null,
     labels: account.labels,
     up: account.up,
     refused: account.refused ?? null,

@@ -33,7 +33,8 @@ a { color: var(--link); }
 a:focus-visible, button:focus-visible, input:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
 .overview { font-size: 1.1rem; margin: 0; }
-.asof, .kind, .of, .key, .more, .absent, .off, small, caption, dt, thead th { color: var(--soft); }
+.soft, .asof, .kind, .of, .key, .more, .absent, .off, small, caption, dt, thead th { color: var(--soft); }
+.soft { margin: 0 0 .75rem; }
 .asof { margin: 0 0 1rem; }
 .kind { font-weight: normal; }
 .good { color: var(--good); }

@@ -1,4 +1,4 @@
-import type { AccountStatus, EntityStatus } from '../../../src/collect/view.ts';
+import type { AccountStatus, EntityStatus } from '../../../src/web/dependencies.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
 
@@ -133,4 +133,45 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
     }),
   ];
   return { accounts, blocks };
+}
+
+/** Accounts that are read, and where much fails: nothing is refused or paused, so that the page must say it by itself. */
+export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
+  const problem = 'GET /applications/{id}/metrics/data.json: no answer within 30 s, after 3 attempts';
+  const applications = Array.from({ length: 12 }, (_, index) => ({
+    id: 2_000 + index,
+    name: `billing-${index}`,
+    language: 'java',
+    reporting: true,
+  }));
+  const entities = applications.map(({ id, name }, index) =>
+    entity({
+      applicationId: id,
+      application: name,
+      ...(index < 10 ? { state: index < 4 ? 'missing' : 'stale', failures: 12 - index, problem, seconds: 30 } : {}),
+    }),
+  );
+  const groups = [
+    groupStatus(),
+    groupStatus({
+      group: 'application_metrics',
+      success: false,
+      entities: { fresh: 2, stale: 6, missing: 4 },
+      durationSeconds: 58,
+      lastSuccess: TEST_NOW - 1_900,
+      oldestWindowEnd: TEST_NOW - 900,
+    }),
+  ];
+  const blocks = applications
+    .slice(4)
+    .map(({ id, name }, index) => breakdownBlock('billing', id, name, SHAPES[index % SHAPES.length]));
+  const endOfLife = TEST_NOW + 60 * 86_400;
+  return {
+    accounts: [
+      accountStatus({ name: 'billing', api: 'rest', endOfLife, applications, entities, groups }),
+      accountStatus({ name: 'legacy', api: 'rest', endOfLife: TEST_NOW + 576 * 86_400, up: false }),
+      accountStatus({ name: 'search', api: 'nerdgraph' }),
+    ],
+    blocks,
+  };
 }

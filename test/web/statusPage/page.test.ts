@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { serve, testApp, type TestApp } from '../support/app.ts';
-import { accountStatus, breakdownBlock } from '../support/collector.ts';
+import { accountStatus, breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
 
@@ -94,6 +94,33 @@ describe('the status page', () => {
     );
     expect(text).toContain('Account production up, 1 failing');
     expect(words(await pageOf(() => undefined))).toContain('Account production up ');
+  });
+
+  test.each([
+    [
+      400,
+      'New Relic ends the REST API (v2) of this account on 2027-02-05, in 400 days; api: nerdgraph replaces it.',
+      '',
+    ],
+    [
+      1,
+      'New Relic ends the REST API (v2) of this account on 2026-01-02, in 1 day; api: nerdgraph replaces it.',
+      'warn',
+    ],
+    [-1, 'Ended. New Relic ends the REST API (v2) of this account on 2025-12-31: set api: nerdgraph .', 'bad'],
+  ])('an interface that ends in %d days is named with the days left', async (days, sentence, notice) => {
+    const endOfLife = TEST_NOW + days * 86_400;
+    const page = await pageOf((app) => (app.collector.accounts = [accountStatus({ api: 'rest', endOfLife })]));
+    expect(words(page)).toContain(sentence);
+    expect(words(page)).toContain('Interface REST API (v2)');
+    expect(page.includes('<p class="notice')).toBe(notice !== '');
+    expect(page.includes(`<p class="notice ${notice}">`)).toBe(notice !== '');
+  });
+
+  test('an interface without an end is named alone', async () => {
+    const page = await pageOf((app) => (app.collector.accounts = [accountStatus({ api: 'nerdgraph' })]));
+    expect(words(page)).toContain('Interface NerdGraph');
+    expect(words(page)).not.toContain('New Relic ends');
   });
 
   test('counts what it does not show', async () => {
@@ -250,6 +277,21 @@ describe('the response-time breakdown', () => {
 });
 
 describe('/api/status', () => {
+  test('tells the interface of each account and when it ends', async () => {
+    const app = testApp();
+    app.collector.accounts = [
+      accountStatus({ api: 'rest', endOfLife: 1_816_992_000 }),
+      accountStatus({ name: 'new', api: 'nerdgraph' }),
+    ];
+    const { origin } = await serve(app.app);
+    expect(JSON.parse((await get(`${origin}/api/status`)).text)).toMatchObject({
+      accounts: [
+        { api: 'rest', api_end_of_life: 1_816_992_000 },
+        { api: 'nerdgraph', api_end_of_life: null },
+      ],
+    });
+  });
+
   test('says the same as JSON and calls nothing upstream', async () => {
     const app = testApp();
     const { origin } = await serve(app.app);

@@ -1,6 +1,6 @@
-import type { AccountStatus, Answer, ApplicationList, GroupStatus, Scope } from '../../../src/collect/view.ts';
+import type { Answer, ApplicationList, GroupStatus, Scope } from '../../../src/collect/view.ts';
 import type { ProbeResult } from '../../../src/collect/probe.ts';
-import type { WebCollector } from '../../../src/web/dependencies.ts';
+import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
 import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
 
