@@ -15,7 +15,7 @@ import { simulateCommand, simulatorFlags, type SimulatorFlags } from './simulate
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
   const program = new Command(NAME)
-    .description('Prometheus exporter for the APM REST API v2 of New Relic')
+    .description('Prometheus exporter for New Relic APM')
     .usage('[command] [options]')
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves. Documentation: ${HOME}#readme`)

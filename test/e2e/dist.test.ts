@@ -8,8 +8,15 @@ import { runProgram, startProgram } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
-const PACKAGE = z.object({ version: z.string(), dependencies: z.record(z.string(), z.string()) });
-const { version, dependencies } = PACKAGE.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+const PACKAGE = z.object({ version: z.string(), devDependencies: z.record(z.string(), z.string()) });
+const { version, devDependencies } = PACKAGE.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+/** The parts of a CycloneDX document that are looked at; the build has checked it against the schema. */
+const BILL = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  metadata: z.object({ component: z.object({ name: z.string(), version: z.string() }) }),
+  components: z.array(z.object({ group: z.string().optional(), name: z.string(), version: z.string() })),
+});
 
 describe('dist and package.json alone, without node_modules', () => {
   let folder = '';
@@ -70,7 +77,28 @@ describe('the files of dist', () => {
 
   it('carry the licence of every library that is built in', () => {
     const licences = readFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
-    for (const [name, release] of Object.entries(dependencies)) expect(licences).toContain(`${name} ${release} (`);
+    for (const { name, release } of builtIn()) expect(licences).toContain(`${name} ${release} (`);
     expect(licences).not.toContain('(see below)');
   });
+
+  it('carry a bill of materials that names the libraries which are built in, and no tool of the build', () => {
+    const libraries = builtIn();
+    for (const name of ['commander', 'express', 'pino', 'prom-client', 'undici', 'yaml', 'zod']) {
+      expect(libraries).toContainEqual({ name, release: devDependencies[name] });
+    }
+    expect(libraries.map(({ name }) => name)).not.toContain('esbuild');
+    expect(libraries.map(({ name }) => name)).not.toContain('vitest');
+    // A folder of a library that says of its files whether they are modules has a package.json without a version.
+    expect(libraries.filter(({ release }) => release === '')).toEqual([]);
+  });
 });
+
+/** The libraries of the bill of materials. */
+function builtIn(): { readonly name: string; readonly release: string }[] {
+  const bill = BILL.parse(JSON.parse(readFileSync(join(DIST, 'sbom.cdx.json'), 'utf8')));
+  expect(bill.metadata.component).toEqual({ name: 'newrelic-apm-exporter', version });
+  return bill.components.map((component) => ({
+    name: component.group === undefined ? component.name : `${component.group}/${component.name}`,
+    release: component.version,
+  }));
+}

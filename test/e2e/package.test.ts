@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const LIMIT_MS = 60_000;
+
+const PACKED = z.array(
+  z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })), size: z.number() }),
+);
+const PACKAGE = z.object({
+  version: z.string(),
+  homepage: z.string(),
+  repository: z.object({ url: z.string() }),
+  scripts: z.record(z.string(), z.string()),
+});
+const description = PACKAGE.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+
+let folder = '';
+let tarball = '';
+let files: readonly string[] = [];
+
+/** Runs a command of npm without the network; gives what it has written to standard output. */
+function run(command: 'npm' | 'npx', args: readonly string[], cwd: string): string {
+  const { PATH } = process.env;
+  const env = { PATH, HOME: folder, npm_config_cache: join(folder, 'cache'), npm_config_offline: 'true' };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: LIMIT_MS });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${String(status)}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'package-'));
+  // Without scripts: other tests run the program of dist, which was built just now.
+  const args = ['pack', '--json', '--ignore-scripts', `--pack-destination=${folder}`];
+  const [packed] = PACKED.parse(JSON.parse(run('npm', args, ROOT)));
+  tarball = join(folder, packed?.filename ?? '');
+  files = (packed?.files ?? []).map(({ path }) => path);
+}, LIMIT_MS);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the package', () => {
+  it('has the program, its licences and bill of materials, documents, dashboards and rules, and nothing to make them from', () => {
+    for (const name of [
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'config.example.yaml',
+      'dist/main.js',
+      'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/sbom.cdx.json',
+      'docs/metrics.md',
+      'monitoring/dashboards/fleet.json',
+      'monitoring/rules/alerts.yaml',
+    ]) {
+      expect(files).toContain(name);
+    }
+    expect(files.filter((name) => /\.ts$|^monitoring\/tests|^(?:src|test|bench)\//.test(name))).toEqual([]);
+  });
+
+  it('is built before it is packed, and says where it comes from', () => {
+    expect(description.scripts['prepack']).toContain('build');
+    expect(description.repository.url).toContain(description.homepage.replace(/#.*$/, ''));
+  });
+
+  it(
+    'installs without the network, brings no other package, and runs',
+    () => {
+      const home = join(folder, 'installed');
+      mkdirSync(home);
+      run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], home);
+      const installed = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
+      expect(installed).toEqual(['newrelic-apm-exporter']);
+      expect(run('npx', ['newrelic-apm-exporter', '--version'], home)).toContain(description.version);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'runs by npx from the archive alone',
+    () => {
+      const home = join(folder, 'npx');
+      mkdirSync(home);
+      const args = ['--yes', `--package=${tarball}`, 'newrelic-apm-exporter', '--version'];
+      expect(run('npx', args, home)).toContain(`newrelic-apm-exporter ${description.version}`);
+    },
+    LIMIT_MS,
+  );
+});
