@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Change } from './change.ts';
 import type { FaultBook } from './faults/book.ts';
@@ -75,6 +76,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   for (const rule of options.faults ?? []) state.faults.add(rule);
   const { createExecutor } = await import('./nerdgraph/executor.ts');
   const stopping = new AbortController();
+  // Every call that waits listens to it.
+  setMaxListeners(0, stopping.signal);
   const shared = {
     state,
     settings: settingsOf(options),

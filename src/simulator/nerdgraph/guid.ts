@@ -11,7 +11,7 @@ interface GuidParts {
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
 /** In the guid, a key transaction has another id than the one that the REST interface uses. */
-const KEY_TRANSACTION_OFFSET = 60_000_000;
+const KEY_TRANSACTION_OFFSET = 1_777_770;
 
 function encode({ account, domain, type, id }: GuidParts): string {
   return Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64');

@@ -81,12 +81,12 @@ export class Groups {
   }
 
   /** What these groups have together in a bucket. */
-  together(groups: Iterable<Group>, bucket: number): Tallies {
-    return this.#merge([...groups].map(({ buckets }) => buckets[bucket]));
+  together(groups: readonly Group[], bucket: number): Tallies {
+    return this.#merge(groups.map(({ buckets }) => buckets[bucket]));
   }
 
-  all(): Iterable<Group> {
-    return this.#groups.values();
+  all(): readonly Group[] {
+    return [...this.#groups.values()];
   }
 
   #merge(parts: readonly (Tallies | undefined)[]): Tallies {

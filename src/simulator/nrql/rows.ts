@@ -37,8 +37,8 @@ export function toRows(query: NrqlQuery, range: TimeRange, groups: Groups, shown
     return { results, otherResult: null, totalResult: null };
   }
   const isShown = new Set(shown);
-  const others = [...groups.all()].filter((group) => !isShown.has(group));
-  const summary = (part: Iterable<Group>): Row | readonly Row[] => {
+  const others = groups.all().filter((group) => !isShown.has(group));
+  const summary = (part: readonly Group[]): Row | readonly Row[] => {
     const rows = inBuckets((bucket) => groups.together(part, bucket));
     return isSeries ? rows : (rows[0] ?? {});
   };

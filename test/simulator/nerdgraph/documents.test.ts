@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY, startSimulator } from '../../../src/simulator/simulator.ts';
+import { call } from '../client.ts';
+import { ACCOUNT, ask, body, nrql, send, V } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const TO = Math.floor(NOW / 60_000) * 60_000 - 120_000;
+const COUNT = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000001 SINCE ${TO - 60_000} UNTIL ${TO}`;
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW });
+});
+afterAll(() => simulator.close());
+
+describe('a document', () => {
+  it('is executed, not matched: aliases, fragments, variables, directives, several fields', async () => {
+    const query = `
+      query Both($id: Int!, $more: Boolean!, $nrql: Nrql!) {
+        who: actor { list: accounts { ...account } one: account(id: $id) {
+          ...on Account { number: id name @include(if: $more) }
+          first: nrql(query: $nrql) { results } second: nrql(query: "${COUNT} LIMIT 3", timeout: 5) { results __typename }
+        } }
+      }
+      fragment account on AccountOutline { id }`;
+    const found = await body(simulator, query, { id: ACCOUNT, more: false, nrql: COUNT });
+    const rows = { results: [{ c: expect.any(Number) as number }] };
+    expect(found).toEqual({
+      data: {
+        who: {
+          list: [{ id: ACCOUNT }],
+          one: { number: ACCOUNT, first: rows, second: { ...rows, __typename: 'NrdbResultContainer' } },
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['{ actor { accounts { id ', /Syntax Error/],
+    ['{ actor { secrets } }', /Cannot query field "secrets"/],
+    ['query ($id: Int!) { actor { account(id: $id) { id } } }', /"\$id" of required type "Int!" was not provided/],
+    ['{ actor { account(id: "5") { id } } }', /Int cannot represent/],
+  ])('that is wrong gets 200 with errors: %s', async (query, message) => {
+    const { data, errors } = await body(simulator, query);
+    expect(data).toBeUndefined();
+    expect(errors![0]!.message).toMatch(message);
+  });
+
+  it('has null and an error for the field that fails, and its good siblings whole', async () => {
+    const query = `query ($id: Int!) { actor {
+      accounts { id }
+      good: account(id: $id) { nrql(query: "${COUNT}") { results } }
+      bad: account(id: $id) { name wrong: nrql(query: "SELECT nothing") { results } }
+      other: account(id: 99) { name }
+    } }`;
+    const { data, errors } = await body(simulator, query, { id: ACCOUNT });
+    expect(data!.actor).toMatchObject({
+      accounts: [{ id: ACCOUNT }],
+      good: { nrql: { results: [{ c: expect.any(Number) as number }] } },
+      bad: { name: 'Simulator', wrong: null },
+      other: null,
+    });
+    expect(errors).toMatchObject([
+      { path: ['actor', 'bad', 'wrong'], extensions: { errorClass: 'INVALID_INPUT' } },
+      { path: ['actor', 'other'], extensions: { errorClass: 'ACCESS_DENIED' } },
+    ]);
+  });
+});
+
+describe('the GraphQL call', () => {
+  it('needs a good key in Api-Key', async () => {
+    const wrong = [{}, { 'Api-Key': 'wrong' }, { 'X-Api-Key': DEMO_API_KEY }];
+    for (const headers of wrong) {
+      const reply = await send(simulator, '{ actor { accounts { id } } }', {}, headers);
+      expect([reply.status, reply.text]).toEqual([401, '{"errors":[{"message":"authentication required"}]}']);
+    }
+  });
+
+  it('is a POST with a JSON object', async () => {
+    const url = `${simulator.url}/graphql`;
+    const headers = { 'Api-Key': DEMO_API_KEY };
+    expect((await call(url, { headers })).status).toBe(405);
+    for (const text of ['', 'no JSON', '[]', '{"query": 5}']) {
+      expect((await call(url, { method: 'POST', headers, body: text })).status).toBe(400);
+    }
+  });
+
+  it('gets 429 beyond 25 at once of one key, whatever other keys do', async () => {
+    const slow = await startSimulator({ now: () => NOW, latencyMs: 500, apiKeys: [DEMO_API_KEY, 'another'] });
+    const many = (calls: number, key: string) =>
+      Promise.all(
+        Array.from({ length: calls }, () => send(slow, '{ actor { accounts { id } } }', {}, { 'Api-Key': key })),
+      );
+    const [mine, theirs] = await Promise.all([many(40, DEMO_API_KEY), many(20, 'another')]);
+    const after = await many(1, DEMO_API_KEY);
+    await slow.close();
+    const statuses = (replies: readonly { readonly status: number }[]) =>
+      replies.map(({ status }) => status).toSorted();
+    expect(statuses(mine)).toEqual([...Array<number>(25).fill(200), ...Array<number>(15).fill(429)]);
+    expect(statuses(theirs)).toEqual(Array(20).fill(200));
+    expect(statuses(after)).toEqual([200]);
+  });
+
+  it('gets an error beyond so many NRQL queries in a minute of the clock', async () => {
+    let now = NOW;
+    const limited = await startSimulator({ now: () => now, nrqlPerMinute: 2 });
+    const outcomes: unknown[] = [];
+    for (const wait of [0, 0, 0, 60_000]) {
+      now += wait;
+      const { errors } = await ask(limited, COUNT);
+      outcomes.push(errors?.[0]?.extensions?.['errorClass']);
+    }
+    await limited.close();
+    expect(outcomes).toEqual([undefined, undefined, 'TOO_MANY_REQUESTS', undefined]);
+  });
+
+  it('answers for the account it was started with, and names those it was told to name', async () => {
+    const accounts = [
+      { id: 42, name: 'Mine' },
+      { id: 43, name: 'Another' },
+    ];
+    const other = await startSimulator({ now: () => NOW, accountId: 42, accounts });
+    const named = await body(other, '{ actor { accounts { id name } } }');
+    const mine = await ask(other, COUNT, 42);
+    const foreign = await ask(other, COUNT);
+    await other.close();
+    expect(named.data!.actor!['accounts']).toEqual(accounts);
+    expect(mine.errors).toBeUndefined();
+    expect(foreign.data!.actor!['account']).toBeNull();
+  });
+
+  it('is in the log with what it asked for and how many rows it got, without the key', async () => {
+    simulator.requests.clear();
+    await nrql(simulator, COUNT);
+    await ask(simulator, 'SELECT nothing');
+    await body(simulator, '{ actor { accounts { id } entitySearch(query: "type = \'KEY_TRANSACTION\'") { count } } }');
+    const reply = await call(`${simulator.url}/control/requests`);
+    expect(reply.text).not.toContain(DEMO_API_KEY);
+    const log = JSON.parse(reply.text) as { by_kind: unknown; newest: { path: string; operations: unknown }[] };
+    expect(log.by_kind).toEqual({ graphql_nrql: 2, graphql_accounts: 1 });
+    expect(log.newest.map(({ path, operations }) => [path, operations])).toEqual([
+      ['/graphql', [{ kind: 'graphql_nrql', text: COUNT, rows: 1 }]],
+      [
+        '/graphql',
+        [
+          {
+            kind: 'graphql_nrql',
+            text: 'SELECT nothing',
+            error: expect.stringContaining('NRQL Syntax error') as string,
+          },
+        ],
+      ],
+      [
+        '/graphql',
+        [
+          { kind: 'graphql_accounts', text: '', rows: 1 },
+          { kind: 'graphql_key_transactions', text: "type = 'KEY_TRANSACTION'", rows: 8 },
+        ],
+      ],
+    ]);
+  });
+});

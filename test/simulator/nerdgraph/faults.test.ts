@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { FaultRuleInput } from '../../../src/simulator/faults/rule.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY, startSimulator } from '../../../src/simulator/simulator.ts';
+import { call, GOOD } from '../client.ts';
+import type { GraphqlBody } from './client.ts';
+import { ACCOUNT, APPLICATIONS, ask, body, KEY_TRANSACTIONS, nrql, search, send, V } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const TO = Math.floor(NOW / 60_000) * 60_000 - 120_000;
+const query = (ids: string) =>
+  `SELECT count(${V}) AS c FROM Metric WHERE appId IN (${ids}) AND metricTimesliceName IN ('HttpDispatcher', 'Apdex')
+   FACET appId, metricTimesliceName SINCE ${TO - 60_000} UNTIL ${TO} LIMIT MAX`;
+const BOTH = query('1000001, 1000002');
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW });
+});
+afterAll(() => simulator.close());
+afterEach(() => simulator.faults.clear());
+
+const rule = (input: FaultRuleInput) => simulator.faults.add(input);
+const error = ({ errors }: GraphqlBody): unknown => errors?.[0]?.extensions?.['errorClass'];
+
+describe('a fault on a GraphQL call', () => {
+  it.each([
+    ['graphql_accounts', '{ actor { accounts { id } } }'],
+    ['graphql_applications', `{ actor { entitySearch(query: "${APPLICATIONS}") { count } } }`],
+    ['graphql_key_transactions', `{ actor { entitySearch(query: "${KEY_TRANSACTIONS}") { count } } }`],
+    ['graphql_entities', '{ actor { entities(guids: []) { guid } } }'],
+    [
+      'graphql_nrql',
+      `{ actor { account(id: ${ACCOUNT}) { nrql(query: "SELECT count(${V}) FROM Metric") { results } } } }`,
+    ],
+  ] as const)('strikes calls of its kind alone: %s', async (on, document) => {
+    const others = ['{ actor { account(id: 1234567) { name } } }'];
+    rule({ effect: 'status', status: 500, on });
+    expect((await send(simulator, document)).status).toBe(500);
+    for (const other of others) expect((await send(simulator, other)).status).toBe(200);
+    expect((await call(`${simulator.url}/v2/applications.json`)).status).toBe(200);
+    simulator.faults.clear();
+    rule({ effect: 'status', status: 500, on: 'applications' });
+    expect((await send(simulator, document)).status).toBe(200);
+  });
+
+  it('strikes the queries that name its application', async () => {
+    rule({ effect: 'graphql-error', class: 'TIMEOUT', app: 1_000_002 });
+    expect(error(await ask(simulator, BOTH))).toBe('TIMEOUT');
+    expect(error(await ask(simulator, query('1000002')))).toBe('TIMEOUT');
+    expect(error(await ask(simulator, query('1000001')))).toBeUndefined();
+  });
+
+  it('strikes the queries whose text its path matches', async () => {
+    rule({ effect: 'graphql-error', path: '/graphql *Apdex*' });
+    expect(error(await ask(simulator, BOTH))).toBe('SERVER_ERROR');
+    expect(error(await ask(simulator, `SELECT count(${V}) FROM Metric WHERE appId = 1`))).toBeUndefined();
+  });
+
+  it('of the REST interface leaves NerdGraph alone, and the other way round', async () => {
+    rule({ effect: 'graphql-error' });
+    expect((await call(`${simulator.url}/v2/applications.json`)).status).toBe(200);
+    expect(error(await ask(simulator, BOTH))).toBe('SERVER_ERROR');
+  });
+
+  it('graphql-error nulls the field with this class and message, beside its good siblings', async () => {
+    rule({
+      effect: 'graphql-error',
+      class: 'FORBIDDEN',
+      message: 'not authorized',
+      on: 'graphql_applications',
+      times: 1,
+    });
+    const document = `{ actor { accounts { id } entitySearch(query: "${APPLICATIONS}") { count } } }`;
+    expect(await body(simulator, document)).toMatchObject({
+      data: { actor: { accounts: [{ id: ACCOUNT }], entitySearch: null } },
+      errors: [{ message: 'not authorized', path: ['actor', 'entitySearch'], extensions: { errorClass: 'FORBIDDEN' } }],
+    });
+    expect((await body(simulator, document)).errors).toBeUndefined();
+    rule({ effect: 'graphql-error', class: 'BAD_API_KEY' });
+    expect((await body(simulator, document)).errors![0]!.extensions).toEqual({ error_code: 'BAD_API_KEY' });
+  });
+
+  it('null-alias is a null without an error: for the field, the account or the actor', async () => {
+    rule({ effect: 'null-alias', on: 'graphql_nrql', times: 1 });
+    expect(await ask(simulator, BOTH)).toEqual({ data: { actor: { account: { nrql: null } } } });
+    rule({ effect: 'null-alias', level: 'account', times: 1 });
+    expect(await ask(simulator, BOTH)).toEqual({ data: { actor: { account: null } } });
+    rule({ effect: 'null-alias', level: 'actor', times: 1 });
+    expect(await ask(simulator, BOTH)).toEqual({ data: { actor: null } });
+    expect((await nrql(simulator, BOTH)).results).toHaveLength(4);
+  });
+
+  it('truncate drops half of the rows, or all but so many, into otherResult', async () => {
+    const { results } = await nrql(simulator, BOTH);
+    rule({ effect: 'truncate', times: 1 });
+    const half = await nrql(simulator, BOTH);
+    expect(half.results).toEqual(results.slice(0, 2));
+    expect(half.otherResult).toEqual({ c: (results[2]!['c'] as number) + (results[3]!['c'] as number) });
+    rule({ effect: 'truncate', rows: 3 });
+    expect((await nrql(simulator, BOTH)).results).toHaveLength(3);
+    const found = await search(simulator, APPLICATIONS);
+    expect([found.count, found.results.entities.length]).toEqual([16, 3]);
+  });
+
+  it('endless-pages, repeat-next and repeat-ids lead a search astray', async () => {
+    rule({ effect: 'endless-pages', times: 2 });
+    const first = (await search(simulator, APPLICATIONS)).results;
+    const second = (await search(simulator, APPLICATIONS, { cursor: first.nextCursor })).results;
+    expect(second.entities.length).toBeGreaterThan(0);
+    expect(second.nextCursor).not.toBe(first.nextCursor);
+    rule({ effect: 'repeat-next', times: 2 });
+    const { nextCursor } = (await search(simulator, APPLICATIONS)).results;
+    expect((await search(simulator, APPLICATIONS, { cursor: nextCursor })).results.nextCursor).toBe(nextCursor);
+    rule({ effect: 'repeat-ids' });
+    const guids = (await search(simulator, APPLICATIONS)).results.entities.map(({ guid }) => guid);
+    expect([guids.length, new Set(guids).size]).toEqual([32, 16]);
+  });
+
+  it('nulls, strings and numbers stand for figures, not for ids and times', async () => {
+    rule({ effect: 'nulls', times: 2 });
+    const rows = await nrql(simulator, BOTH);
+    expect(rows.results[0]).toEqual({ facet: ['1000001', 'HttpDispatcher'], c: null });
+    expect(rows.metadata.timeWindow).toMatchObject({ begin: TO - 60_000, end: TO });
+    const [entity] = (await search(simulator, APPLICATIONS)).results.entities;
+    expect(entity).toMatchObject({ applicationId: 1_000_001, settings: { apdexTarget: null }, accountId: ACCOUNT });
+    expect(entity!['apmSummary']).toMatchObject({ hostCount: null, throughput: null });
+    simulator.faults.clear();
+    rule({ effect: 'strings', times: 1 });
+    expect((await nrql(simulator, BOTH)).results[0]!['c']).toMatch(/^\d+$/);
+    rule({ effect: 'numbers', value: '1e999' });
+    const reply = await send(
+      simulator,
+      `{ actor { account(id: ${ACCOUNT}) { nrql(query: "${BOTH.replaceAll('\n', ' ')}") { results } } } }`,
+    );
+    expect(reply.text).toContain('"c":1e999');
+  });
+
+  it('bad-record spoils the first row or entity, and leaves the others', async () => {
+    rule({ effect: 'bad-record', times: 2 });
+    const { results } = await nrql(simulator, BOTH);
+    expect(results.map(({ facet }) => facet === null)).toEqual([true, false, false, false]);
+    const { entities } = (await search(simulator, APPLICATIONS)).results;
+    expect(entities[0]).toMatchObject({ guid: null, applicationId: 'not a number', tags: null });
+    expect(entities[1]).toMatchObject({ applicationId: 1_000_002 });
+  });
+
+  it('invalid-key is a 401 that echoes the key, payment-required a 402', async () => {
+    rule({ effect: 'invalid-key', times: 1 });
+    const refused = await send(simulator, '{ actor { accounts { id } } }');
+    expect([refused.status, refused.text.includes(DEMO_API_KEY), refused.text.includes('BAD_API_KEY')]).toEqual([
+      401,
+      true,
+      true,
+    ]);
+    rule({ effect: 'payment-required' });
+    const unpaid = await send(simulator, '{ actor { accounts { id } } }');
+    expect([unpaid.status, unpaid.text]).toEqual([402, '{"errors":[{"message":"Payment Required"}]}']);
+    const rest = await call(`${simulator.url}/v2/applications.json`, { headers: GOOD });
+    expect([rest.status, rest.text]).toEqual([402, '{"error":{"title":"Payment Required"}}']);
+  });
+
+  it.each([
+    [{ effect: 'rate-limit', header: 'retry-after', seconds: 7 }, 429, '{}'],
+    [{ effect: 'unavailable' }, 503, '{"error":{"title":"Service Unavailable"}}'],
+    [{ effect: 'empty' }, 200, ''],
+    [{ effect: 'wrong-shape' }, 200, '{"data":"unexpected"}'],
+    [{ effect: 'malformed' }, 200, '{"data":{"actor":{"accounts":'],
+  ] as const)('%o changes the whole answer', async (input, status, text) => {
+    rule(input);
+    const reply = await send(simulator, '{ actor { accounts { id name } } }');
+    expect(reply.status).toBe(status);
+    expect(reply.text.startsWith(text)).toBe(true);
+    if (input.effect === 'malformed') expect(() => JSON.parse(reply.text) as unknown).toThrow();
+    else expect(reply.text).toBe(text);
+  });
+
+  it.each([{ effect: 'cut' }, { effect: 'reset' }] as const)('%o breaks the connection', async (input) => {
+    rule(input);
+    await expect(send(simulator, '{ actor { accounts { id } } }')).rejects.toThrow();
+  });
+});

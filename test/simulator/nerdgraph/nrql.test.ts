@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
+import type { Row } from './client.ts';
+import { ask, nrql, V } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const MINUTE = 60_000;
+const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
+const FROM = TO - 5 * MINUTE;
+const TIME = `SINCE ${FROM} UNTIL ${TO}`;
+const COLUMNS = `count(${V}) AS c, sum(${V}) AS t, sum(${V}['totalExclusive']) AS x, min(${V}) AS mn, max(${V}) AS mx`;
+const STOREFRONT = 1_000_001;
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW, applications: 32 });
+});
+afterAll(() => simulator.close());
+
+const query = (text: string) => nrql(simulator, text);
+const rows = async (text: string): Promise<readonly Row[]> => (await query(text)).results;
+const names = async (condition: string): Promise<unknown[]> => {
+  const found = await rows(
+    `SELECT count(${V}) AS c FROM Metric WHERE ${condition} FACET metricTimesliceName ${TIME} LIMIT MAX`,
+  );
+  return found.map(({ facet }) => facet).sort();
+};
+
+describe('the rows of an NRQL query', () => {
+  it('bear one attribute as a text and under its name, several as a list of texts, numbers too', async () => {
+    const condition = `WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'HttpDispatcher'`;
+    const [one] = await rows(`SELECT count(${V}) FROM Metric ${condition} FACET appId ${TIME}`);
+    expect(one).toEqual({ facet: '1000001', appId: '1000001', count: expect.any(Number) });
+    const { results, metadata } = await query(`SELECT count(${V}) FROM Metric ${condition} FACET appId, host ${TIME}`);
+    expect(results.map(({ facet }) => facet).sort()).toEqual([
+      ['1000001', 'storefront-1-01'],
+      ['1000001', 'storefront-1-02'],
+    ]);
+    expect(Object.keys(results[0]!).sort()).toEqual(['count', 'facet']);
+    expect(metadata).toEqual({
+      facets: ['appId', 'host'],
+      messages: [],
+      timeWindow: { begin: FROM, end: TO, since: String(FROM), until: String(TO) },
+    });
+  });
+
+  it('are at most ten without a LIMIT, the first by the first function, and the rest is in otherResult', async () => {
+    const text = (order: string, limit: string) =>
+      `SELECT ${order} FROM Metric WHERE metricTimesliceName = 'HttpDispatcher' FACET appId ${TIME} ${limit}`;
+    const all = await query(text(`count(${V}) AS c, max(${V}) AS mx`, 'LIMIT MAX'));
+    const ten = await query(text(`count(${V}) AS c, max(${V}) AS mx`, ''));
+    expect(all.results.length).toBeGreaterThan(20);
+    expect(ten.results).toEqual(all.results.slice(0, 10));
+    const counts = all.results.map(({ c }) => c as number);
+    expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+    expect(all.otherResult).toEqual({ c: 0, mx: null });
+    expect(ten.otherResult).toMatchObject({ c: sum(counts.slice(10)) });
+    expect(ten.totalResult).toEqual(all.totalResult);
+    expect(ten.totalResult).toMatchObject({ c: sum(counts) });
+
+    const byLongest = await rows(text(`max(${V}) AS mx, count(${V}) AS c`, 'LIMIT 3'));
+    const longest = all.results.map(({ mx }) => mx as number).toSorted((a, b) => b - a);
+    expect(byLongest.map(({ mx }) => mx)).toEqual(longest.slice(0, 3));
+  });
+
+  it('are one without FACET, with nothing in otherResult and totalResult', async () => {
+    const found = await query(`SELECT count(${V}), average(${V}) AS a FROM Metric WHERE appId = 1 ${TIME}`);
+    expect(found).toMatchObject({ results: [{ count: 0, a: null }], otherResult: null, totalResult: null });
+    expect(found.metadata.facets).toBeNull();
+  });
+
+  it('do not exist for what was silent, though the REST interface keeps zeros', async () => {
+    const blog = 1_000_009;
+    expect(await names(`appId = ${blog} AND metricTimesliceName IN ('Memcache/allWeb', 'HttpDispatcher')`)).toEqual([
+      'HttpDispatcher',
+    ]);
+    const worker = 1_000_012;
+    expect(
+      await names(`appId = ${worker} AND metricTimesliceName IN ('HttpDispatcher', 'Apdex', 'OtherTransaction/all')`),
+    ).toEqual(['OtherTransaction/all']);
+    expect(await names(`appId = 1000013`)).toEqual([]);
+  });
+
+  it('end when an application dies, while the minutes before stay', async () => {
+    const dying = await startSimulator({ now: () => NOW });
+    dying.change(STOREFRONT, { reporting: false });
+    const alive = `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} FACET appId`;
+    const past = await nrql(dying, `${alive} ${TIME}`);
+    const after = await nrql(dying, `${alive} SINCE ${TO + 2 * MINUTE} UNTIL ${TO + 9 * MINUTE}`);
+    await dying.close();
+    expect([past.results.length, after.results.length]).toEqual([1, 0]);
+  });
+
+  it('are of the unscoped and the scoped records of a custom metric, unless the scope is asked for', async () => {
+    const custom = `appId = ${STOREFRONT} AND metricTimesliceName = 'Custom/Queue/mail/depth'`;
+    const text = (condition: string) =>
+      `SELECT count(${V}) AS c, sum(${V}) AS t FROM Metric WHERE ${condition} ${TIME}`;
+    const [both] = await rows(text(custom));
+    const [unscoped] = await rows(text(`${custom} AND scope IS NULL`));
+    const [scoped] = await rows(text(`${custom} AND scope = 'WebTransaction/Controller/catalog/show'`));
+    expect(unscoped!['c']).toBe(5 * 8);
+    expect(both!['c']).toBe((unscoped!['c'] as number) + (scoped!['c'] as number));
+    expect(both!['t']).toBeCloseTo(2 * (unscoped!['t'] as number), 6);
+  });
+
+  it('count memory several times a minute, and each agent once', async () => {
+    const found = await rows(
+      `SELECT ${COLUMNS} FROM Metric WHERE appId IN (1000001, 1000008) AND
+       metricTimesliceName IN ('Memory/Physical', 'Agent/MetricsReported/count') FACET appId, metricTimesliceName ${TIME}`,
+    );
+    const count = (app: string, name: string) =>
+      found.find(({ facet }) => JSON.stringify(facet) === JSON.stringify([app, name]))?.['c'];
+    expect(count('1000001', 'Agent/MetricsReported/count')).toBe(5 * 8);
+    expect(count('1000001', 'Memory/Physical')).toBe(4 * 5 * 8);
+    expect(count('1000008', 'Memory/Physical')).toBe(12 * 5 * 4);
+  });
+
+  it('of browser metrics have no host', async () => {
+    const browser = `appId = ${STOREFRONT} AND metricTimesliceName LIKE 'EndUser%'`;
+    expect(await names(browser)).toContain('EndUser/Apdex');
+    expect(await names(`${browser} AND host IS NOT NULL`)).toEqual([]);
+    expect(await rows(`SELECT count(${V}) FROM Metric WHERE ${browser} FACET host ${TIME}`)).toEqual([]);
+    expect(await names(`appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' AND host IS NOT NULL`)).toEqual([
+      'Apdex',
+    ]);
+  });
+
+  it('merge hosts that share a name', async () => {
+    const search = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000006 AND metricTimesliceName = 'Agent/MetricsReported/count'`;
+    expect(await rows(`${search} FACET host ${TIME}`)).toEqual([
+      { facet: 'search-6-01', host: 'search-6-01', c: 5 * 4 },
+    ]);
+  });
+
+  it('hold seconds, unrounded, and the zones of Apdex in count, sum and totalExclusive', async () => {
+    const [web] = await rows(
+      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'HttpDispatcher' ${TIME}`,
+    );
+    const mean = (web!['t'] as number) / (web!['c'] as number);
+    expect(mean).toBeGreaterThan(0.05);
+    expect(mean).toBeLessThan(2);
+    expect(Number(mean.toPrecision(3))).not.toBe(mean);
+    const [apdex] = await rows(
+      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' ${TIME}`,
+    );
+    expect((apdex!['c'] as number) + (apdex!['t'] as number) + (apdex!['x'] as number)).toBe(web!['c']);
+    expect([apdex!['mn'], apdex!['mx']]).toEqual([0.5, 0.5]);
+  });
+
+  it('exist where nobody was satisfied, with a count of 0', async () => {
+    const slow = await startSimulator({ now: () => NOW });
+    slow.change(STOREFRONT, {
+      traffic: { requests_per_minute: 16, response_milliseconds: 60_000, errors_per_minute: 16 },
+    });
+    const { results } = await nrql(
+      slow,
+      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' FACET appId ${TIME}`,
+    );
+    await slow.close();
+    expect(results).toEqual([{ facet: '1000001', appId: '1000001', c: 0, t: 0, x: 80, mn: 0.5, mx: 0.5 }]);
+  });
+
+  it('are of records from SINCE to before UNTIL', async () => {
+    const text = (since: number, until: number) =>
+      `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Agent/MetricsReported/count' SINCE ${since} UNTIL ${until}`;
+    const count = async (since: number, until: number) => (await rows(text(since, until)))[0]!['c'];
+    expect(await count(FROM, FROM + MINUTE)).toBe(8);
+    expect(await count(FROM + 1, FROM + MINUTE)).toBe(0);
+    expect(await count(FROM, FROM + MINUTE + 1)).toBe(16);
+  });
+
+  it('begin with what has the attribute of the first function: key transactions without errors are left out', async () => {
+    const text = (first: string, second: string) =>
+      `SELECT count(${first}), count(${second}) AS s FROM Metric FACET entity.guid SINCE ${TO - MINUTE} UNTIL ${TO} LIMIT MAX`;
+    const byCalls = await rows(text('apm.key.transaction.duration', 'apm.key.transaction.error.count'));
+    const byErrors = await rows(text('apm.key.transaction.error.count', 'apm.key.transaction.duration'));
+    expect(byErrors.length).toBeGreaterThan(0);
+    expect(byErrors.length).toBeLessThan(byCalls.length);
+  });
+
+  it.each([
+    ['longer than the service takes', `SELECT count(${V}) FROM Metric WHERE appName = '${'x'.repeat(10_000)}'`],
+    [
+      'with more than 50,000 rows',
+      `SELECT count(${V}) FROM Metric FACET appId, host, metricTimesliceName TIMESERIES 1 minute LIMIT MAX
+       SINCE ${TO - 20 * MINUTE} UNTIL ${TO}`,
+    ],
+  ])('of a query %s: it is a little too big', async (_, text) => {
+    const { data, errors } = await ask(simulator, text);
+    expect(data!.actor!['account']).toEqual({ nrql: null });
+    expect(errors![0]!.message).toContain('that query is a little too big');
+  });
+
+  it.each([
+    [`SELECT count(${V}) FROM Metric WHERE appId ~ 5`, 'NRQL Syntax error: Error at position'],
+    [`SELECT count(${V}) FROM Metric SINCE ${TO} UNTIL ${TO}`, 'SINCE must be before UNTIL'],
+    [
+      `SELECT count(${V}) FROM Metric TIMESERIES 1 minute SINCE ${TO - 367 * MINUTE} UNTIL ${TO}`,
+      'at most 366 buckets',
+    ],
+    [`SELECT count(${V}), sum(apm.key.transaction.duration) FROM Metric`, 'cannot be queried together'],
+  ])('are null beside an error for %s', async (text, message) => {
+    const { data, errors } = await ask(simulator, text);
+    expect(data!.actor!['account']).toEqual({ nrql: null });
+    expect(errors).toMatchObject([{ path: ['actor', 'account', 'nrql'], extensions: { errorClass: 'INVALID_INPUT' } }]);
+    expect(errors![0]!.message).toContain(message);
+  });
+});
+
+describe('more than 5,000 facets', () => {
+  it('are cut to 5,000 whatever the LIMIT says, the rest added up in otherResult', async () => {
+    const big = await startSimulator({ now: () => NOW, applications: 500, hostsPerApplication: 12 });
+    const text = (limit: string) =>
+      `SELECT count(${V}) AS c FROM Metric WHERE metricTimesliceName = 'Agent/MetricsReported/count' FACET appId, host
+       SINCE ${TO - MINUTE} UNTIL ${TO} ${limit}`;
+    const found = await nrql(big, text('LIMIT MAX'));
+    const higher = await nrql(big, text('LIMIT 20000'));
+    await big.close();
+    const total = (found.totalResult as { readonly c: number }).c;
+    const shown = found.results.reduce((sum, { c }) => sum + (c as number), 0);
+    expect([found.results.length, higher.results.length]).toEqual([5000, 5000]);
+    expect(found.otherResult).toEqual({ c: total - shown });
+    expect(total - shown).toBeGreaterThan(0);
+  });
+});
+
+describe('a TIMESERIES', () => {
+  const series = (app: number, more: string, select = COLUMNS) =>
+    query(`SELECT ${select} FROM Metric WHERE appId IN (${app}) AND metricTimesliceName = 'HttpDispatcher' ${more}`);
+
+  it('has a row for each facet and bucket, and lists in otherResult and totalResult', async () => {
+    const found = await series(STOREFRONT, `FACET host TIMESERIES 2 minutes LIMIT 1 ${TIME}`);
+    expect(found.results.map(({ facet }) => facet)).toEqual(Array(3).fill(found.results[0]!['facet']));
+    const seconds = found.results.map(({ beginTimeSeconds, endTimeSeconds }) => [beginTimeSeconds, endTimeSeconds]);
+    const end = TO / 1000;
+    // The buckets end with the range: the odd minute is in the first.
+    expect(seconds).toEqual([
+      [end - 300, end - 240],
+      [end - 240, end - 120],
+      [end - 120, end],
+    ]);
+    const summary = await series(STOREFRONT, TIME);
+    const total = found.totalResult as readonly Row[];
+    const other = found.otherResult as readonly Row[];
+    expect([total.length, other.length]).toEqual([3, 3]);
+    expect(total.reduce((sum, { c }) => sum + (c as number), 0)).toBe(summary.results[0]!['c']);
+    total.forEach(({ c }, index) => {
+      expect(c).toBe((other[index]!['c'] as number) + (found.results[index]!['c'] as number));
+    });
+  });
+
+  it('has zeros, not nulls, in an empty bucket', async () => {
+    const adminPanel = 1_000_016;
+    const { results } = await series(
+      adminPanel,
+      `FACET appId TIMESERIES 1 minute SINCE ${TO - 60 * MINUTE} UNTIL ${TO}`,
+    );
+    expect(results).toHaveLength(60);
+    const empty = results.filter(({ c }) => c === 0);
+    expect(empty.length).toBeGreaterThan(0);
+    expect(empty[0]).toMatchObject({ facet: '1000016', c: 0, t: 0, x: 0, mn: 0, mx: 0 });
+  });
+
+  it('has nothing in otherResult and totalResult without FACET', async () => {
+    const { results, otherResult, totalResult } = await series(STOREFRONT, `TIMESERIES 1 minute ${TIME}`);
+    expect(results).toHaveLength(5);
+    expect([otherResult, totalResult]).toEqual([null, null]);
+  });
+
+  it('has only hours of what is more than eight days old', async () => {
+    const hour = 60 * MINUTE;
+    const old = Math.floor((NOW - 9 * 24 * hour) / hour) * hour;
+    const { results } = await series(STOREFRONT, `TIMESERIES 30 minutes SINCE ${old} UNTIL ${old + 2 * hour}`);
+    const counts = results.map(({ c }) => c as number);
+    expect([counts[0]! > 0, counts[1], counts[2]! > 0, counts[3]]).toEqual([true, 0, true, 0]);
+  });
+});
+
+describe('uniques', () => {
+  it('gives a thousand values unless told otherwise, under its own key', async () => {
+    const text = (most: string) =>
+      `SELECT uniques(metricTimesliceName${most}) FROM Metric WHERE appId = 1000002 ${TIME}`;
+    const values = async (most: string) => (await rows(text(most)))[0]!['uniques.metricTimesliceName'] as string[];
+    expect(await values('')).toHaveLength(1000);
+    const all = await values(', 10000');
+    expect(all.length).toBeGreaterThan(2350);
+    expect(new Set(all).size).toBe(all.length);
+    expect(all).toContain('HttpDispatcher');
+  });
+
+  it('has only names that reported in the range', async () => {
+    const [row] = await rows(
+      `SELECT uniques(metricTimesliceName, 10000) AS n FROM Metric WHERE appId = 1000009 ${TIME}`,
+    );
+    expect(row!['n']).not.toContain('Memcache/allWeb');
+  });
+});
