@@ -2,13 +2,14 @@ import process from 'node:process';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Plan } from '../collect/plan.ts';
+import type { Group } from '../metrics/groups.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
 import { readLists } from './upstream/listReading.ts';
 import type { CommonOptions } from './flags/commonFlags.ts';
 import { table } from './terminal/table.ts';
 
-/** What one account's steady state costs, in figures (contract 1, `plan`). */
+/** What one account's steady state costs, in figures. */
 export interface AccountPlan {
   readonly account: string;
   readonly callsPerMinute: number;
@@ -17,6 +18,8 @@ export interface AccountPlan {
   readonly share: number;
   /** 1 when it fits, else the factor by which every group is refreshed slower. */
   readonly stretch: number;
+  /** Whose metric data the calls read. */
+  readonly counted: { readonly applications: number; readonly hosts: number };
   /** Series expected of the groups at most, the exporter's own left out. */
   readonly series: number;
   readonly groups: readonly {
@@ -35,8 +38,11 @@ const MINUTE = 60_000;
 /** Beyond this a group is better left out; milliseconds. */
 const LONGEST_ADVISED = 30 * MINUTE;
 
-/** What upstream allows an account by itself, calls per minute (api-facts 2; contract 2, limits). */
+/** What upstream allows an account of the REST interface by itself, calls per minute. */
 const ACCOUNT_LIMIT = 1_000;
+
+/** How the account's own warning about its budget begins; a plan says the same with its figures. */
+const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
@@ -62,6 +68,7 @@ export function planOf(status: AccountStatus, series: number): AccountPlan {
     budget: plan.budget,
     share: plan.callsPerMinute / plan.budget,
     stretch: plan.stretch,
+    counted: countedIn(status),
     series,
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -70,13 +77,19 @@ export function planOf(status: AccountStatus, series: number): AccountPlan {
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    advice: [...status.warnings, ...remedies(plan)],
+    advice: [...status.warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
   };
+}
+
+function countedIn({ entities }: AccountStatus): AccountPlan['counted'] {
+  const ofGroup = (group: Group): number => entities.filter((entity) => entity.group === group).length;
+  return { applications: ofGroup('application_metrics'), hosts: ofGroup('host_metrics') };
 }
 
 /** Settings that would each make a plan fit that does not, with their values. */
 export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): string[] {
-  if (stretch <= 1) return [];
+  // Calls that are too slow for the places are not helped by fewer or more of them per minute.
+  if (stretch <= 1 || callsPerMinute <= budget) return [];
   const found: string[] = [];
   const needed = Math.ceil(callsPerMinute);
   if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
@@ -99,7 +112,8 @@ export function formatPlans(plans: readonly AccountPlan[], format: 'table' | 'js
   return plans.map(asTable).join('\n');
 }
 
-function asTable({ account, groups, callsPerMinute, budget, share, series, advice, stretch }: AccountPlan): string {
+function asTable(plan: AccountPlan): string {
+  const { account, groups, callsPerMinute, budget, share, counted, series, advice, stretch } = plan;
   const rows = groups.map((group) => [
     group.group,
     group.callsPerMinute.toFixed(2),
@@ -119,6 +133,7 @@ function asTable({ account, groups, callsPerMinute, budget, share, series, advic
       ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
+    `Counted: ${counted.applications} applications and ${counted.hosts} hosts whose metric data are read.`,
     `Series expected: at most ${series}.`,
     ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',

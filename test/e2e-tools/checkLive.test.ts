@@ -23,6 +23,9 @@ describe('check --live', () => {
     expect(result.stdout.split('\n')).toEqual([
       'config.yaml: valid',
       `account shop (${simulator.url}/v2): the key is accepted`,
+      expect.stringMatching(
+        /^ {2}interface: REST, which the vendor ends on 2027-07-31, in \d+ days: "api: nerdgraph" reads/,
+      ),
       '  applications: 6 visible, 2 exported, 2 of them reporting',
       '  key transactions: 8 visible, 3 exported',
       '  plan: 6.4 of 600 calls per minute, every group keeps its interval',
