@@ -23,7 +23,7 @@ const compose = z.strictObject({
   name: z.string().optional(),
   services: z.record(z.string(), service),
   volumes: z.record(z.string(), z.strictObject({})).default({}),
-  secrets: z.record(z.string(), z.strictObject({ environment: z.string() })).default({}),
+  secrets: z.record(z.string(), z.strictObject({ file: z.string() })).default({}),
 });
 
 const base = compose.parse(strictYaml('deploy/compose.yaml'));
@@ -55,10 +55,12 @@ describe('deploy/compose.yaml', () => {
     expect({ read_only, cap_drop }).toEqual({ read_only: true, cap_drop: ['ALL'] });
   });
 
-  test('one variable puts the exporter on a real account, and the key travels as a file', () => {
-    const { command, environment, secrets } = account.services['exporter'] ?? {};
+  test('a file with the key puts the exporter on a real account, and a read-only container can have it', () => {
+    const { command, environment, secrets, read_only } = account.services['exporter'] ?? {};
     expect(command).toEqual(['serve']);
-    expect(account.secrets).toEqual({ new_relic_api_key: { environment: 'NEW_RELIC_API_KEY' } });
+    expect(read_only ?? base.services['exporter']?.read_only).toBe(true);
+    // A secret that is not a file would have to be written into the container.
+    expect(Object.keys(account.secrets['new_relic_api_key'] ?? {})).toEqual(['file']);
     expect(secrets).toEqual(['new_relic_api_key']);
     expect(environment).toEqual({
       NEW_RELIC_API_KEY_FILE: '/run/secrets/new_relic_api_key',
