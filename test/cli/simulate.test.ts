@@ -129,6 +129,12 @@ describe('the command simulate', () => {
     const key = /api_key: (\S+)/.exec(said)?.[1] ?? '';
     const reply = await fetch(`${base}/applications.json`, { headers: { 'X-Api-Key': key } });
     expect(reply.status).toBe(200);
+    const graphql = await fetch(/base_url: (\S+\/graphql)/.exec(said)?.[1] ?? '', {
+      method: 'POST',
+      headers: { 'Api-Key': key },
+      body: '{"query":"{ actor { accounts { id } } }"}',
+    });
+    expect(await graphql.json()).toEqual({ data: { actor: { accounts: [{ id: 1_234_567 }] } } });
     child.kill('SIGINT');
     expect(await ended).toEqual([0, null]);
   });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
+import { CALL_KINDS } from '../../../src/simulator/callKinds.ts';
+import { EFFECTS } from '../../../src/simulator/faults/rule.ts';
+import { FAULT_SYNTAX, parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
 
 describe('the short form of a fault', () => {
   it.each([
@@ -12,6 +14,10 @@ describe('the short form of a fault', () => {
     ['numbers=7', { effect: 'numbers', value: '7' }],
     ['redirect=https://a.test/?b=c,status=301', { effect: 'redirect', location: 'https://a.test/?b=c', status: 301 }],
     ['huge,path=/v2/*', { effect: 'huge', megabytes: 50, path: '/v2/*' }],
+    ['graphql-error=TIMEOUT,message=too slow', { effect: 'graphql-error', class: 'TIMEOUT', message: 'too slow' }],
+    ['null-alias=actor,on=graphql_nrql', { effect: 'null-alias', level: 'actor', on: 'graphql_nrql' }],
+    ['truncate=7', { effect: 'truncate', rows: 7 }],
+    ['payment-required', { effect: 'payment-required' }],
   ])('reads %s', (text, rule) => {
     expect(parseFault(text)).toMatchObject(rule);
   });
@@ -28,5 +34,12 @@ describe('the short form of a fault', () => {
     ['numbers=NaN', /JSON number/],
   ])('refuses %s', (text, message) => {
     expect(() => parseFault(text)).toThrow(message);
+  });
+});
+
+describe('the help of --fault', () => {
+  it('names every effect and kind in lines that fit a terminal', () => {
+    for (const name of [...EFFECTS, ...CALL_KINDS]) expect(FAULT_SYNTAX).toMatch(new RegExp(`\\b${name}\\b`));
+    expect(Math.max(...FAULT_SYNTAX.split('\n').map((line) => line.length))).toBeLessThanOrEqual(76);
   });
 });

@@ -31,7 +31,7 @@ describe('the rows of an NRQL query', () => {
   it('bear one attribute as a text and under its name, several as a list of texts, numbers too', async () => {
     const condition = `WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'HttpDispatcher'`;
     const [one] = await rows(`SELECT count(${V}) FROM Metric ${condition} FACET appId ${TIME}`);
-    expect(one).toEqual({ facet: '1000001', appId: '1000001', count: expect.any(Number) });
+    expect(one).toEqual({ facet: '1000001', appId: '1000001', count: expect.any(Number) as number });
     const { results, metadata } = await query(`SELECT count(${V}) FROM Metric ${condition} FACET appId, host ${TIME}`);
     expect(results.map(({ facet }) => facet).sort()).toEqual([
       ['1000001', 'storefront-1-01'],

@@ -201,6 +201,25 @@ describe('metric data', () => {
     expect(new Set(Object.values(data.metrics[0]!.timeslices[0]!.values))).toEqual(new Set([0]));
   });
 
+  it('find EndUserApdex under its other spelling, and no member of objects', async () => {
+    const names = ['EndUserApdex', 'EndUser/Apdex', 'constructor'].map((name) => ['names[]', name] as const);
+    const data = await metricData(rounded, APP, [...names, ...WINDOW]);
+    expect(data.metrics.map(({ name }) => name)).toEqual(['EndUser/Apdex']);
+    expect([data.metrics_found, data.metrics_not_found]).toEqual([['EndUser/Apdex'], ['constructor']]);
+  });
+
+  it('end their timeslices with the last second, and say nothing of names, when told so', async () => {
+    const old = await startSimulator({ now: () => NOW, inclusiveTo: true, metricsFound: false });
+    const parameters = [['names[]', 'Apdex'], ['summarize', 'true'], ...WINDOW] as const;
+    const data = await metricData(old, APP, parameters);
+    const today = await metricData(rounded, APP, parameters);
+    await old.close();
+    expect(data.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T13:59:59+00:00');
+    expect(today.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T14:00:00+00:00');
+    expect(data.metrics[0]!.timeslices[0]!.values).toEqual(today.metrics[0]!.timeslices[0]!.values);
+    expect(Object.keys(data)).toEqual(['from', 'to', 'metrics']);
+  });
+
   it.each([
     ['', 400],
     ['values[]=call_count', 400],

@@ -87,6 +87,9 @@ describe('the service', () => {
       401,
       { error: { title: 'Invalid API Key', api_key: 'wrong' } },
     ]);
+    // In the other header the service does not see a key that it does not know.
+    const unseen = await call(url, { headers: { 'Api-Key': 'wrong', Accept: '*/*' } });
+    expect([unseen.status, JSON.parse(unseen.text)]).toEqual([401, { error: { title: 'No API key specified' } }]);
   });
 
   it('answers 200 with nothing when no Accept is sent, unless told otherwise', async () => {
