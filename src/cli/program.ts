@@ -2,6 +2,7 @@ import process from 'node:process';
 import { Command, Help } from 'commander';
 import { suggest } from '../config/suggest.ts';
 import { backfillCommand } from './backfill.ts';
+import { compareCommand } from './compare.ts';
 import type { DiscoverOptions } from './discover/discover.ts';
 import { checked, collected, parseId } from './flags/arguments.ts';
 import { addCommonFlags, formatFlag, type CommonOptions, type LogOptions } from './flags/commonFlags.ts';
@@ -35,6 +36,7 @@ export function buildProgram(): Command {
     discoverCommand(),
     metricNamesCommand(),
     backfillCommand(),
+    compareCommand(),
     simulateCommand().addHelpText(
       'after',
       examples(

@@ -4,7 +4,7 @@ import type { LiveSession } from '../upstream/session.ts';
 import { formatMinute, parseMoment, resolveRange } from './moment.ts';
 import type { Question, State } from './state.ts';
 import { findSubjects } from './subjects.ts';
-import { UsageError } from './usageError.ts';
+import { UsageError } from '../process/usageError.ts';
 
 const MINUTE = 60;
 const HOUR = 3_600;

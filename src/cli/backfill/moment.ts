@@ -1,7 +1,7 @@
 import { parseTime } from '../../api/timestamps.ts';
 import { windowAt } from '../../collect/window.ts';
 import { parseDuration } from '../../config/duration.ts';
-import { UsageError } from './usageError.ts';
+import { UsageError } from '../process/usageError.ts';
 
 const MINUTE = 60;
 

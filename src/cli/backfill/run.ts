@@ -4,7 +4,6 @@ import { setFlagsFromString } from 'node:v8';
 import { setTimeout as wait } from 'node:timers/promises';
 import { formatDuration } from '../../config/duration.ts';
 import { WINDOW } from '../../metrics/window.ts';
-import { ExitStatus } from '../process/exitStatus.ts';
 import { withAccounts, type LiveSession } from '../upstream/session.ts';
 import { showProgress, type Progress } from '../terminal/progress.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
@@ -15,7 +14,6 @@ import { inParallel } from './inParallel.ts';
 import { loadState, saveState, type State, type Subject } from './state.ts';
 import { chooseTarget, type Target, type TargetOptions } from './target.ts';
 import { Turns } from './turns.ts';
-import { UsageError } from './usageError.ts';
 
 /** How a run reaches the outside. */
 export interface RunIo {
@@ -35,22 +33,14 @@ const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.
 export async function runBackfill(options: CommonOptions, request: Wish & TargetOptions): Promise<void> {
   // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
   setFlagsFromString('--optimize-for-size');
-  const note = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
   await withAccounts(options, async (session) => {
-    try {
-      const progress = showProgress('reading');
-      await backfill(session, request, {
-        now: Date.now(),
-        stdout: process.stdout,
-        note,
-        progress,
-        sleep: (ms, signal) => wait(ms, undefined, { signal }),
-      });
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      note(`error: ${error.message}`);
-      throw new ExitStatus(2);
-    }
+    await backfill(session, request, {
+      now: Date.now(),
+      stdout: process.stdout,
+      note: (sentence) => void process.stderr.write(`${sentence}\n`),
+      progress: showProgress('reading'),
+      sleep: (ms, signal) => wait(ms, undefined, { signal }),
+    });
   });
 }
 

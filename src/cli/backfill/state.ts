@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { UsageError } from './usageError.ts';
+import { UsageError } from '../process/usageError.ts';
 import type { WorkFolder } from './workFolder.ts';
 
 const FILE = 'state.json';

@@ -5,7 +5,7 @@ import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import { findApplication } from '../upstream/applications.ts';
 import type { Subject } from './state.ts';
-import { UsageError } from './usageError.ts';
+import { UsageError } from '../process/usageError.ts';
 
 export interface SubjectOptions {
   /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */

@@ -4,7 +4,7 @@ import { mkdir, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { UsageError } from './usageError.ts';
+import { UsageError } from '../process/usageError.ts';
 import { WorkFolder } from './workFolder.ts';
 
 export interface TargetOptions {

@@ -13,6 +13,7 @@ import { ExitStatus } from '../process/exitStatus.ts';
 import { openLog } from '../process/log.ts';
 import { OutputError } from '../process/output.ts';
 import { stopOnSignals } from '../process/signals.ts';
+import { UsageError } from '../process/usageError.ts';
 import { observeCalls, SILENT } from './observer.ts';
 import { openUpstream } from './readers.ts';
 import { loadOrExit } from '../configuration.ts';
@@ -74,22 +75,28 @@ export interface LiveSession {
 
 /**
  * Runs a command that reads from upstream: loads the configuration, opens its accounts, and closes them in the end. What
- * fails is said in one sentence on standard error and ends the program with status 1.
+ * fails is said in one sentence on standard error and ends the program with status 1, wrong usage with status 2.
+ *
+ * @param prepare makes of the configuration the one to read with; may throw a UsageError
  */
-export async function withAccounts(
+export async function withAccounts<T>(
   options: CommonOptions,
-  run: (session: LiveSession) => Promise<void>,
-): Promise<void> {
-  const { config, origin } = await loadOrExit({ configFile: options['config.file'] });
+  run: (session: LiveSession) => Promise<T>,
+  prepare: (config: Config) => Config = (config) => config,
+): Promise<T> {
+  const loaded = await loadOrExit({ configFile: options['config.file'] });
+  const config = orWrongUsage(() => prepare(loaded.config));
+  const { origin } = loaded;
   const { logger, secrets } = openLog(options);
   if (origin.kind === 'environment') logger.info(describeOrigin(origin));
   const signal = stopOnSignals();
   const observer = observeCalls(SILENT, logger);
   const opened = openAccounts(config, { secrets, signal, observer });
   try {
-    await run({ config, accounts: opened.accounts, signal });
+    return await run({ config, accounts: opened.accounts, signal });
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
+    if (error instanceof UsageError) throw wrongUsage(error);
     if (signal.reason instanceof OutputError) throw signal.reason;
     const text = signal.aborted ? 'stopped' : errorText(error, isMistake(error) || options['log.level'] === 'debug');
     process.stderr.write(`${secrets.mask(text)}\n`);
@@ -97,4 +104,17 @@ export async function withAccounts(
   } finally {
     await opened.close();
   }
+}
+
+function orWrongUsage<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof UsageError ? wrongUsage(error) : error;
+  }
+}
+
+function wrongUsage({ message }: UsageError): ExitStatus {
+  process.stderr.write(`error: ${message}\n`);
+  return new ExitStatus(2);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Gate } from '../../../src/api/reader.ts';
-import { UsageError } from '../../../src/cli/backfill/usageError.ts';
+import { UsageError } from '../../../src/cli/process/usageError.ts';
 import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';

@@ -1,0 +1,108 @@
+import process from 'node:process';
+import type { Application } from '../../api/types.ts';
+import { selects } from '../../collect/selection.ts';
+import { windowAt } from '../../collect/window.ts';
+import type { CommonOptions } from '../flags/commonFlags.ts';
+import { ExitStatus } from '../process/exitStatus.ts';
+import { UsageError } from '../process/usageError.ts';
+import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import { compareSides, type Comparison } from './differences.ts';
+import { pairOf, type PairOptions } from './pair.ts';
+import { comparisonJson, comparisonText } from './report.ts';
+import { readSide } from './side.ts';
+
+export interface CompareOptions extends CommonOptions, PairOptions {
+  /** Ids or exact names; empty: the applications that the account serves. */
+  readonly apps: readonly string[];
+  readonly hosts: boolean;
+  /** The relative difference up to which two values count as the same. */
+  readonly tolerance: number;
+  readonly format: 'table' | 'json';
+}
+
+/** The command `compare`: status 0 when nothing differs that is not expected, else 1. */
+export async function runCompare(options: CompareOptions): Promise<void> {
+  const comparison = await withAccounts(
+    options,
+    (session) => compare(session, options, Date.now(), (sentence) => process.stderr.write(`${sentence}\n`)),
+    (config) => pairOf(config, options),
+  );
+  process.stdout.write(options.format === 'json' ? comparisonJson(comparison) : comparisonText(comparison));
+  if (comparison.unexpected > 0) throw new ExitStatus(1);
+}
+
+/**
+ * Reads the chosen applications through both interfaces over one window, and compares. Rejects with an Error of one
+ * sentence when a side cannot be read or both have no application in common.
+ *
+ * @param now Unix milliseconds
+ * @param note told what is left out of the comparison
+ */
+export async function compare(
+  { accounts, config }: LiveSession,
+  options: Pick<CompareOptions, 'apps' | 'hosts' | 'tolerance'>,
+  now: number,
+  note: (sentence: string) => void,
+): Promise<Comparison> {
+  const [rest, nerdgraph] = accounts;
+  if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
+  const window = windowAt(now, config.collection);
+  const [overRest, overNerdGraph] = await Promise.all([
+    readChosen(rest, options.apps, 'REST'),
+    readChosen(nerdgraph, options.apps, 'NerdGraph'),
+  ]);
+  if (options.apps.length > 0 && overRest.length + overNerdGraph.length === 0) {
+    throw new UsageError('--app matches no reporting application: the command discover lists them');
+  }
+  const idsOf = (list: readonly Application[]): Set<number> => new Set(list.map(({ id }) => id));
+  const [restIds, nerdgraphIds] = [idsOf(overRest), idsOf(overNerdGraph)];
+  sayLeftOut(
+    overRest.filter(({ id }) => !nerdgraphIds.has(id)),
+    'REST',
+    note,
+  );
+  sayLeftOut(
+    overNerdGraph.filter(({ id }) => !restIds.has(id)),
+    'NerdGraph',
+    note,
+  );
+  const common = overRest.filter(({ id }) => nerdgraphIds.has(id));
+  if (common.length === 0) {
+    throw new Error(
+      `the interfaces have no reporting application in common (REST ${overRest.length}, NerdGraph ${overNerdGraph.length}): ` +
+        'the key may act on another account over REST (give --account-id), or its user may lack a role',
+    );
+  }
+  const side = { window, hosts: options.hosts };
+  const sides = await Promise.all([
+    readSide(rest, common, side),
+    readSide(
+      nerdgraph,
+      overNerdGraph.filter(({ id }) => restIds.has(id)),
+      side,
+    ),
+  ]);
+  return { account: rest.config.name, window, ...compareSides(sides[0], sides[1], options.tolerance) };
+}
+
+/** The reporting applications that are meant, as one interface lists them. */
+async function readChosen(
+  { config, reader, call }: LiveAccount,
+  apps: readonly string[],
+  name: string,
+): Promise<Application[]> {
+  const list = await reader.listApplications({}, call).catch((error: unknown) => {
+    throw new Error(`the applications cannot be read over ${name}`, { cause: error });
+  });
+  const chosen =
+    apps.length === 0
+      ? list.filter((application) => selects(config.applications, application))
+      : list.filter((application) => apps.some((app) => app === application.name || app === String(application.id)));
+  return chosen.filter(({ reporting }) => reporting !== false);
+}
+
+function sayLeftOut(applications: readonly Application[], only: string, note: (sentence: string) => void): void {
+  if (applications.length === 0) return;
+  const names = applications.map(({ id, name }) => `${name} (${id})`).join(', ');
+  note(`Only ${only} has these reporting applications, which are not compared: ${names}`);
+}
