@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver } from '../../api/observer.ts';
+import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
 import type { UpstreamReader } from '../../api/reader.ts';
 import { createOldRestReader } from '../../api/rest/oldRestReader.ts';
 import { createRestReader } from '../../api/rest/restReader.ts';
@@ -31,7 +32,15 @@ export function openUpstream(
   options: ReaderOptions,
 ): { readonly reader: UpstreamReader; keyGeneration(): number } {
   const { source, readerOptions } = prepare(account, config, options);
-  return { reader: createRestReader(readerOptions), keyGeneration: () => source.generation };
+  const reader =
+    account.api === 'rest'
+      ? createRestReader(readerOptions)
+      : createNerdGraphReader({
+          ...readerOptions,
+          accountId: account.account_id,
+          detailsMs: config.collection.intervals.metric_names,
+        });
+  return { reader, keyGeneration: () => source.generation };
 }
 
 export function openReader(account: AccountConfig, config: Config, options: ReaderOptions): AccountReader {
