@@ -44,6 +44,8 @@ interface Pair extends Values {
   readonly series: SideSeries;
 }
 
+const ENTITY_LABELS = ['app_id', 'host', 'key_transaction_id'];
+
 /** The family whose value a difference of `total_time` is measured against, because it is a difference of rounded numbers. */
 const TOTAL_TIME = /^(newrelic_(?:application|host))_total_time_seconds$/;
 
@@ -78,7 +80,10 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number): Om
       const difference = relative[index];
       if (difference !== undefined && difference <= tolerance) continue;
       const { labels } = pair.series;
-      const reason = expectedReason(family, pair, labels, shared.has(hostKey(labels['app_id'], labels['host'])));
+      const reason = expectedReason(family, pair, labels, {
+        sharesName: shared.has(hostKey(labels['app_id'], labels['host'])),
+        others: (other) => (byFamily.get(other) ?? []).filter(({ series }) => sameEntity(series.labels, labels)),
+      });
       differences.push({
         family: name,
         labels,
@@ -124,6 +129,10 @@ function differenceOf({ series, rest, nerdgraph }: Pair, pairs: ReadonlyMap<stri
       ? Math.max(Math.abs(rest), Math.abs(nerdgraph))
       : Math.max(whole.rest ?? 0, whole.nerdgraph ?? 0);
   return size === 0 ? 1 : Math.abs(rest - nerdgraph) / size;
+}
+
+function sameEntity(a: Labels, b: Labels): boolean {
+  return ENTITY_LABELS.every((name) => a[name] === b[name]);
 }
 
 /** Hosts that share a name within their application, on either side. */

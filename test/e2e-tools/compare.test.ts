@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Comparison } from '../../src/cli/compare/differences.ts';
+import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
+import { DEMO_API_KEY, startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { runTool, type ToolResult } from './support/tool.ts';
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({});
+});
+afterAll(() => simulator.close());
+afterEach(() => simulator.faults.clear());
+
+function accountText(name: string, api: 'rest' | 'nerdgraph'): string {
+  const ending = api === 'rest' ? 'v2' : 'graphql';
+  return `  - {name: ${name}, api: ${api}, base_url: "${simulator.url}/${ending}", api_key: ${DEMO_API_KEY}}\n`;
+}
+
+function compare(...flags: readonly string[]): Promise<ToolResult> {
+  return runTool(['compare', ...flags], { config: `accounts:\n${accountText('prod', 'rest')}` });
+}
+
+describe('compare', () => {
+  it.each(['rest', 'nerdgraph'] as const)('finds that both interfaces agree, from an account over %s', async (api) => {
+    const { status, stdout } = await runTool(['compare', '--hosts', '--format=json'], {
+      config: `accounts:\n${accountText('prod', api)}`,
+    });
+    const comparison = JSON.parse(stdout) as Comparison;
+    expect(comparison).toMatchObject({ account: 'prod', tolerance: 0.01, unexpected: 0 });
+    expect(comparison.window.to - comparison.window.from).toBe(1800);
+    const compared = comparison.families.reduce((sum, family) => sum + family.compared, 0);
+    expect(compared).toBeGreaterThan(800);
+    expect(comparison.differences.length).toBeGreaterThan(100);
+    expect(comparison.differences.every(({ expected, reason }) => expected && reason !== null)).toBe(true);
+    expect(status).toBe(0);
+  });
+
+  it('shows a person a table, what is expected to differ and why, and a verdict', async () => {
+    const { status, stdout } = await compare('--app=Storefront');
+    expect(stdout).toMatch(/^Account prod, window from \S+Z to \S+Z, tolerance 1 %\n\nFAMILY +COMPARED +DIFFER +WORST/);
+    expect(stdout).toMatch(/newrelic_application_response_time_seconds +1 +0 +0\.00 %/);
+    expect(stdout).toMatch(/Differences that are expected: \d+\nDIFFERENCE +REST +NERDGRAPH +SERIES +WHY/);
+    expect(stdout).toMatch(/Both interfaces agree: \d+ series compared/);
+    expect(status).toBe(0);
+  });
+
+  it('fails with 1 where the interfaces differ without a reason, and shows that first', async () => {
+    simulator.faults.add(parseFault('nulls,on=metric_data'));
+    const { status, stdout } = await compare('--app=Storefront');
+    expect(stdout).toMatch(/Differences that nothing explains: [1-9]/);
+    expect(stdout).toContain('The interfaces do not agree');
+    expect(status).toBe(1);
+  });
+
+  it('fails with 1 and a sentence where one interface cannot be read', async () => {
+    simulator.faults.add(parseFault('graphql-error=SERVER_ERROR,on=graphql_nrql'));
+    const { status, stdout, stderr } = await compare('--app=Storefront');
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/graphql:\w+: /);
+    expect(stderr).not.toContain(DEMO_API_KEY);
+  });
+
+  it('fails with 1 and says what it may mean where nothing is in common', async () => {
+    const { status, stderr } = await compare('--account-id=99');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/no reporting application in common \(REST \d+, NerdGraph 0\)|account/);
+  });
+
+  it.each([
+    [['--app=no such application'], /--app matches no reporting application/],
+    [['--account=other'], /there is no account "other": the accounts are prod/],
+    [['--tolerance=2'], /ratio from 0 to 1/],
+    [['--account-id=x'], /number of an account/],
+  ])('takes %j for wrong usage', async (flags, words) => {
+    const { status, stderr } = await compare(...flags);
+    expect(stderr).toMatch(words);
+    expect(status).toBe(2);
+  });
+
+  it('asks which account is meant where there are several', async () => {
+    const config = `accounts:\n${accountText('one', 'rest')}${accountText('two', 'nerdgraph')}`;
+    const { status, stderr } = await runTool(['compare'], { config });
+    expect([status, stderr]).toEqual([2, 'error: there are several accounts (one, two): say which with --account\n']);
+    expect((await runTool(['compare', '--account=two', '--app=Storefront'], { config })).status).toBe(0);
+  });
+});
