@@ -149,7 +149,7 @@ async function chooseDatabase(
   context: ApplicationContext,
 ): Promise<DatabaseChoice | undefined> {
   const tally = new DatabaseTally();
-  const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries.summarize);
+  const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries);
   for await (const chunk of chunksOf(home, APPLICATION, context)) {
     for (const { values } of windows.add(chunk)) tally.add(values);
   }
@@ -166,7 +166,7 @@ async function calculate(
   context: ApplicationContext,
 ): Promise<string[]> {
   const { range, window } = context.state;
-  const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries.summarize);
+  const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries);
   const table = new SeriesTable();
   for await (const chunk of chunksOf(home, entity, context)) {
     for (const { time, values } of windows.add(chunk)) table.add(time, windowSamples(entity.scope, values, database));

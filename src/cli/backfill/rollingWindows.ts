@@ -19,7 +19,7 @@ export interface EndedWindow {
  */
 export class RollingWindows {
   readonly #window: number;
-  readonly #summarize: SeriesRead['summarize'];
+  readonly #series: Pick<SeriesRead, 'summarize'>;
   #latest: number;
   #slices = new Map<string, Timeslice[]>();
   #granule = 0;
@@ -29,12 +29,12 @@ export class RollingWindows {
   /**
    * @param window seconds
    * @param after windows that end at this time (Unix seconds) or before are left out
-   * @param summarize of the reader that read the timeslices
+   * @param series of the reader that read the timeslices
    */
-  constructor(window: number, after: number, summarize: SeriesRead['summarize']) {
+  constructor(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
     this.#window = window;
     this.#latest = after;
-    this.#summarize = summarize;
+    this.#series = series;
   }
 
   /** Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first. */
@@ -74,7 +74,7 @@ export class RollingWindows {
       const ofMetric = within(timeslices, time - length, time);
       if (ofMetric.length > 0) inside.set(name, ofMetric);
     }
-    const { data } = this.#summarize(inside, { from: time - length, to: time }, this.#granule);
+    const { data } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
     const values = new Map<string, MetricWindow>();
     for (const [name, timeslices] of data) {
       const window = toMetricWindow(timeslices);

@@ -44,6 +44,9 @@ interface Pair extends Values {
   readonly series: SideSeries;
 }
 
+/** Labels that repeat in words what an id says. */
+const NAMES: ReadonlySet<string> = new Set(['app', 'key_transaction']);
+
 const ENTITY_LABELS = ['app_id', 'host', 'key_transaction_id'];
 
 /** The family whose value a difference of `total_time` is measured against, because it is a difference of rounded numbers. */
@@ -113,8 +116,8 @@ function pairUp(rest: Side, nerdgraph: Side): Map<string, Pair> {
 
 /** By ids where there are any: names of applications and key transactions are for people. */
 function keyOf(family: string, labels: Labels): string {
-  const { app: _, key_transaction: __, ...identity } = labels;
-  return JSON.stringify([family, Object.entries(identity).sort(([a], [b]) => (a < b ? -1 : 1))]);
+  const identity = Object.entries(labels).filter(([name]) => !NAMES.has(name));
+  return JSON.stringify([family, identity.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
 /** |a - b| / max(|a|, |b|); undefined where one of them is absent. */

@@ -176,8 +176,8 @@ function ofHost(application: Application, host: Host): Labels {
 /** The alert policy is known to one interface only, so it does not tell series apart. */
 function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
   return samples.map(({ family, labels = {}, value }) => {
-    const { alert_policy_id: _, ...others } = labels;
-    return { family: family.name, labels: { ...entity, ...others }, value };
+    const known = Object.entries(labels).filter(([name]) => name !== 'alert_policy_id');
+    return { family: family.name, labels: { ...entity, ...Object.fromEntries(known) }, value };
   });
 }
 

@@ -5,7 +5,8 @@ import type { ReadChunk } from '../../../src/cli/backfill/chunk.ts';
 import { summarizeSeries } from '../../../src/api/rest/metricSeries.ts';
 import { RollingWindows, type EndedWindow } from '../../../src/cli/backfill/rollingWindows.ts';
 
-const rolling = (window: number, after: number): RollingWindows => new RollingWindows(window, after, summarizeSeries);
+const rolling = (window: number, after: number): RollingWindows =>
+  new RollingWindows(window, after, { summarize: summarizeSeries });
 
 const calls = (from: number, count: number, seconds = 60): Timeslice => ({
   from,
