@@ -9,11 +9,11 @@ import { clientGone } from './server/clientGone.ts';
 /** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-const writingSince = new WeakMap<ServerResponse, number>();
+const takingSince = new WeakMap<ServerResponse, number>();
 
-/** Milliseconds for which the client has been taking an exposition; undefined where sending has not begun. */
+/** Milliseconds for which the client has been taking its answer; undefined where sending has not begun. */
 export function takingFor(response: ServerResponse): number | undefined {
-  const since = writingSince.get(response);
+  const since = takingSince.get(response);
   return since === undefined ? undefined : performance.now() - since;
 }
 
@@ -28,6 +28,7 @@ export function sendBody(response: ServerResponse, status: number, contentType: 
   response.statusCode = status;
   response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', body.length);
+  takingSince.set(response, performance.now());
   response.end(body);
 }
 
@@ -76,7 +77,7 @@ export async function sendPieces(
   const timer = setTimeout(cut, limitMs);
   gone.addEventListener('abort', cut);
   if (gone.aborted || response.destroyed) cut();
-  writingSince.set(response, performance.now());
+  takingSince.set(response, performance.now());
   try {
     for (const piece of pieces) {
       signal.throwIfAborted();

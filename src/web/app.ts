@@ -3,6 +3,7 @@ import express from 'express';
 import type { Express, Request, Response } from 'express';
 import { sendText } from './answer.ts';
 import type { WebDependencies } from './dependencies.ts';
+import { AnswerSlots } from './routes/answerSlots.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import type { Handler } from './routes/handler.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
@@ -11,9 +12,11 @@ import { metricsHandler } from './routes/metrics.ts';
 import { PATHS } from './routes/paths.ts';
 import { probeHandler } from './routes/probe.ts';
 import { BadQueryError } from './routes/query.ts';
-import { ScrapeSlots } from './routes/scrapeSlots.ts';
 import { configHandler, statusJsonHandler, statusPageHandler } from './routes/status.ts';
 import { ClientGoneError } from './server/clientGone.ts';
+
+/** Pages that are answered at once: each may hold megabytes until its client has taken it. */
+const MAX_PAGES = 64;
 
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
@@ -32,7 +35,12 @@ export function createApp(deps: WebDependencies): Express {
 
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const at = (path: string): string => literal(`${prefix}${path}`);
-  const slots = new ScrapeSlots(deps.settings.maxRequests);
+  const { maxRequests } = deps.settings;
+  const scrapes = new AnswerSlots(
+    maxRequests,
+    `${maxRequests} scrapes are being answered already (--web.max-requests); try again later.`,
+  );
+  const pages = new AnswerSlots(MAX_PAGES, `${MAX_PAGES} pages are being answered already; try again later.`);
   const compress = compression();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
   const telemetryPath = at(deps.settings.telemetryPath);
@@ -40,18 +48,18 @@ export function createApp(deps: WebDependencies): Express {
   read.push(at(PATHS.healthy), at(PATHS.ready));
 
   // First: a telemetry path of "/" takes the place of the status page.
-  app.get(telemetryPath, safe(slots.guard(metricsHandler(deps))));
-  app.get(at(PATHS.probe), safe(slots.guard(probeHandler(deps))));
-  app.get(at(PATHS.discovery), compress, safe(discoveryHandler(deps)));
-  app.get(at('/'), compress, safe(statusPageHandler(deps)));
-  app.get(at(PATHS.status), compress, safe(statusJsonHandler(deps)));
-  app.get(at(PATHS.config), compress, safe(configHandler(deps)));
+  app.get(telemetryPath, safe(scrapes.guard(metricsHandler(deps))));
+  app.get(at(PATHS.probe), safe(scrapes.guard(probeHandler(deps))));
+  app.get(at(PATHS.discovery), compress, safe(pages.guard(discoveryHandler(deps))));
+  app.get(at('/'), compress, safe(pages.guard(statusPageHandler(deps))));
+  app.get(at(PATHS.status), compress, safe(pages.guard(statusJsonHandler(deps))));
+  app.get(at(PATHS.config), compress, safe(pages.guard(configHandler(deps))));
   app.get(at(PATHS.healthy), safe(healthyHandler(deps)));
   app.get(at(PATHS.ready), safe(readyHandler(deps)));
   app.post(at(PATHS.reload), safe(reloadHandler(deps)));
   app.put(at(PATHS.reload), safe(reloadHandler(deps)));
   if (prefix !== '') {
-    app.get(at(''), compress, safe(statusPageHandler(deps)));
+    app.get(at(''), compress, safe(pages.guard(statusPageHandler(deps))));
     app.get('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
     read.push(at(''), '/');
   }

@@ -183,12 +183,19 @@ export function overview(accounts: readonly AccountStatus[]): Html {
     (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,
     0,
   );
+  const unread = accounts.filter(({ refused, up, applications: list }) => {
+    return refused !== undefined || (!up && list !== undefined);
+  });
+  const wrong = [
+    ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
+    ...(failing > 0
+      ? [`The last attempt failed for ${counted(failing, 'entity').replace('entitys', 'entities')}.`]
+      : []),
+  ];
   const verdict =
-    failing === 0
+    wrong.length === 0
       ? html`<span class="good">Nothing fails.</span>`
-      : html`<span class="bad"
-          >The last attempt failed for ${counted(failing, 'entity').replace('entitys', 'entities')}.</span
-        >`;
+      : html`<span class="bad">${wrong.join(' ')}</span>`;
   return html`<p class="overview">
     ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
   </p>`;

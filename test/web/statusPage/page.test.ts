@@ -45,7 +45,9 @@ describe('the status page', () => {
 
   test('shows accounts, their state, budget, pause, refusal and warnings in words', async () => {
     const text = words(await pageOf(large));
-    expect(text).toContain('2 accounts, 120 applications.');
+    expect(text).toContain(
+      '2 accounts, 120 applications. 1 account cannot be read. The last attempt failed for 2 entities.',
+    );
     expect(text).toContain('Account production paused');
     expect(text).toContain('Account europe refused');
     expect(text).toContain('The service refused the key (401); check api_key of this account.');

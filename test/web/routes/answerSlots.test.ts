@@ -1,0 +1,48 @@
+import express from 'express';
+import { expect, test, vi } from 'vitest';
+import { sendBody } from '../../../src/web/answer.ts';
+import { AnswerSlots } from '../../../src/web/routes/answerSlots.ts';
+import { serve } from '../support/app.ts';
+import { hostileClients, requestText } from '../support/hostile.ts';
+import { get } from '../support/http.ts';
+
+const LARGE = 'x'.repeat(16_000_000);
+
+/** Two slots, both held by clients that read nothing of a large answer. */
+async function taken(slowMs: number) {
+  const slots = new AnswerSlots(2, 'Two are being answered already.', slowMs);
+  let begun = 0;
+  const app = express();
+  app.get(
+    '/large',
+    slots.guard((_request, response) => {
+      begun += 1;
+      sendBody(response, 200, 'text/plain', LARGE);
+    }),
+  );
+  app.get(
+    '/small',
+    slots.guard((_request, response) => sendBody(response, 200, 'text/plain', 'small')),
+  );
+  const { origin, port } = await serve(app);
+  const deaf = await hostileClients(2, port, { deaf: true });
+  deaf.forEach(({ socket }) => socket.write(requestText('/large')));
+  await vi.waitFor(() => expect(begun).toBe(2));
+  return { origin, deaf };
+}
+
+test('clients that are taking their answers hold their slots, others get 503', async () => {
+  const { origin, deaf } = await taken(60_000);
+  const got = await get(`${origin}/small`);
+  expect([got.status, got.text]).toEqual([503, 'Two are being answered already.\n']);
+  for (const { socket } of deaf) socket.destroy();
+  await vi.waitFor(async () => expect((await get(`${origin}/small`)).status).toBe(200));
+});
+
+test('a client that takes its answer too slowly loses its slot to one that asks', async () => {
+  const { origin, deaf } = await taken(0);
+  expect((await get(`${origin}/small`)).text).toBe('small');
+  deaf.forEach(({ socket }) => socket.resume());
+  await Promise.race(deaf.map(({ closed }) => closed));
+  deaf.forEach(({ socket }) => socket.destroy());
+});
