@@ -104,6 +104,28 @@ describe('discover', () => {
     expect(several).toMatchObject({ status: 0, stderr: '' });
   });
 
+  it('reads an account through NerdGraph, which knows no instances and no ids of hosts', async () => {
+    const shop = account(simulator, 'shop', { api: 'nerdgraph', base_url: `${simulator.url}/graphql` });
+    const config = { accounts: [shop] };
+    const [table, json, one] = await Promise.all([
+      runTool(['discover'], { config }),
+      runTool(['discover', '--format=json'], { config }),
+      runTool(['discover', '--app=1000001', '--format=json'], { config }),
+    ]);
+    expect(table).toMatchObject({ status: 0, stderr: '' });
+    expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
+    expect(table.stdout).toMatch(/^Account shop: 8 key transactions$/m);
+    expect(table.stdout).not.toMatch(/instances/i);
+    const { accounts } = JSON.parse(json.stdout) as {
+      accounts: { applications: { id: number; hosts: { id: unknown; host: string }[]; instances: null }[] }[];
+    };
+    const [storefront] = accounts[0]!.applications.filter(({ id }) => id === 1000001);
+    expect(storefront).toMatchObject({ instances: null });
+    expect(storefront!.hosts.map(({ id }) => id)).toEqual(storefront!.hosts.map(({ host }) => host));
+    expect(storefront!.hosts).toHaveLength(2);
+    expect(JSON.parse(one.stdout)).toMatchObject({ accounts: [{ applications: [storefront] }] });
+  });
+
   it('keeps a hostile name on its line of the table and in the comment of the YAML', async () => {
     const hostile = await startSimulator({ applications: 1, hostsPerApplication: 1 });
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });

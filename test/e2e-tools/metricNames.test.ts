@@ -75,6 +75,22 @@ describe('metric-names', () => {
     });
   });
 
+  it('through NerdGraph prints one name per line, and no value names', async () => {
+    const nerdgraph = account(simulator, 'shop', { api: 'nerdgraph', base_url: `${simulator.url}/graphql` });
+    const flags = ['metric-names', '--app=Storefront', '--name=Custom/Queue'];
+    const [text, json] = await Promise.all([
+      runTool(flags, { config: { accounts: [nerdgraph] } }),
+      runTool([...flags, '--format=json'], { config: { accounts: [nerdgraph] } }),
+    ]);
+    expect(text).toEqual({
+      status: 0,
+      stdout: 'Custom/Queue/invoices/depth\nCustom/Queue/mail/depth\nCustom/Queue/with "quotes" and \\/depth\n',
+      stderr: '',
+    });
+    const { metrics } = JSON.parse(json.stdout) as NamesDocument;
+    expect(metrics).toContainEqual({ name: 'Custom/Queue/mail/depth', values: null });
+  });
+
   it('passes names with brackets, percent signs and other letters on as they are', async () => {
     const { stdout } = await runTool(['metric-names', '--app=1000015', '--name=[bytes|host] 100%', '--format=json'], {
       config,

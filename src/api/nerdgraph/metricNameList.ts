@@ -41,5 +41,5 @@ export async function listMetricNames(
   );
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));
-  return { names: matching.map((each) => ({ name: each, values: [] })), complete };
+  return { names: matching.map((each) => ({ name: each, values: undefined })), complete };
 }
