@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INTERFACE_DEFAULTS } from '../../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
 import { publishedAt } from './asTheExporter.ts';
@@ -6,20 +7,6 @@ import { readDocument, valuesAt } from './readDocument.ts';
 import { isoTime, minutesAgo, NOW, openSession, runOn } from './support.ts';
 
 const DAY = 24 * 60;
-
-let simulator: Simulator;
-let session: ReturnType<typeof openSession>;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ rounding: false, now: () => NOW, hostMetrics: 'all', hostsPerApplication: 1 });
-  const account = accountConfig({ labels: { team: 'a "b"' } });
-  session = openSession(simulator, { config: config(account) });
-});
-
-afterAll(async () => {
-  await session.close();
-  await simulator.close();
-});
 
 /** Every value relative 1e-9, and no series more or less. */
 function expectSame(found: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>): void {
@@ -30,129 +17,148 @@ function expectSame(found: ReadonlyMap<string, number>, expected: ReadonlyMap<st
   }
 }
 
-describe('a backfilled stretch', () => {
-  it.each([
-    // Four hours take two calls for each, and a window lies across the two.
-    { window: undefined, seconds: 1800, from: minutesAgo(240), times: [minutesAgo(80), minutesAgo(2)] },
-    { window: 60_000, seconds: 60, from: minutesAgo(20), times: [minutesAgo(19), minutesAgo(2)] },
-  ])(
-    'has what the running exporter published at the same minutes, with windows of $seconds s',
-    { timeout: 90_000 },
-    async ({ window, seconds, from, times }) => {
-      const to = minutesAgo(2);
-      const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), window, hosts: true });
-      const series = readDocument(document);
-      const account = session.accounts[0]!;
-      const applications = await account.reader.listApplications({}, account.call);
-      for (const time of times) {
-        const found = valuesAt(series, time);
-        const expected = new Map<string, number>();
-        for (const application of applications.filter(({ reporting }) => reporting === true)) {
-          const published = await publishedAt(account, application, { time, window: seconds, range: [from, to] });
-          for (const [key, value] of published) expected.set(key, value);
+describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
+  const ofInterface = { api, api_key_header: INTERFACE_DEFAULTS[api].api_key_header };
+  let simulator: Simulator;
+  let session: ReturnType<typeof openSession>;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ rounding: false, now: () => NOW, hostMetrics: 'all', hostsPerApplication: 1 });
+    const account = accountConfig({ ...ofInterface, labels: { team: 'a "b"' } });
+    session = openSession(simulator, { config: config(account) });
+  });
+
+  afterAll(async () => {
+    await session.close();
+    await simulator.close();
+  });
+
+  describe('a backfilled stretch', () => {
+    it.each([
+      // Four hours take two calls for each, and a window lies across the two.
+      { window: undefined, seconds: 1800, from: minutesAgo(240), times: [minutesAgo(80), minutesAgo(2)] },
+      { window: 60_000, seconds: 60, from: minutesAgo(20), times: [minutesAgo(19), minutesAgo(2)] },
+    ])(
+      'has what the running exporter published at the same minutes, with windows of $seconds s',
+      { timeout: 90_000 },
+      async ({ window, seconds, from, times }) => {
+        const to = minutesAgo(2);
+        const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), window, hosts: true });
+        const series = readDocument(document);
+        const account = session.accounts[0]!;
+        const applications = await account.reader.listApplications({}, account.call);
+        for (const time of times) {
+          const found = valuesAt(series, time);
+          const expected = new Map<string, number>();
+          for (const application of applications.filter(({ reporting }) => reporting === true)) {
+            const published = await publishedAt(account, application, { time, window: seconds, range: [from, to] });
+            for (const [key, value] of published) expected.set(key, value);
+          }
+          expectSame(found, expected);
+          expect(found.size).toBeGreaterThan(400);
         }
-        expectSame(found, expected);
-        expect(found.size).toBeGreaterThan(400);
-      }
-    },
-  );
-
-  it('has a sample per minute after --from, up to and including --to', async () => {
-    const [from, to] = [minutesAgo(70), minutesAgo(10)];
-    const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] });
-    const times = Array.from({ length: 60 }, (_, index) => from + (index + 1) * 60);
-    const series = readDocument(document);
-    expect(series.size).toBeGreaterThan(20);
-    for (const [key, points] of series) expect([key, [...points.keys()]]).toEqual([key, times]);
-  });
-});
-
-describe('what is asked for', () => {
-  it('is the applications alone without --hosts, and those that --app names', async () => {
-    const id = simulator.world.applications()[1]!.id;
-    const apps = ['Storefront', String(id)];
-    const { document } = await runOn(session, { from: '12m', apps });
-    const keys = [...readDocument(document).keys()];
-    expect(keys.filter((key) => key.includes('host_id='))).toEqual([]);
-    expect(new Set(keys.map((key) => /app_id="(\d+)"/.exec(key)?.[1])).size).toBe(2);
-  });
-
-  it('carries the labels of --label after the static ones of the account', async () => {
-    const { document } = await runOn(session, { from: '12m', apps: ['Storefront'], labels: { job: 'newrelic' } });
-    for (const key of readDocument(document).keys()) expect(key).toContain('team="a \\"b\\"",job="newrelic"');
-  });
-
-  it('is refused when a label is already one of the account', async () => {
-    const wish = { from: '12m', labels: { team: 'x' } };
-    await expect(runOn(session, wish)).rejects.toThrow('--label team: account main has a label of that name');
-  });
-
-  it('is refused when no application has the name', async () => {
-    await expect(runOn(session, { from: '12m', apps: ['Nowhere'] })).rejects.toThrow('the id or name "Nowhere"');
-  });
-});
-
-describe('times older than 8 days', () => {
-  it('come by the hour, each timeslice as its own window, and by the minute from where there are minutes', async () => {
-    const from = minutesAgo(9 * DAY);
-    const to = minutesAgo(8 * DAY - 240);
-    const wish = { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] };
-    const { document, notes } = await runOn(session, wish);
-    const requests = [...readDocument(document)].find(([key]) => key.startsWith('newrelic_application_web_requests_'))!;
-    const times = [...requests[1].keys()];
-    const gaps = times.slice(1).map((time, index) => time - times[index]!);
-    const firstMinute = gaps.indexOf(60);
-    expect(firstMinute).toBeGreaterThan(20);
-    expect(new Set(gaps.slice(0, firstMinute))).toEqual(new Set([3600]));
-    expect(new Set(gaps.slice(firstMinute))).toEqual(new Set([60]));
-    expect(times.at(-1)).toBe(to);
-    expect(times[0]).toBe(from + 3600);
-    expect(notes.join()).toMatch(
-      /a sample per hour, .* no minutes for longer than 8 days, and from .* a sample per minute/,
+      },
     );
 
-    const account = session.accounts[0]!;
-    const application = (await account.reader.listApplications({}, account.call)).find(
-      ({ name }) => name === 'Storefront',
-    )!;
-    const series = readDocument(document);
-    for (const [time, window] of [
-      [times[0]!, 3600],
-      [times[firstMinute]!, 3600],
-      [times[firstMinute + 1]!, 1800],
-    ] as const) {
-      const published = await publishedAt(account, application, { time, window, range: [from, to] });
-      const ofApplication = [...published].filter(([key]) => !key.includes('host_id='));
-      expectSame(valuesAt(series, time), new Map(ofApplication));
-    }
+    it('has a sample per minute after --from, up to and including --to', async () => {
+      const [from, to] = [minutesAgo(70), minutesAgo(10)];
+      const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] });
+      const times = Array.from({ length: 60 }, (_, index) => from + (index + 1) * 60);
+      const series = readDocument(document);
+      expect(series.size).toBeGreaterThan(20);
+      for (const [key, points] of series) expect([key, [...points.keys()]]).toEqual([key, times]);
+    });
   });
 
-  it('are refused where no whole hour ends between --from and --to', async () => {
-    const hour = Math.floor(minutesAgo(10 * DAY) / 3600) * 3600;
-    const wish = { from: isoTime(hour + 600), to: isoTime(hour + 1800) };
-    await expect(runOn(session, wish)).rejects.toThrow('keeps only hours');
-  });
-});
+  describe('what is asked for', () => {
+    it('is the applications alone without --hosts, and those that --app names', async () => {
+      const id = simulator.world.applications()[1]!.id;
+      const apps = ['Storefront', String(id)];
+      const { document } = await runOn(session, { from: '12m', apps });
+      const keys = [...readDocument(document).keys()];
+      expect(keys.filter((key) => key.includes('host_id='))).toEqual([]);
+      expect(new Set(keys.map((key) => /app_id="(\d+)"/.exec(key)?.[1])).size).toBe(2);
+    });
 
-describe('an application that fell silent', () => {
-  it('has no series in the windows that lie in its silence', async () => {
-    let now = minutesAgo(60) * 1000;
-    const silent = await startSimulator({ rounding: false, now: () => now, applications: 1 });
-    const own = openSession(silent);
-    try {
-      const { id } = silent.world.applications()[0]!;
-      const from = minutesAgo(100);
-      silent.change(id, { reporting: false });
-      now = NOW;
-      const { document } = await runOn(own, { from: isoTime(from), apps: [String(id)] });
-      const series = [...readDocument(document)];
-      const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
-      expect(latest).toBe(minutesAgo(60) + 29 * 60);
-      const memory = series.find(([key]) => key.startsWith('newrelic_application_memory_used_bytes'))![1];
-      expect(Math.min(...memory.values())).toBeGreaterThan(1e6);
-    } finally {
-      await own.close();
-      await silent.close();
-    }
+    it('carries the labels of --label after the static ones of the account', async () => {
+      const { document } = await runOn(session, { from: '12m', apps: ['Storefront'], labels: { job: 'newrelic' } });
+      for (const key of readDocument(document).keys()) expect(key).toContain('team="a \\"b\\"",job="newrelic"');
+    });
+
+    it('is refused when a label is already one of the account', async () => {
+      const wish = { from: '12m', labels: { team: 'x' } };
+      await expect(runOn(session, wish)).rejects.toThrow('--label team: account main has a label of that name');
+    });
+
+    it('is refused when no application has the name', async () => {
+      await expect(runOn(session, { from: '12m', apps: ['Nowhere'] })).rejects.toThrow('the id or name "Nowhere"');
+    });
+  });
+
+  describe('times older than 8 days', () => {
+    it('come by the hour, each timeslice as its own window, and by the minute from where there are minutes', async () => {
+      const from = minutesAgo(9 * DAY);
+      const to = minutesAgo(8 * DAY - 240);
+      const wish = { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] };
+      const { document, notes } = await runOn(session, wish);
+      const requests = [...readDocument(document)].find(([key]) =>
+        key.startsWith('newrelic_application_web_requests_'),
+      )!;
+      const times = [...requests[1].keys()];
+      const gaps = times.slice(1).map((time, index) => time - times[index]!);
+      const firstMinute = gaps.indexOf(60);
+      expect(firstMinute).toBeGreaterThan(20);
+      expect(new Set(gaps.slice(0, firstMinute))).toEqual(new Set([3600]));
+      expect(new Set(gaps.slice(firstMinute))).toEqual(new Set([60]));
+      expect(times.at(-1)).toBe(to);
+      expect(times[0]).toBe(from + 3600);
+      expect(notes.join()).toMatch(
+        /a sample per hour, .* no minutes for longer than 8 days, and from .* a sample per minute/,
+      );
+
+      const account = session.accounts[0]!;
+      const application = (await account.reader.listApplications({}, account.call)).find(
+        ({ name }) => name === 'Storefront',
+      )!;
+      const series = readDocument(document);
+      for (const [time, window] of [
+        [times[0]!, 3600],
+        [times[firstMinute]!, 3600],
+        [times[firstMinute + 1]!, 1800],
+      ] as const) {
+        const published = await publishedAt(account, application, { time, window, range: [from, to] });
+        const ofApplication = [...published].filter(([key]) => !key.includes('host_id='));
+        expectSame(valuesAt(series, time), new Map(ofApplication));
+      }
+    });
+
+    it('are refused where no whole hour ends between --from and --to', async () => {
+      const hour = Math.floor(minutesAgo(10 * DAY) / 3600) * 3600;
+      const wish = { from: isoTime(hour + 600), to: isoTime(hour + 1800) };
+      await expect(runOn(session, wish)).rejects.toThrow('keeps only hours');
+    });
+  });
+
+  describe('an application that fell silent', () => {
+    it('has no series in the windows that lie in its silence', async () => {
+      let now = minutesAgo(60) * 1000;
+      const silent = await startSimulator({ rounding: false, now: () => now, applications: 1 });
+      const own = openSession(silent, { config: config(accountConfig(ofInterface)) });
+      try {
+        const { id } = silent.world.applications()[0]!;
+        const from = minutesAgo(100);
+        silent.change(id, { reporting: false });
+        now = NOW;
+        const { document } = await runOn(own, { from: isoTime(from), apps: [String(id)] });
+        const series = [...readDocument(document)];
+        const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
+        expect(latest).toBe(minutesAgo(60) + 29 * 60);
+        const memory = series.find(([key]) => key.startsWith('newrelic_application_memory_used_bytes'))![1];
+        expect(Math.min(...memory.values())).toBeGreaterThan(1e6);
+      } finally {
+        await own.close();
+        await silent.close();
+      }
+    });
   });
 });

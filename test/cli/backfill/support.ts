@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
 import type { Wish } from '../../../src/cli/backfill/decide.ts';
@@ -36,16 +37,13 @@ export function openSession(
   const signal = options.signal ?? new AbortController().signal;
   const gate = options.gate ?? { enter: () => Promise.resolve(() => undefined) };
   const accounts = chosen.accounts.map((account, place) => {
-    const reader = createRestReader({
-      baseUrl: `${simulator.url}/v2`,
-      keyHeader: 'X-Api-Key',
+    const readerOptions = {
+      keyHeader: account.api_key_header,
       key: () => DEMO_API_KEY,
       userAgent: 'test',
       requestTimeoutMs: 20_000,
       maxRetries: 0,
       maxConcurrent: 8,
-      refusedNamesMs: 3_600_000,
-      raw: true,
       tls: {},
       environment: {},
       observer: {
@@ -59,7 +57,21 @@ export function openSession(
       monotonic: () => performance.now(),
       random: () => 0.5,
       sleep: () => Promise.resolve(),
-    });
+    };
+    const reader =
+      account.api === 'rest'
+        ? createRestReader({
+            ...readerOptions,
+            baseUrl: `${simulator.url}/v2`,
+            raw: true,
+            refusedNamesMs: 3_600_000,
+          })
+        : createNerdGraphReader({
+            ...readerOptions,
+            baseUrl: `${simulator.url}/graphql`,
+            accountId: undefined,
+            detailsMs: 3_600_000,
+          });
     return { config: account, reader, call: { signal, gate: options.gates?.[place] ?? gate, patient: true } };
   });
   const close = async (): Promise<void> => {
