@@ -59,6 +59,8 @@ export type Inspection = (
 
 export interface PostOptions {
   readonly inspect: Inspection;
+  /** As `inspect`, of the text of another status: a failure that says more than the status does. */
+  readonly inspectRefusal: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /** False: a call that timed out is not tried again, because its caller asks for less instead. */
   readonly retryTimeouts: boolean;
 }
@@ -73,6 +75,7 @@ interface Sent {
 /** How the body of an answer is read and judged. */
 interface Reading {
   readonly inspect: Inspection;
+  readonly inspectRefusal?: PostOptions['inspectRefusal'];
   /**
    * True: an overload may stand in the body, so the call ends only when the body was read. False: the place of the call is
    * given back as soon as the answer is there, and the next calls go out before it is read.
@@ -228,10 +231,10 @@ export class Client {
     return this.#read(address, sent, reading);
   }
 
-  async #read(address: URL, { raw, overload, mask }: Sent, { inspect }: Reading): Promise<Answer> {
+  async #read(address: URL, { raw, overload, mask }: Sent, { inspect, inspectRefusal }: Reading): Promise<Answer> {
     if (!isGood(raw.status)) {
       const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
-      throw statusFailure(address, raw, errorTitle(text, mask), overload);
+      throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
     }
     const text = await decodeText(raw, this.#options.maxBytes);
     const body = parseObject(text, raw.status, mask);

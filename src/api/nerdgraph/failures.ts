@@ -69,6 +69,19 @@ export function failureOf(
     : new CallFailure('invalid_response', `the answer has no "${missing}"`, { status });
 }
 
+/** A bad key is told from other refusals by its code, whatever the status. Undefined: the status says it all. */
+export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
+  if (!text.includes('BAD_API_KEY')) return undefined;
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const bad = isObject(body) ? errorsOf(body).find((error) => kindOf(error) === 'auth') : undefined;
+  return bad === undefined ? undefined : failure('auth', bad, status, mask);
+}
+
 /** A complaint about size or length: asking for less helps. */
 export class TooBig extends CallFailure {}
 

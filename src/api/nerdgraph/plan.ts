@@ -68,9 +68,12 @@ export class Filling {
 
 /** The queries that read these applications when nothing fails. */
 export function plan(cells: readonly Cell[], fleet: Fleet, options: PlanOptions): Part[] {
+  const alone = fleet.alone(options.kind);
+  const together = cells.filter(({ applicationId }) => !alone.has(applicationId));
+  const apart = cells.filter(({ applicationId }) => alone.has(applicationId));
   const parts: Part[] = [];
   let filling = new Filling(fleet, options);
-  for (const cell of cells) {
+  for (const cell of [...together, ...apart]) {
     if (filling.add(cell)) continue;
     parts.push(filling.part);
     filling = new Filling(fleet, options);

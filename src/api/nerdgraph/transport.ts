@@ -1,5 +1,5 @@
 import * as documents from './documents.ts';
-import { failureOf, TooBig } from './failures.ts';
+import { badKeyOf, failureOf, TooBig } from './failures.ts';
 import { nrql } from './nrql.ts';
 import type { Query } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -56,6 +56,7 @@ export class Transport {
     const body = JSON.stringify({ query: document, variables });
     const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
       inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, true),
+      inspectRefusal: badKeyOf,
       retryTimeouts: true,
     });
     return at(answer.body, root);
@@ -89,6 +90,7 @@ export class Transport {
           complaints.push(failure);
           return undefined;
         },
+        inspectRefusal: badKeyOf,
         retryTimeouts: !several,
       },
     );

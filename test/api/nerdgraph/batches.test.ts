@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+import { Fleet } from '../../../src/api/nerdgraph/fleet.ts';
+import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
+import { conditionOf } from '../../../src/api/nerdgraph/part.ts';
+import { Filling, MOST_ROWS, plan, rowsOf } from '../../../src/api/nerdgraph/plan.ts';
+import { Terms } from '../../../src/api/nerdgraph/terms.ts';
+import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
+import { application } from './listed.ts';
+import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { startBetween } from './proxy.ts';
+import type { Between, Fault } from './proxy.ts';
+
+const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
+const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
+
+interface Rows {
+  data: {
+    actor: {
+      account: {
+        nrql: {
+          results: Record<string, unknown>[];
+          otherResult: unknown;
+          metadata: { timeWindow: { begin: number; end: number } };
+        };
+      };
+    };
+  };
+}
+
+/** Changes the rows of an answer. */
+const edit =
+  (change: (nrql: Rows['data']['actor']['account']['nrql'], text: string) => void): Fault =>
+  (response, { nrql: text }, good) => {
+    if (text === '') return false;
+    const body = JSON.parse(good) as Rows;
+    change(body.data.actor.account.nrql, text);
+    response.end(JSON.stringify(body));
+    return true;
+  };
+
+const failWhere =
+  (isBad: (nrql: string) => boolean, errorClass: string, message = 'no'): Fault =>
+  (response, { nrql: text }) => {
+    if (text === '' || !isBad(text)) return false;
+    response.end(JSON.stringify({ data: null, errors: [{ message, extensions: { errorClass } }] }));
+    return true;
+  };
+
+/** The ids that a query asks for. */
+function idsIn(text: string): readonly string[] {
+  return [...new Set(text.match(/\b10000\d\d\b/g))];
+}
+
+function readAll({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
+  return reader.metricData.read(
+    IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES })),
+    RANGE,
+    call,
+  );
+}
+
+function readHosts({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
+  const subjects = ['storefront-1-01', 'storefront-1-02'].map((hostKey) => ({
+    applicationId: IDS[0]!,
+    hostKey,
+    names: NAMES,
+  }));
+  return reader.metricData.read(subjects, RANGE, call);
+}
+
+function failed(outcomes: readonly Outcome<unknown>[]): number[] {
+  return outcomes.flatMap((outcome, index) => ('error' in outcome ? [index] : []));
+}
+
+describe('a query for many applications', () => {
+  it('is one, and each application has its own answer', async () => {
+    const between = await startBetween(WORLD);
+    const outcomes = await readAll(between);
+    expect(between.asked).toHaveLength(1);
+    expect(failed(outcomes)).toEqual([]);
+    expect(between.asked[0]!.nrql).toMatch(/^SELECT count\(newrelic\.timeslice\.value\) AS c, .* LIMIT MAX$/);
+  });
+
+  it.each([10, 20, 40])(
+    'that an answer of %s rows cannot hold is read in parts until nothing is missing',
+    async (limit) => {
+      const between = await startBetween(WORLD);
+      const [whole, hosts] = [await readAll(between), await readHosts(between)];
+      between.fault = edit((answer) => {
+        if (answer.results.length <= limit) return;
+        answer.results = answer.results.slice(0, limit);
+        answer.otherResult = { c: 1, t: 0, x: 0, mn: null, mx: null };
+      });
+      expect(await readAll(between)).toEqual(whole);
+      expect(await readHosts(between)).toEqual(hosts);
+      expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
+      expect(between.notes.failures).toEqual([]);
+    },
+    30_000,
+  );
+
+  it('that no division makes small enough is a failure, never half an answer', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = edit((answer) => (answer.otherResult = { c: 0.5 }));
+    const outcomes = await readHosts(between);
+    expect(failed(outcomes)).toEqual([0, 1]);
+    expect(outcomes.map((each) => ('error' in each ? each.error.failure.reason : ''))).toEqual([
+      'invalid_response',
+      'invalid_response',
+    ]);
+  }, 30_000);
+
+  it('that the service finds too big is read in parts', async () => {
+    const between = await startBetween(WORLD);
+    const whole = await readAll(between);
+    const message = 'that query is a little too big. If using TIMESERIES, try fewer buckets';
+    between.fault = failWhere((text) => idsIn(text).length > 4, 'INVALID_INPUT', message);
+    expect(await readAll(between)).toEqual(whole);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
+  });
+
+  it('that times out is halved at once, and only what is alone is tried again', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    const whole = await readAll(between);
+    between.fault = failWhere((text) => idsIn(text).length > 4, 'TIMEOUT');
+    expect(await readAll(between)).toEqual(whole);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['timeout']));
+    expect(between.notes.retries).toEqual([]);
+    between.fault = failWhere((text) => text.includes('1000007'), 'TIMEOUT');
+    expect(failed(await readAll(between))).toEqual([6]);
+    expect(between.notes.retries).toHaveLength(2);
+  });
+
+  it.each(['SERVER_ERROR', 'ODD'])(
+    'that one application breaks (%s) fails nobody else, who is asked alone from then on',
+    async (errorClass) => {
+      const between = await startBetween(WORLD);
+      const whole = await readAll(between);
+      between.fault = failWhere((text) => idsIn(text).includes('1000003'), errorClass);
+      const outcomes = await readAll(between);
+      expect(failed(outcomes)).toEqual([2]);
+      expect(outcomes.filter((_, index) => index !== 2)).toEqual(whole.filter((_, index) => index !== 2));
+      const before = between.asked.length;
+      expect(failed(await readAll(between))).toEqual([2]);
+      const later = between.asked.slice(before).map(({ nrql: text }) => idsIn(text).length);
+      expect(later.sort((a, b) => a - b)).toEqual([1, 15]);
+      between.fault = undefined;
+      expect(await readAll(between)).toEqual(whole);
+    },
+  );
+
+  it('costs few calls when the service answers nothing, and nobody is blamed', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = failWhere(() => true, 'SERVER_ERROR');
+    expect(failed(await readAll(between))).toHaveLength(16);
+    expect(between.asked.length).toBeLessThanOrEqual(15);
+    between.fault = undefined;
+    const before = between.asked.length;
+    expect(failed(await readAll(between))).toEqual([]);
+    expect(between.asked).toHaveLength(before + 1);
+  });
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['a list that is too short', ['1000005']],
+    ['a list without an id', ['checkout', 'Apdex']],
+    ['a number', 7],
+  ])('fails only the application whose row has a facet that is %s', async (_, facet) => {
+    const between = await startBetween(WORLD);
+    between.fault = edit(({ results }) => {
+      const row = results.find(({ facet: found }) => Array.isArray(found) && found[0] === '1000005');
+      if (row === undefined) return;
+      row['facet'] = facet;
+      delete row['appId'];
+    });
+    expect(failed(await readAll(between))).toEqual([4]);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
+  });
+
+  it.each<[string, unknown]>([
+    ['c', 'many'],
+    ['c', -1],
+    ['t', null],
+    ['t', { sum: 1 }],
+  ])('fails only the application whose %s is %j', async (column, value) => {
+    const between = await startBetween(WORLD);
+    between.fault = edit(({ results }) => {
+      for (const row of results) if ((row['facet'] as string[])[0] === '1000005') row[column] = value;
+    });
+    expect(failed(await readAll(between))).toEqual([4]);
+    expect(between.notes.splits).toEqual([]);
+    expect(between.asked).toHaveLength(1);
+  });
+
+  it.each(['x', 'mn', 'mx'])('leaves an unreadable %s out, counts it, and keeps the rest', async (column) => {
+    const between = await startBetween(WORLD);
+    between.fault = edit(({ results }) => {
+      for (const row of results) row[column] = 'unreadable';
+    });
+    const [first] = await readAll(between);
+    const data = first !== undefined && 'value' in first ? first.value.data : new Map<string, never>();
+    expect(data.get('HttpDispatcher')?.[0]?.values['call_count']).toBeGreaterThan(0);
+    const apdex = data.get('Apdex')?.[0]?.values ?? {};
+    expect(Object.hasOwn(apdex, 'score')).toBe(column !== 'x');
+    expect(Object.hasOwn(apdex, 'threshold')).toBe(column !== 'mx');
+    expect(between.notes.failures[0]?.message).toMatch(/left out \d+ bad values/);
+  });
+
+  it.each<[string, number, boolean]>([
+    ['by a minute', 60_000, false],
+    ['by more than a minute', 61_000, true],
+  ])('whose answer is for another time %s', async (_, shift, fails) => {
+    const between = await startBetween({ ...WORLD, applications: 1 });
+    between.fault = edit(({ metadata }) => (metadata.timeWindow.begin -= shift));
+    const [outcome] = await between.reader.metricData.read(
+      [{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }],
+      RANGE,
+      between.call,
+    );
+    expect(outcome !== undefined && 'error' in outcome).toBe(fails);
+  });
+
+  it('makes zeros only for what reports', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = edit((answer) => {
+      answer.results = answer.results.filter(({ facet }) => {
+        const [id, name] = facet as string[];
+        return id === '1000002' ? name === 'Agent/MetricsReported/count' : id !== '1000001';
+      });
+    });
+    const [silent, alive] = await readAll(between);
+    expect(silent).toEqual({ value: { data: new Map(), datastores: [] } });
+    const data = alive !== undefined && 'value' in alive ? alive.value.data : new Map<string, never>();
+    expect([...data.keys()].sort()).toEqual(['Errors/all', 'HttpDispatcher', 'OtherTransaction/all']);
+    expect(data.get('HttpDispatcher')?.[0]?.values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
+    expect(Object.hasOwn(data.get('HttpDispatcher')?.[0]?.values ?? {}, 'average_response_time')).toBe(false);
+  });
+});
+
+describe('the plan of queries', () => {
+  const terms = new Terms();
+  const all = { application: terms.ofMetricData(NAMES, 'application'), host: terms.ofMetricData(NAMES, 'host') };
+  const fleetOf = (applications: number, hosts: number): Fleet => {
+    const fleet = new Fleet();
+    fleet.listed(Array.from({ length: applications }, (_, index) => application(index + 1, hosts)));
+    return fleet;
+  };
+  const callsOf = (applications: number, hosts: number, byHost: boolean, types?: number): number => {
+    const fleet = fleetOf(applications, hosts);
+    const cells = Array.from({ length: applications }, (_, index) => {
+      if (types !== undefined) fleet.sawDatastores(index + 1, types);
+      const named = byHost ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
+      return { applicationId: index + 1, terms: all[byHost ? 'host' : 'application'], hosts: named };
+    });
+    const parts = plan(cells, fleet, { kind: 'test', byHost, mostRows: MOST_ROWS });
+    for (const part of parts) {
+      expect(part.pieces.reduce((rows, piece) => rows + rowsOf(piece, byHost, fleet), 0)).toBeLessThanOrEqual(
+        MOST_ROWS,
+      );
+      const select = [{ of: 'count', from: 'newrelic.timeslice.value', as: 'c' }] as const;
+      expect(nrql({ select, where: conditionOf(part), range: RANGE }).length).toBeLessThanOrEqual(8_000);
+    }
+    return parts.length;
+  };
+
+  it.each<[string, number, number, boolean, number | undefined, number]>([
+    ['100 applications at first', 100, 10, false, undefined, 1],
+    ['their 10 hosts each', 100, 10, true, undefined, 4],
+    ['1,000 applications', 1_000, 5, false, 1, 4],
+    ['their 5 hosts each, at first', 1_000, 5, true, undefined, 19],
+    ['their 5 hosts each, once the datastores are known', 1_000, 5, true, 1, 16],
+    ['one application with 600 hosts', 1, 600, true, undefined, 4],
+    ['one application with 120 datastore types', 1, 1, false, 120, 1],
+  ])('has as few calls as fit for %s', (_, applications, hosts, byHost, types, most) => {
+    expect(callsOf(applications, hosts, byHost, types)).toBeLessThanOrEqual(most);
+  });
+
+  it('puts what is too large for one query alone', () => {
+    const fleet = fleetOf(3, 10);
+    fleet.sawHosts(2, 600);
+    const filling = new Filling(fleet, { kind: 'test', byHost: true, mostRows: MOST_ROWS });
+    const cell = (applicationId: number) => ({ applicationId, terms: all.host, hosts: ['a'] });
+    expect([1, 2, 3].map((id) => filling.add(cell(id)))).toEqual([true, false, true]);
+  });
+});
+
+describe('a batch that is being filled', () => {
+  it('takes further hosts of an application at no cost, and no host beside applications', async () => {
+    const { reader, call } = await startBetween({ ...WORLD, hostsPerApplication: 5 });
+    await reader.listApplications({}, call);
+    const batch = reader.metricData.open(RANGE);
+    const host = (applicationId: number, hostKey: string | undefined) =>
+      batch.add({ applicationId, hostKey, names: NAMES });
+    expect([host(IDS[0]!, 'a'), host(IDS[0]!, 'b'), host(IDS[1]!, 'c'), host(IDS[0]!, 'd')]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(host(IDS[2]!, undefined)).toBe(false);
+    expect(batch.calls).toBe(1);
+    expect(reader.listCalls(201)).toBe(2);
+  });
+});

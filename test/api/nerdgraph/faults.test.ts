@@ -1,0 +1,259 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { UpstreamError } from '../../../src/api/errors.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulator.ts';
+import { json } from '../support/testServer.ts';
+import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
+import { startBetween } from './proxy.ts';
+import type { Asked, Between, Fault } from './proxy.ts';
+
+const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
+const IDS = [1_000_001, 1_000_002, 1_000_003];
+const HOST = 'storefront-1-01';
+
+/** What is read, which calls it makes, and what it gives; every outcome of a batch apart. */
+interface Operation {
+  readonly makes: (asked: Asked) => boolean;
+  readonly run: (between: Between) => Promise<readonly unknown[]>;
+}
+
+const nrql =
+  (...parts: readonly string[]) =>
+  ({ nrql: text }: Asked): boolean =>
+    parts.every((part) => text.includes(part));
+
+const document =
+  (part: string) =>
+  ({ text }: Asked): boolean =>
+    text.includes(part);
+
+const MINUTES = (RANGE.to - 4 * 60) * 1000;
+
+const OPERATIONS: Record<string, Operation> = {
+  applications: {
+    makes: document("type = 'APPLICATION'"),
+    run: async ({ reader, call }) => [await reader.listApplications({}, call)],
+  },
+  'key transactions': {
+    makes: document("type = 'KEY_TRANSACTION'"),
+    run: async ({ reader, call }) => [await reader.listKeyTransactions({}, call)],
+  },
+  'metric data of applications': {
+    makes: nrql(
+      'FACET appId, metricTimesliceName',
+      `SINCE ${RANGE.from * 1000} UNTIL`,
+      "'WebTransactionTotalTime'",
+      'MAX',
+    ),
+    run: ({ reader, call }) =>
+      reader.metricData.read(
+        IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES })),
+        RANGE,
+        call,
+      ),
+  },
+  'metric data of hosts': {
+    makes: nrql('FACET appId, host', `SINCE ${RANGE.from * 1000} UNTIL`),
+    run: ({ reader, call }) =>
+      reader.metricData.read([{ applicationId: IDS[0]!, hostKey: HOST, names: NAMES }], RANGE, call),
+  },
+  hosts: {
+    makes: nrql('FACET appId, host', `SINCE ${(RANGE.to - 3600) * 1000} `),
+    run: ({ reader, call }) =>
+      reader.hosts.read(
+        IDS.map((applicationId) => ({ applicationId })),
+        RANGE,
+        call,
+      ),
+  },
+  'rolling values of applications': {
+    makes: nrql('FACET appId, metricTimesliceName', `SINCE ${MINUTES} `),
+    run: ({ reader, call }) =>
+      reader.rolling!.read(
+        IDS.map((applicationId) => ({ kind: 'application', applicationId }) as const),
+        RANGE,
+        call,
+      ),
+  },
+  'rolling values of hosts': {
+    makes: nrql('FACET appId, host', `SINCE ${MINUTES} `),
+    run: ({ reader, call }) =>
+      reader.rolling!.read([{ kind: 'host', applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
+  },
+  'rolling values of key transactions': {
+    makes: nrql('apm.key.transaction.duration'),
+    run: ({ reader, call }) =>
+      reader.rolling!.read([{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+  },
+  'the owners of key transactions': {
+    makes: nrql(`SINCE ${(RANGE.to - 600) * 1000} `, 'FACET appId'),
+    run: ({ reader, call }) =>
+      reader.rolling!.read([{ kind: 'key_transaction', keyTransactionId: 5_000_001 }], RANGE, call),
+  },
+  'names of custom metrics': {
+    makes: nrql('scope IS NULL'),
+    run: ({ reader, call }) => reader.customNames.read([{ applicationId: IDS[0]!, filters: ['Custom/'] }], RANGE, call),
+  },
+  'a series': {
+    makes: nrql('TIMESERIES'),
+    run: ({ reader, call }) => {
+      const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000);
+      return reader.metricSeries.read([{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }], chunk!, call);
+    },
+  },
+  'metric names': {
+    makes: nrql('uniques('),
+    run: async ({ reader, call }) => [await reader.listMetricNames({ applicationId: IDS[0]!, name: 'allWeb' }, call)],
+  },
+};
+
+const say =
+  (body: unknown, status = 200, headers: Record<string, string> = {}): Fault =>
+  (response) => {
+    json(response, body, headers, status);
+    return true;
+  };
+
+const error = (message: string, extensions?: unknown, data: unknown = null): Fault =>
+  say({ data, errors: [{ message, ...(extensions === undefined ? {} : { extensions }) }] });
+
+/** Changes the good answer, as an object. */
+const change =
+  (edit: (text: string) => string): Fault =>
+  (response, _, good) => {
+    json(response, edit(good));
+    return true;
+  };
+
+const FAULTS: Record<string, { fault: Fault; reasons: readonly string[]; timeout?: number }> = {
+  'a reset connection': { fault: (r) => (r.socket?.resetAndDestroy(), true), reasons: ['network'] },
+  'a closed connection': { fault: (r) => (r.destroy(), true), reasons: ['network'] },
+  'a body cut short': {
+    fault: (r, _, good) => {
+      r.writeHead(200, { 'content-length': String(good.length + 10) });
+      r.write(good, () => r.destroy());
+      return true;
+    },
+    reasons: ['network'],
+  },
+  'no answer': { fault: () => true, reasons: ['timeout'], timeout: 300 },
+  'malformed JSON': { fault: change((good) => good.slice(0, -5)), reasons: ['invalid_response'] },
+  'a web page': { fault: say('<html>gateway</html>'), reasons: ['invalid_response'] },
+  'an empty body': { fault: say(''), reasons: ['invalid_response'] },
+  'a list': { fault: say('[]'), reasons: ['invalid_response'] },
+  'an empty object': { fault: say('{}'), reasons: ['invalid_response'] },
+  'null data': { fault: say({ data: null }), reasons: ['invalid_response'] },
+  'a null actor': { fault: say({ data: { actor: null } }), reasons: ['invalid_response'] },
+  'null below the actor': {
+    fault: say({ data: { actor: { account: null, entitySearch: null, entities: null } } }),
+    reasons: ['invalid_response'],
+  },
+  'null below the account': {
+    fault: say({ data: { actor: { account: { nrql: null }, entitySearch: { count: 1, results: null } } } }),
+    reasons: ['invalid_response'],
+  },
+  'lists in place of objects': {
+    fault: say({ data: { actor: { account: { nrql: [] }, entitySearch: [], entities: {} } } }),
+    reasons: ['invalid_response'],
+  },
+  'texts in place of lists': {
+    fault: change((good) => good.replace(/"(results|entities)":[[{].*/s, '"$1":"many"}}}}}')),
+    reasons: ['invalid_response'],
+  },
+  'an error without a class': { fault: error('went wrong'), reasons: ['invalid_response'] },
+  'a complaint about the query': { fault: error('NRQL Syntax error: unexpected token'), reasons: ['other'] },
+  'an error that is a text': { fault: say({ data: null, errors: 'no' }), reasons: ['invalid_response'] },
+  'an error beside good data': {
+    fault: change((good) => good.replace(/}$/, ',"errors":[{"message":"odd","path":["actor"]}]}')),
+    reasons: ['invalid_response'],
+  },
+  'a timeout of the service': { fault: error('slow', { errorClass: 'TIMEOUT' }), reasons: ['timeout'] },
+  'a server error in a 200': { fault: error('oops', { errorClass: 'INTERNAL_SERVER_ERROR' }), reasons: ['server'] },
+  'too many requests in a 200': {
+    fault: error('slow down', { errorClass: 'TOO_MANY_REQUESTS' }),
+    reasons: ['rate_limited'],
+  },
+  'access denied in a 200': { fault: error('no', { errorClass: 'ACCESS_DENIED' }), reasons: ['forbidden'] },
+  'a bad key in a 200': {
+    fault: error(`key ${DEMO_API_KEY} is bad`, { error_code: 'BAD_API_KEY', api_key: DEMO_API_KEY }),
+    reasons: ['auth'],
+  },
+  'a bad key in a 400': {
+    fault: say({ errors: [{ message: DEMO_API_KEY, extensions: { error_code: 'BAD_API_KEY' } }] }, 400),
+    reasons: ['auth'],
+  },
+  'status 401': {
+    fault: say({ errors: [{ message: `authentication required ${DEMO_API_KEY}` }] }, 401),
+    reasons: ['auth'],
+  },
+  'status 403': { fault: say({ errors: [{ message: 'no' }] }, 403), reasons: ['forbidden'] },
+  'status 429': { fault: say('{}', 429, { 'retry-after': '7' }), reasons: ['rate_limited'] },
+  'status 500': { fault: say('oops', 500), reasons: ['server'] },
+  'a redirect': { fault: say('', 302, { location: 'http://127.0.0.1:1/' }), reasons: ['redirect'] },
+  'a body that is too large': { fault: say(`{"data":"${' '.repeat(600_000)}"}`), reasons: ['too_large'] },
+  'a small body that unpacks to a large one': {
+    fault: (r) => {
+      r.writeHead(200, { 'content-encoding': 'gzip' });
+      r.end(gzipSync(Buffer.alloc(3_000_000, 32)));
+      return true;
+    },
+    reasons: ['too_large'],
+  },
+};
+
+/** The outcomes of a run, each as a value or as the reason of its failure. */
+async function outcomesOf(run: Promise<readonly unknown[]>): Promise<readonly unknown[]> {
+  try {
+    return await run;
+  } catch (failure) {
+    return [{ error: failure }];
+  }
+}
+
+let cells = 0;
+
+describe('a reader of NerdGraph that meets a fault', () => {
+  it.each(Object.entries(FAULTS))(
+    '%s, in any operation, makes nothing up and is healed by the next good answer',
+    async (_, { fault, reasons, timeout }) => {
+      const options = { maxBytes: 500_000, ...(timeout === undefined ? {} : { requestTimeoutMs: timeout }) };
+      const between = await startBetween(WORLD, options);
+      await between.reader.listApplications({}, between.call);
+      await between.reader.listKeyTransactions({}, between.call);
+      const { run: runOther } = OPERATIONS['rolling values of applications']!;
+      for (const [name, { makes, run }] of Object.entries(OPERATIONS)) {
+        const good = await run(between);
+        let struck = 0;
+        between.fault = (response, asked, answer) => {
+          if (!makes(asked)) return false;
+          struck += 1;
+          return fault(response, asked, answer);
+        };
+        for (const outcome of await outcomesOf(run(between))) {
+          const failure = (outcome as { error?: UpstreamError }).error;
+          expect(reasons, `${name}: ${JSON.stringify(outcome).slice(0, 200)}`).toContain(failure?.failure.reason);
+          expect(failure?.failure.endpoint).toMatch(/^graphql:[a-z_]+$/);
+        }
+        expect(struck, name).toBeGreaterThan(0);
+        if (name !== 'rolling values of applications')
+          expect(JSON.stringify(await runOther(between))).not.toContain('error"');
+        between.fault = undefined;
+        expect(await run(between), name).toEqual(good);
+        cells += 1;
+      }
+      expect(between.notes.places).toBe(0);
+      const overloads = between.notes.overloads.length;
+      expect(overloads > 0).toBe(reasons.includes('rate_limited'));
+      const told = JSON.stringify(between.notes);
+      expect(told).not.toContain(DEMO_API_KEY);
+      expect(told).not.toContain(DEMO_API_KEY.slice(5));
+    },
+    60_000,
+  );
+
+  it('met every fault in every operation', () => {
+    const product = Object.keys(FAULTS).length * Object.keys(OPERATIONS).length;
+    process.stdout.write(`faults x operations: ${cells}\n`);
+    expect(cells).toBe(product);
+  });
+});

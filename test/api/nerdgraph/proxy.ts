@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import { DEMO_API_KEY, startSimulator } from '../../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { listen } from '../support/testServer.ts';
+import type { Reading } from '../support/reading.ts';
+import { NOW, readNerdGraph } from './nerdGraphReading.ts';
+
+/** What a call asked for, as it came over the wire. */
+export interface Asked {
+  readonly text: string;
+  /** The NRQL query; empty where the document has none. */
+  readonly nrql: string;
+}
+
+/** Answers a call in its own way; `good` is what the service said. False: the service's answer goes through. */
+export type Fault = (response: ServerResponse, asked: Asked, good: string) => boolean | undefined;
+
+export interface Between extends Reading {
+  readonly simulator: Simulator;
+  readonly asked: Asked[];
+  fault: Fault | undefined;
+}
+
+/** The project's own service behind a server that can answer in its place, and a reader of it. */
+export async function startBetween(
+  world: SimulatorOptions,
+  options: Partial<NerdGraphReaderOptions> = {},
+): Promise<Between> {
+  const simulator = await startSimulator({ now: () => NOW, ...world });
+  onTestFinished(() => simulator.close());
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const { variables } = JSON.parse(text) as { variables: { nrql?: string } };
+      const each = { text, nrql: variables.nrql ?? '' };
+      asked.push(each);
+      void forward(simulator, text).then((good) => {
+        if (between.fault?.(response, each, good) === true) return;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(good);
+      });
+    });
+  });
+  const { port, close } = await listen(server);
+  onTestFinished(close);
+  const reading = readNerdGraph(`http://127.0.0.1:${port}/graphql`, { key: () => DEMO_API_KEY, ...options });
+  const between: Between = { ...reading, simulator, asked, fault: undefined };
+  return between;
+}
+
+async function forward({ url }: Simulator, body: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', 'api-key': DEMO_API_KEY };
+  const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
+  return await answer.text();
+}
