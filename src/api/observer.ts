@@ -1,7 +1,9 @@
 import type { FailureReason } from './errors.ts';
 
 /** Why a call for many subjects is read again in parts. */
-export type SplitReason = 'truncated' | 'timeout' | 'error';
+export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
+
+export type SplitReason = (typeof SPLIT_REASONS)[number];
 
 /** Observer of an account's calls: the exporter's own metrics and the log. */
 export interface CallObserver {

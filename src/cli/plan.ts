@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
-import type { Plan } from '../collect/plan.ts';
+import type { Plan } from '../collect/view.ts';
 import type { Group } from '../metrics/groups.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';

@@ -1,94 +1,96 @@
 import { UpstreamError } from '../api/errors.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { GROUPS, type Group } from '../metrics/groups.ts';
-import type { Clock } from './clock.ts';
-import type { AccountContext } from './context.ts';
-import type { Pace } from './due.ts';
-import type { Inventory } from './inventory.ts';
-import { Pacing } from './pacing.ts';
-import type { Plan } from './plan.ts';
-import { GroupProgress } from './progress.ts';
-import type { ApplicationRecord } from './records.ts';
-import { Refresh } from './refresh.ts';
-import { Refreshes } from './refreshes.ts';
-import { Refusal } from './refusal.ts';
-import { Roster } from './roster.ts';
-import { Scheduler, type Ending } from './scheduler.ts';
-import { isEnabled } from './scope.ts';
-import type { Unit } from './unit.ts';
+import type { Block } from '../metrics/sample.ts';
+import { isEnabled, type AccountContext } from './inventory/context.ts';
+import type { Entity } from './inventory/entity.ts';
+import { Inventory } from './inventory/inventory.ts';
+import { Arrivals } from './reading/arrivals.ts';
+import { Reads } from './reading/reads.ts';
+import type { Budget } from './schedule/budget.ts';
+import type { Clock } from './schedule/clock.ts';
+import type { SharedPlaces } from './schedule/gate.ts';
+import { GroupProgress } from './schedule/progress.ts';
+import { Refresh, Refreshes } from './schedule/refreshes.ts';
+import { Refusal } from './schedule/refusal.ts';
+import { Scheduler, type Ending } from './schedule/scheduler.ts';
+import { covers } from './schedule/scope.ts';
+import { Timetable } from './schedule/timetable.ts';
 import type { Scope } from './view.ts';
 
-/** A clock that goes back by more than this was set; less is a correction that does no harm. */
-const CLOCK_TOLERANCE = 2_000;
-
-/** Who is told what happens to an account's units, for the log. */
+/** Who is told what happens to an account's entities, for the log. */
 export interface AccountListener {
-  /** A unit was read, or could not be (`problem`). */
-  ended(unit: Unit, problem: string | undefined): void;
+  /** An entity was read, or could not be (`problem`). */
+  ended(entity: Entity, problem: string | undefined): void;
   /** A refresh is over: all of its work has ended, or the next refresh carries on what is left. */
   refreshed(refresh: Refresh, seconds: number): void;
   refused(reason: string | undefined): void;
 }
 
+/** What an account's collector is built from. */
+export interface AccountSources {
+  readonly context: AccountContext;
+  readonly clock: Clock;
+  readonly listener: AccountListener;
+  /** Told of every block of samples that is new. */
+  readonly arrived: (block: Block) => void;
+  /** True: plan and states count everything, whether something asks for it or not. */
+  readonly everythingCounts: boolean;
+}
+
 /**
- * Collects one account: keeps its inventory, decides what is due, and has it read under the account's budget
- * (contract 4). A scrape asks with `refresh`; the work it starts goes on after the scrape was answered.
+ * Collects one account: keeps its inventory, decides what is due, and has it read under the account's budget. A scrape
+ * asks with `refresh`; the work it starts goes on after the scrape was answered.
  */
 export class AccountCollector {
+  readonly context: Readonly<AccountContext>;
+  readonly inventory: Inventory;
+  readonly timetable: Timetable;
   readonly scheduler: Scheduler;
   readonly progress: ReadonlyMap<Group, GroupProgress>;
+  readonly #changeable: AccountContext;
   readonly #clock: Clock;
   readonly #listener: AccountListener;
-  readonly #roster: Roster;
-  readonly #pacing: Pacing;
+  readonly #arrivals: Arrivals;
   readonly #refreshes: Refreshes;
   readonly #refusal: Refusal;
-  #context: AccountContext;
-  /** When a refresh was last asked for, Unix milliseconds. */
-  #lastAsked = -Infinity;
 
-  constructor(context: AccountContext, clock: Clock, listener: AccountListener) {
-    this.#context = context;
+  constructor({ context, clock, listener, arrived, everythingCounts }: AccountSources) {
+    this.context = context;
+    this.#changeable = context;
     this.#clock = clock;
     this.#listener = listener;
-    const now = (): number => clock.now();
-    const current = (): AccountContext => this.#context;
-    this.#roster = new Roster(current, now, (unit) => this.#forget(unit));
-    this.#pacing = new Pacing(current, this.#roster.costs, now());
+    this.progress = new Map(GROUPS.map((group) => [group, new GroupProgress(group)]));
     this.#refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
     this.#refusal = new Refusal((reason) => listener.refused(reason));
-    this.progress = new Map(GROUPS.map((group) => [group, new GroupProgress(group)]));
+    const now = (): number => clock.monotonic();
+    const inventory = new Inventory(context, now, (entity) => this.#forget(entity));
+    this.inventory = inventory;
+    this.#arrivals = new Arrivals(context, inventory, arrived);
+    const reads = new Reads(context, inventory, this.#arrivals);
+    const averageCall = (): number | undefined => this.scheduler.averageCall;
+    this.timetable = new Timetable({ context, inventory, reads, clock, averageCall, everythingCounts });
+    const { timetable } = this;
     this.scheduler = new Scheduler(context.account.limits, clock, {
-      dueAt: (unit) => this.#pacing.dueAt(unit),
-      intervalOf: (group) => this.#pacing.pace(group).interval,
-      effectiveIntervalOf: (group) => this.#pacing.effectiveIntervalOf(group),
-      window: () => this.#pacing.window,
-      mayStart: (unit) => this.#accepts(unit),
-      retryAt: (unit, { to }) => this.#retryAt(unit, to),
-      queued: (unit) => this.#progressOf(unit).queued(unit, this.#pacing.window.to, clock.now()),
-      ended: (unit, ending) => this.#ended(unit, ending),
+      dueAt: (entity) => timetable.dueAt(entity),
+      intervalOf: (group) => timetable.intervalOf(group),
+      effectiveIntervalOf: (group) => timetable.effectiveIntervalOf(group),
+      window: () => timetable.window,
+      read: (kind) => reads.of(kind),
+      companions: (kind) => this.#companions(kind),
+      mayStart: (entity) => this.#accepts(entity),
+      retryAt: (entity, window) => this.#retryAt(entity, window),
+      queued: (entity) => this.#progressOf(entity).queued(entity, timetable.window.to, now()),
+      ended: (entity, ending) => this.#ended(entity, ending),
     });
   }
 
   get config(): AccountConfig {
-    return this.#context.account;
+    return this.context.account;
   }
 
-  get context(): AccountContext {
-    return this.#context;
-  }
-
-  get inventory(): Inventory {
-    return this.#roster.inventory;
-  }
-
-  /** The account's two lists. */
-  get applications(): Unit {
-    return this.#roster.applications;
-  }
-
-  get keyTransactions(): Unit {
-    return this.#roster.keyTransactions;
+  get budget(): Budget {
+    return this.scheduler.budget;
   }
 
   /** Why upstream refuses the account, in words; undefined when it does not. */
@@ -98,56 +100,55 @@ export class AccountCollector {
 
   /** True when the last application list was read whole (`newrelic_up`). */
   get up(): boolean {
-    return this.applications.held !== undefined && this.applications.failures === 0;
+    const { applicationList } = this.inventory;
+    return applicationList.held !== undefined && applicationList.failures === 0;
   }
 
-  /** The applications it serves, for whoever shows them. */
-  get records(): readonly ApplicationRecord[] {
-    return [...this.inventory.applications.values()];
-  }
-
-  /** How often a group is refreshed, the budget considered. */
-  pace(group: Group): Pace {
-    return this.#pacing.pace(group);
-  }
-
-  /** What a steady state of what is known now costs. */
-  plan(): Plan {
-    return this.#pacing.plan();
-  }
-
-  /** Takes over a changed configuration; what is held and what was spent stay (contract 2, Reload). */
-  reconfigure(context: AccountContext): void {
-    this.#roster.reconfigure(() => (this.#context = context));
-    this.#pacing.reset(this.#clock.now());
-    this.keyChanged();
-    this.scheduler.resize(context.account.limits);
+  /**
+   * Takes over a changed configuration; what is held, what was spent and what waits after a failure stay.
+   *
+   * @param keyChanged true when the key is another one
+   */
+  reconfigure(next: AccountContext, keyChanged: boolean): void {
+    const { account, customMetrics } = this.context;
+    Object.assign(this.#changeable, next);
+    this.inventory.reconfigure();
+    if (customMetrics !== next.customMetrics) this.#changeCustomMetrics();
+    this.#arrivals.decideDatabases();
+    const { applicationList, keyTransactionList } = this.inventory;
+    if (differ(account.applications.include, next.account.applications.include)) applicationList.makeOverdue();
+    if (differ(account.key_transactions, next.account.key_transactions)) keyTransactionList.makeOverdue();
+    this.timetable.reset();
+    if (keyChanged) this.keyChanged();
+    this.scheduler.resize(next.account.limits);
+    this.#refreshes.leaveOut((entity) => !this.#isRead(entity));
   }
 
   /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
-    for (const unit of this.#roster.units({})) unit.retryAt = 0;
-    this.#refusal.lift(this.#clock.now());
+    for (const entity of this.inventory.entities()) entity.waitUntil(-Infinity);
+    this.#refusal.lift(this.#clock.monotonic());
+  }
+
+  /** Calls take a place of these, which all accounts of one key share, too. */
+  share(places: SharedPlaces | undefined): void {
+    this.scheduler.share(places);
   }
 
   /**
-   * Starts whatever is due in the scope. Resolves when all of it has ended (true), when the deadline (Unix milliseconds)
-   * is reached, or at once when it cannot end before (contract 4, point 4). The work goes on either way.
+   * Starts whatever is due in the scope. Resolves when all of it has ended (true), after `waitMs` milliseconds, or at
+   * once when it cannot end by then. The work goes on either way.
    */
-  async refresh(scope: Scope, deadline: number): Promise<boolean> {
-    const now = this.#clock.now();
-    if (now < this.#lastAsked - CLOCK_TOLERANCE) this.#clockSetBack();
-    this.#lastAsked = now;
-    this.#pacing.moveOn(now);
-    const refresh = new Refresh(scope, now);
+  async refresh(scope: Scope, waitMs: number): Promise<boolean> {
+    const now = this.#clock.monotonic();
+    this.timetable.moveOn();
+    const refresh = new Refresh(scope, now, this.context);
     this.#refreshes.open(refresh);
-    this.#join(refresh, this.#roster.units(scope));
+    this.#join(refresh, this.inventory.entities(scope.applicationId));
     this.scheduler.pump();
-    return this.#refreshes.wait(
-      refresh,
-      deadline,
-      () => deadline === Infinity || this.scheduler.canEnd(refresh.pending.size, deadline),
-    );
+    const deadline = now + waitMs;
+    const canEnd = (): boolean => waitMs === Infinity || this.scheduler.canEnd(this.#callsLeft(refresh), deadline);
+    return this.#refreshes.wait(refresh, deadline, canEnd);
   }
 
   /** Ends for good: no call starts any more, calls in flight are aborted. */
@@ -156,99 +157,159 @@ export class AccountCollector {
     this.#refreshes.closeAll();
   }
 
-  /** Adds what is due of `units` to a refresh and to the queue. */
-  #join(refresh: Refresh, units: Iterable<Unit>): void {
-    const overloaded = this.plan().stretch > 1;
-    for (const unit of units) {
-      if (!this.#mayRead(refresh, unit)) continue;
-      const dueAt = this.#pacing.dueAt(unit);
-      if (unit.state !== 'idle' || unit.overdue || dueAt <= refresh.askedAt) {
-        refresh.add(unit);
-        this.scheduler.enqueue(unit);
-      } else if (overloaded && dueAt < this.#pacing.nextWindowAt) {
+  /** Adds what is due of `entities` to a refresh and to the queue. */
+  #join(refresh: Refresh, entities: Iterable<Entity>): void {
+    const { timetable } = this;
+    const stretched = timetable.plan().stretch > 1;
+    for (const entity of entities) {
+      if (entity.gone || !this.#isCovered(refresh, entity)) continue;
+      entity.ask(refresh.askedAt);
+      if (!this.#accepts(entity)) continue;
+      if (entity.state !== 'idle') refresh.add(entity);
+      else if (entity.retryAt > refresh.askedAt || !this.#isReady(entity)) continue;
+      else if (timetable.isDue(entity, refresh.askedAt)) {
+        refresh.add(entity);
+        this.scheduler.enqueue(entity);
+      } else if (stretched && timetable.dueAt(entity) < timetable.nextWindowAt) {
         // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
-        this.scheduler.enqueue(unit);
+        this.scheduler.enqueue(entity);
       }
     }
     this.#refreshes.closeIfDone(refresh);
   }
 
-  #mayRead(refresh: Refresh, unit: Unit): boolean {
-    if (unit.gone || !refresh.covers(unit) || !this.#accepts(unit)) return false;
-    return unit.state !== 'idle' || (unit.retryAt <= refresh.askedAt && this.#roster.isReady(unit));
+  #isCovered(refresh: Refresh, entity: Entity): boolean {
+    return covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity));
+  }
+
+  /** False for what has to be read once before other data can be used, and was not. */
+  #isKnown(entity: Entity): boolean {
+    if (entity.kind !== 'application_metrics') return entity.tried;
+    return this.inventory.dataOf(entity.subject)?.data.database !== undefined;
+  }
+
+  #callsLeft({ leftByKind }: Refresh): number {
+    let calls = 0;
+    for (const [kind, count] of leftByKind) calls += Math.ceil(count * this.timetable.callsPerEntity(kind));
+    return calls;
+  }
+
+  /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
+  *#companions(kind: Entity['kind']): Generator<Entity> {
+    if (!this.#refreshes.probing) return;
+    const now = this.#clock.monotonic();
+    for (const entity of this.inventory.entities()) {
+      if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
+      const wanted = this.timetable.counts(entity) && this.#accepts(entity) && this.#isReady(entity);
+      if (wanted && this.timetable.isDue(entity, now)) yield entity;
+    }
   }
 
   /** While upstream refuses the account, only the application list is read. */
-  #accepts(unit: Unit): boolean {
-    return this.refused === undefined || unit === this.applications;
+  #accepts(entity: Entity): boolean {
+    return this.#isRead(entity) && (this.refused === undefined || entity === this.inventory.applicationList);
   }
 
-  #retryAt(unit: Unit, windowEnd: number): number {
-    const now = this.#clock.now();
+  #isRead(entity: Entity): boolean {
+    return entity !== this.inventory.keyTransactionList || isEnabled(this.context, 'key_transactions');
+  }
+
+  /** False for metric data that has to wait for the first reading of the names to ask for. */
+  #isReady({ kind, subject }: Entity): boolean {
+    if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
+    const data = this.inventory.dataOf(subject)?.data;
+    return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
+  }
+
+  #retryAt(entity: Entity, window: Timetable['window']): number {
     // Once per interval while the account is refused, whatever the list answers.
-    if (this.refused !== undefined && unit === this.applications) return this.#pacing.nextTurn('applications', now);
-    return this.#pacing.retryAt(unit, windowEnd, now);
+    if (this.refused !== undefined && entity === this.inventory.applicationList) {
+      return this.timetable.nextTurn('applications');
+    }
+    return this.timetable.retryAt(entity, window);
   }
 
-  #ended(unit: Unit, ending: Ending): void {
-    if (unit.gone) return;
-    const now = this.#clock.now();
+  #ended(entity: Entity, ending: Ending): void {
+    if (entity.gone) return;
     const failed = ending.kind !== 'read';
-    const doubted = ending.kind === 'failed' ? this.#doubt(unit, ending.error) : undefined;
-    if (ending.kind !== 'not_started') this.#note(unit, ending.kind === 'failed' ? ending.error : undefined, now);
-    this.#progressOf(unit).ended(unit, failed, now);
-    for (const refresh of this.#refreshes.ended(unit, failed)) {
-      this.#join(refresh, this.#roster.related(unit, refresh.scope));
+    const doubted = ending.kind === 'failed' ? this.#doubt(entity, ending.error) : undefined;
+    if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
+    this.#progressOf(entity).ended(entity, failed, this.#moment());
+    for (const refresh of this.#refreshes.ended(entity, failed)) {
+      this.#join(refresh, this.#related(entity, refresh.scope));
       if (doubted !== undefined) this.#join(refresh, [doubted]);
     }
     this.#refreshes.notify();
   }
 
-  #note(unit: Unit, error: unknown, now: number): void {
-    const isList = unit === this.applications;
-    if (this.#refusal.note(unit, isList, error, now)) this.#stand(now);
-    if (isList && error === undefined) this.#reportIdleGroups(now);
-    this.#listener.ended(unit, unit.problem);
+  /** What may have become due for a scope because an entity has ended. */
+  #related(entity: Entity, { applicationId }: Scope): Iterable<Entity> {
+    switch (entity.kind) {
+      case 'applications':
+      case 'key_transactions':
+        return this.inventory.entities(applicationId);
+      case 'metric_names':
+      case 'custom_names':
+      case 'hosts':
+        return this.inventory.entitiesOfApplication(entity.subject.applicationId ?? NaN);
+      default:
+        return [entity];
+    }
+  }
+
+  #note(entity: Entity, error: unknown): void {
+    const isList = entity === this.inventory.applicationList;
+    if (this.#refusal.note(entity, isList, error, this.#clock.monotonic())) this.#dropQueued();
+    if (isList && error === undefined) this.#reportIdleGroups();
+    this.#listener.ended(entity, entity.problem);
   }
 
   /** An entity that upstream does not know may be gone: the list it is from tells, unless it was just read. */
-  #doubt(unit: Unit, error: unknown): Unit | undefined {
+  #doubt(entity: Entity, error: unknown): Entity | undefined {
     if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
-    const list = this.#roster.listOf(unit);
-    if (list?.held === undefined || list.held.windowEnd >= this.#pacing.window.to) return undefined;
-    if (list.state === 'idle') list.overdue = true;
+    const list = this.inventory.listOf(entity);
+    if (list?.held === undefined || list.held.windowEnd >= this.timetable.window.to) return undefined;
+    if (list.state === 'idle') list.makeOverdue();
     return list;
   }
 
   /** Upstream refuses the account: what waits would be refused, too, so refreshes go on without it. */
-  #stand(now: number): void {
-    this.applications.retryAt = Math.max(this.applications.retryAt, this.#pacing.nextTurn('applications', now));
-    this.#refreshes.leaveOut((unit) => unit.state === 'queued' && unit !== this.applications);
+  #dropQueued(): void {
+    const { applicationList } = this.inventory;
+    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn('applications')));
+    this.#refreshes.leaveOut((entity) => entity.state === 'queued' && entity !== applicationList);
   }
 
-  /** A unit left the inventory: nobody waits for it. */
-  #forget(unit: Unit): void {
-    this.#progressOf(unit).ended(unit, false, this.#clock.now());
-    this.#refreshes.forget(unit);
+  /** An entity left the inventory: nobody waits for it. */
+  #forget(entity: Entity): void {
+    this.#progressOf(entity).ended(entity, false, this.#moment());
+    this.#refreshes.forget(entity);
   }
 
-  #reportIdleGroups(now: number): void {
+  #changeCustomMetrics(): void {
+    for (const { data } of this.inventory.applications.values()) data?.customNameList?.makeOverdue();
+    this.#arrivals.recalculateAll();
+  }
+
+  #reportIdleGroups(): void {
+    const busy = new Set<Group>();
+    for (const { group } of this.inventory.entities()) busy.add(group);
     for (const [group, progress] of this.progress) {
-      if (isEnabled(this.config, group) && !this.#roster.costs.calls.has(group)) progress.nothingToDo(now);
+      if (isEnabled(this.context, group) && !busy.has(group)) progress.nothingToDo(this.#moment());
     }
   }
 
-  /** The clock was set back: what was read in what is now the future is read again, and nothing waits for that future. */
-  #clockSetBack(): void {
-    this.#pacing.reset(this.#clock.now());
-    this.scheduler.clockSetBack();
-    this.keyChanged();
-    for (const unit of this.#roster.units({})) unit.overdue = true;
+  #moment(): { monotonic: number; wall: number } {
+    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
   }
 
-  #progressOf(unit: Unit): GroupProgress {
-    const progress = this.progress.get(unit.group);
-    if (progress === undefined) throw new Error(`no progress is kept for ${unit.group}`);
+  #progressOf({ group }: Entity): GroupProgress {
+    const progress = this.progress.get(group);
+    if (progress === undefined) throw new Error(`no progress is kept for ${group}`);
     return progress;
   }
+}
+
+function differ(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) !== JSON.stringify(b);
 }

@@ -1,5 +1,5 @@
 import { GROUPS } from '../metrics/groups.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from './schedule/clock.ts';
 import type { Scope } from './view.ts';
 
 /** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
@@ -9,16 +9,16 @@ const JITTER = 0.2;
 const EVERYTHING: Scope = { groups: new Set(GROUPS) };
 
 /**
- * Refreshes at the start and then on a timer with jitter (contract 2, `collection.background`). The jitter keeps several
- * exporters from calling upstream in step. The timer waits for no refresh: the next one carries on what is left, for the
- * window of then.
+ * Refreshes at the start and then on a timer with jitter (`collection.background`). The jitter keeps several exporters
+ * from calling upstream in step. The timer waits for no refresh: the next one carries on what is left, for the window of
+ * then.
  *
- * @param refresh asks for a refresh and resolves when it has ended or its deadline (Unix milliseconds) is reached
+ * @param refresh asks for a refresh and resolves when it has ended or so many milliseconds are over
  * @param random a number from 0 up to 1
  * @returns stops the timer
  */
 export function refreshInBackground(
-  refresh: (scope: Scope, deadline: number) => Promise<void>,
+  refresh: (scope: Scope, waitMs: number) => Promise<void>,
   clock: Clock,
   random: () => number,
 ): () => void {
@@ -27,7 +27,7 @@ export function refreshInBackground(
     const ms = TICK * (1 - JITTER + 2 * JITTER * random());
     cancel = clock.after(ms, () => {
       schedule();
-      void refresh(EVERYTHING, clock.now());
+      void refresh(EVERYTHING, 0);
     });
   };
   schedule();

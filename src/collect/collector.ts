@@ -1,23 +1,24 @@
-import type { Config, AccountConfig } from '../config/config.ts';
-import { AccountCollector } from './account.ts';
-import { answerOf, type AnswerTime } from './answer.ts';
-import type { AccountContext } from './context.ts';
-import type { Clock } from './clock.ts';
-import type { CollectorLog } from './log.ts';
-import { expectedSeries } from './expectedSeries.ts';
-import { probeAccount, type ProbeResult } from './probe.ts';
+import type { UpstreamReader } from '../api/reader.ts';
+import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
-import { BatchSize } from './metricData.ts';
-import type { UpstreamReader } from '../api/oldReader.ts';
-import { coversAccount } from './scope.ts';
-import { applicationListOf, countStates, statusOf } from './status.ts';
-import type { AccountStatus, Answer, ApplicationList, CollectorView, Scope } from './view.ts';
+import type { Block } from '../metrics/sample.ts';
+import { AccountCollector } from './account.ts';
+import { answerOf } from './answers/answer.ts';
+import { expectedSeries } from './answers/expectedSeries.ts';
+import { probeAccount } from './answers/probe.ts';
+import { applicationViews, countStates, statusOf } from './answers/status.ts';
+import type { AccountContext } from './inventory/context.ts';
+import type { CollectorLog } from './log.ts';
+import type { Clock } from './schedule/clock.ts';
+import { SharedPlaces } from './schedule/gate.ts';
+import { coversAccount } from './schedule/scope.ts';
+import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
 /** A reader of one account and the key it uses. */
 export interface AccountReader {
   readonly reader: UpstreamReader;
-  /** Grows whenever the key has changed. */
-  keyGeneration(): number;
+  /** Something that is another exactly when the key is another one; it is compared only and never shown. */
+  keyMark(): string;
 }
 
 /** What the collector is built from. */
@@ -25,15 +26,29 @@ export interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: CollectorLog;
   openReader(account: AccountConfig, config: Config): AccountReader;
+  /** Told of every block of samples that is new, so that it can be written ahead of the next answer. */
+  readonly arrived?: (block: Block) => void;
+  /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
+  readonly everythingCounts?: boolean;
 }
 
 /** How long a reader is kept after a reload, in milliseconds: longer than the longest pause. */
 const RETIREMENT = 600_000;
 
+/** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
+const PLACES_OF_KEY = 25;
+
 interface Entry {
   readonly account: AccountCollector;
   opened: AccountReader;
-  keyGeneration: number;
+  keyMark: string;
+}
+
+/** An account of a new configuration with everything that could fail already built. */
+interface Prepared {
+  readonly opened: AccountReader;
+  readonly context: AccountContext;
+  readonly keyMark: string;
 }
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
@@ -43,16 +58,17 @@ export class Collector implements CollectorView {
   #entries = new Map<string, Entry>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
+  /** What accounts of one key share, by the key's mark. */
+  readonly #places = new Map<string, SharedPlaces>();
   #refreshedOnce = false;
-  /** Start of the newest refresh, Unix milliseconds; in background mode answers are judged by it. */
+  /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
 
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    for (const [account, opened] of this.#openReaders(config)) {
-      this.#entries.set(account.name, this.#enter(account, opened));
-    }
+    for (const prepared of this.#prepare(config)) this.#enter(prepared);
+    this.#sharePlaces();
   }
 
   get refreshedOnce(): boolean {
@@ -60,45 +76,48 @@ export class Collector implements CollectorView {
   }
 
   /**
-   * Takes over a validated configuration. An account of the same name and base address keeps what it holds and what it
-   * has spent; accounts that are gone are stopped. Throws, and changes nothing, when a reader cannot be opened.
+   * Takes over a validated configuration. An account of the same name, interface, account id and address keeps what it
+   * holds and what it has spent; accounts that are gone are stopped. Throws, and changes nothing, when a reader cannot
+   * be opened.
    */
   reconfigure(config: Config): void {
-    const readers = this.#openReaders(config);
+    const prepared = this.#prepare(config);
     this.#config = config;
     const before = this.#entries;
     this.#entries = new Map();
-    for (const [account, opened] of readers) {
+    for (const next of prepared) {
+      const { account } = next.context;
       const entry = before.get(account.name);
-      if (entry?.account.config.base_url !== account.base_url) {
-        this.#entries.set(account.name, this.#enter(account, opened));
+      if (entry === undefined || !isSameAccount(entry.account.config, account)) {
+        this.#enter(next);
         continue;
       }
       before.delete(account.name);
-      const retired = entry.opened.reader;
-      entry.opened = opened;
-      entry.keyGeneration = opened.keyGeneration();
-      entry.account.reconfigure(this.#context(account, opened, entry.account.context));
+      this.#closeLater(entry.opened.reader);
+      const keyChanged = next.keyMark !== entry.keyMark;
+      entry.opened = next.opened;
+      entry.keyMark = next.keyMark;
+      entry.account.reconfigure(next.context, keyChanged);
       this.#entries.set(account.name, entry);
-      this.#closeLater(retired);
     }
     for (const { account, opened } of before.values()) {
       account.stop();
       void opened.reader.close();
     }
+    this.#sharePlaces();
   }
 
-  async refresh(scope: Scope, deadline: number): Promise<void> {
+  async refresh(scope: Scope, waitMs: number): Promise<void> {
     if (this.#config.collection.background) return;
-    await this.refreshNow(scope, deadline);
+    await this.refreshNow(scope, waitMs);
   }
 
   /** As `refresh`, also in background mode, whose timer calls it. */
-  async refreshNow(scope: Scope, deadline: number): Promise<void> {
-    this.#lastRefresh = this.#dependencies.clock.now();
+  async refreshNow(scope: Scope, waitMs: number): Promise<void> {
+    this.#lastRefresh = this.#dependencies.clock.monotonic();
     const entries = [...this.#entries].filter(([name]) => coversAccount(scope, name));
-    for (const [, entry] of entries) this.#noticeKey(entry);
-    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, deadline)));
+    this.#noticeKeys(entries.map(([, entry]) => entry));
+    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, waitMs)));
     if (ended.every(Boolean)) this.#refreshedOnce = true;
   }
 
@@ -116,30 +135,32 @@ export class Collector implements CollectorView {
 
   status(asOf?: number): readonly AccountStatus[] {
     const time = this.#time(asOf);
-    return this.#accounts().map((account) => statusOf(account, time));
+    return this.#accounts().map((account) => statusOf(account, time, this.#dependencies.clock.now()));
   }
 
   applicationLists(): readonly ApplicationList[] {
     const time = this.#time(undefined);
-    return this.#accounts().map((account) => applicationListOf(account, time));
+    return this.#accounts().map((account) => {
+      const served = account.timetable.stateOf(account.inventory.applicationList, time) !== 'missing';
+      return { account: account.config.name, applications: served ? applicationViews(account) : undefined };
+    });
   }
 
-  /** How many series of 5.1 to 5.4 an account has at most, with the lists and names that are known now. */
+  /** How many series of applications and hosts an account has at most, with the lists and names that are known now. */
   expectedSeries(accountName: string): number {
     const account = this.#entries.get(accountName)?.account;
     return account === undefined ? 0 : expectedSeries(account, this.#time(undefined));
   }
 
-  /** Refreshes and answers for one application (contract 3, `/probe`). */
-  async probe(accountName: string, applicationId: number, deadline: number): Promise<ProbeResult> {
+  /** Refreshes and answers for one application; waits at most `waitMs` milliseconds. Never rejects. */
+  async probe(accountName: string, applicationId: number, waitMs: number): Promise<ProbeResult> {
     const account = this.#entries.get(accountName)?.account;
     if (account === undefined) return { kind: 'unknown_account' };
-    const { clock } = this.#dependencies;
     return probeAccount(
       account,
       applicationId,
-      (scope) => this.refresh(scope, deadline),
-      () => clock.now(),
+      (scope) => this.refresh(scope, waitMs),
+      (asOf) => this.#time(asOf),
     );
   }
 
@@ -158,48 +179,68 @@ export class Collector implements CollectorView {
     return [...this.#entries.values()].map(({ account }) => account);
   }
 
-  /** By default an answer is asked for now; in background mode the last refresh says what should be there. */
+  /** By default an answer is asked for now; in background mode the newest refresh says what should be there. */
   #time(asOf: number | undefined): AnswerTime {
-    const now = this.#dependencies.clock.now();
-    const last = this.#config.collection.background ? (this.#lastRefresh ?? now) : now;
-    return { asOf: Math.min(asOf ?? last, now), now };
+    const now = this.#dependencies.clock.monotonic();
+    const asked = this.#config.collection.background ? this.#lastRefresh : asOf;
+    return { asOf: Math.min(asked ?? now, now), now };
   }
 
-  #openReaders(config: Config): [AccountConfig, AccountReader][] {
-    const readers: [AccountConfig, AccountReader][] = [];
+  /** Builds everything of a configuration that can fail. */
+  #prepare(config: Config): Prepared[] {
+    const prepared: Prepared[] = [];
     try {
-      for (const account of config.accounts) readers.push([account, this.#dependencies.openReader(account, config)]);
+      for (const account of config.accounts) {
+        const before = this.#entries.get(account.name)?.account.context;
+        const families = sameOrNew(before, account);
+        const opened = this.#dependencies.openReader(account, config);
+        const { reader } = opened;
+        const context = { account, collection: config.collection, reader, customMetrics: families };
+        prepared.push({ opened, context, keyMark: opened.keyMark() });
+      }
+      return prepared;
     } catch (error) {
-      for (const [, { reader }] of readers) void reader.close();
+      for (const { opened } of prepared) void opened.reader.close();
       throw error;
     }
-    return readers;
   }
 
-  #enter(config: AccountConfig, opened: AccountReader): Entry {
-    const { clock, log } = this.#dependencies;
-    const account = new AccountCollector(this.#context(config, opened), clock, log.ofAccount(config.name));
-    return { account, opened, keyGeneration: opened.keyGeneration() };
+  #enter({ context, opened, keyMark }: Prepared): void {
+    const { clock, log, arrived, everythingCounts } = this.#dependencies;
+    const { name } = context.account;
+    const account = new AccountCollector({
+      context,
+      clock,
+      listener: log.ofAccount(name),
+      arrived: arrived ?? (() => undefined),
+      everythingCounts: everythingCounts === true,
+    });
+    this.#entries.set(name, { account, opened, keyMark });
   }
 
-  #context(account: AccountConfig, { reader }: AccountReader, before?: AccountContext): AccountContext {
-    const { collection } = this.#config;
-    const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(account.custom_metrics);
-    return {
-      account,
-      collection,
-      reader,
-      batchSize: before?.batchSize ?? new BatchSize(),
-      // The same families as before, so that what is held and what is read next are of one.
-      customMetrics: before !== undefined && unchanged ? before.customMetrics : customMetrics(account.custom_metrics),
-    };
+  #noticeKeys(entries: readonly Entry[]): void {
+    let changed = false;
+    for (const entry of entries) {
+      const keyMark = entry.opened.keyMark();
+      if (keyMark === entry.keyMark) continue;
+      entry.keyMark = keyMark;
+      entry.account.keyChanged();
+      changed = true;
+    }
+    if (changed) this.#sharePlaces();
   }
 
-  #noticeKey(entry: Entry): void {
-    const generation = entry.opened.keyGeneration();
-    if (generation === entry.keyGeneration) return;
-    entry.keyGeneration = generation;
-    entry.account.keyChanged();
+  /** NerdGraph accounts that use one key share its calls at once. */
+  #sharePlaces(): void {
+    const used = new Set<string>();
+    for (const { account, opened, keyMark } of this.#entries.values()) {
+      if (opened.reader.api !== 'nerdgraph') continue;
+      used.add(keyMark);
+      const places = this.#places.get(keyMark) ?? new SharedPlaces(PLACES_OF_KEY);
+      this.#places.set(keyMark, places);
+      account.share(places);
+    }
+    for (const keyMark of this.#places.keys()) if (!used.has(keyMark)) this.#places.delete(keyMark);
   }
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses. */
@@ -210,6 +251,19 @@ export class Collector implements CollectorView {
       void reader.close();
     });
   }
+}
+
+function isSameAccount(a: AccountConfig, b: AccountConfig): boolean {
+  return a.api === b.api && a.account_id === b.account_id && a.base_url === b.base_url;
+}
+
+/** The same families as before where they are defined alike, so that what is held and what is read next are of one. */
+function sameOrNew(
+  before: AccountContext | undefined,
+  { custom_metrics }: AccountConfig,
+): AccountContext['customMetrics'] {
+  const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(custom_metrics);
+  return before !== undefined && unchanged ? before.customMetrics : customMetrics(custom_metrics);
 }
 
 function addUp(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {

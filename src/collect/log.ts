@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { AccountListener } from './account.ts';
-import type { Unit } from './unit.ts';
+import type { Entity } from './inventory/entity.ts';
 
-/** What the collector writes to the log: one line per refresh, and a unit's troubles when they change. */
+/** What the collector writes to the log: one line per refresh, and an entity's troubles when they change. */
 export class CollectorLog {
   readonly #logger: Logger;
 
@@ -11,25 +11,32 @@ export class CollectorLog {
   }
 
   ofAccount(account: string): AccountListener {
-    const problems = new WeakMap<Unit, string>();
+    const problems = new WeakMap<Entity, string>();
     const logger = this.#logger.child({ account });
     return {
-      ended: (unit, problem) => {
-        if (problems.get(unit) === problem) return;
-        const about = { group: unit.group, app_id: unit.subject.applicationId, host_id: unit.subject.hostKey };
+      ended: (entity, problem) => {
+        if (problems.get(entity) === problem) return;
+        const { applicationId, hostKey, keyTransactionId } = entity.subject;
+        const about = {
+          group: entity.group,
+          app_id: applicationId,
+          host_id: hostKey,
+          key_transaction_id: keyTransactionId,
+        };
         if (problem === undefined) {
-          problems.delete(unit);
+          problems.delete(entity);
           logger.info(about, 'Works again');
           return;
         }
-        problems.set(unit, problem);
+        problems.set(entity, problem);
         logger.warn({ ...about, problem }, 'Could not be read');
       },
-      refreshed: (refresh, seconds) => {
-        const counts = { units: refresh.units, failed: refresh.failures, left: refresh.pending.size, seconds };
-        const text = refresh.pending.size === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
-        // During a pause scrapes come and nothing is read: that is no news.
-        const level = refresh.pending.size === refresh.units ? 'debug' : 'info';
+      refreshed: ({ entities, failures, left, scope: { applicationId } }, seconds) => {
+        const about = applicationId === undefined ? {} : { app_id: applicationId };
+        const counts = { ...about, units: entities, failed: failures, left, seconds };
+        const text = left === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
+        // During a pause scrapes come and nothing is read: that is no news. Probes come for every application.
+        const level = left === entities || applicationId !== undefined ? 'debug' : 'info';
         logger[level](counts, text);
       },
       refused: (reason) => {

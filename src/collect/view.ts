@@ -1,6 +1,6 @@
-import type { Block } from '../metrics/sample.ts';
-import type { Plan } from './plan.ts';
+import type { Api } from '../api/reader.ts';
 import type { Group } from '../metrics/groups.ts';
+import type { Block } from '../metrics/sample.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
 export interface Scope {
@@ -11,8 +11,38 @@ export interface Scope {
   readonly listsOnly?: boolean;
 }
 
-/** How far an entity's held value is from what is due (contract 5.5). */
+/** How far an entity's held value is from what is due. */
 export type EntityState = 'fresh' | 'stale' | 'missing';
+
+/** When an answer was asked for, which decides what is fresh, and when it is put together: the monotonic clock, ms. */
+export interface AnswerTime {
+  readonly asOf: number;
+  readonly now: number;
+}
+
+export interface GroupPlan {
+  readonly group: Group;
+  readonly callsPerRefresh: number;
+  readonly callsPerMinute: number;
+  /** Configured, and what can be carried, in milliseconds. */
+  readonly interval: number;
+  readonly effectiveInterval: number;
+}
+
+/** What a steady state of what is asked for costs. */
+export interface Plan {
+  readonly groups: readonly GroupPlan[];
+  readonly callsPerMinute: number;
+  /** Calls per minute that are allowed. */
+  readonly budget: number;
+  /**
+   * Calls per minute that the calls at once can carry at the duration that was measured; undefined before a call has
+   * ended.
+   */
+  readonly carriedByPlaces: number | undefined;
+  /** 1 when every group can be refreshed at its interval, else the factor by which all of them slow. */
+  readonly stretch: number;
+}
 
 /** What is served now for a scope. */
 export interface Answer {
@@ -47,7 +77,7 @@ export interface BudgetStatus {
   readonly pausedUntil: number | undefined;
 }
 
-/** One unit of work: a list of an account or an application, or the metric data of an application or a host. */
+/** Something that is read as a whole: a list, or the data of an application, a host or a key transaction. */
 export interface EntityStatus {
   readonly group: Group;
   readonly applicationId: number | undefined;
@@ -73,6 +103,11 @@ export interface ApplicationView {
 
 export interface AccountStatus {
   readonly name: string;
+  readonly api: Api;
+  /** Empty where the configuration gives an address instead. */
+  readonly region: string;
+  /** When the vendor ends the interface, Unix seconds; undefined when no end is known. */
+  readonly endOfLife: number | undefined;
   readonly labels: Readonly<Record<string, string>>;
   /** True when the last application list was read whole. */
   readonly up: boolean;
@@ -94,6 +129,20 @@ export interface AccountStatus {
   readonly warnings: readonly string[];
 }
 
+/** What a probe of one application gives. */
+export type ProbeResult =
+  | { readonly kind: 'unknown_account' }
+  | { readonly kind: 'unknown_application' }
+  /** The application list could not be read, so nobody knows; the notes say why. */
+  | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
+  /** `success`: nothing failed and nothing is missing; `notes`: what was read and why a family is absent, in words. */
+  | {
+      readonly kind: 'answer';
+      readonly success: boolean;
+      readonly blocks: readonly Block[];
+      readonly notes: readonly string[];
+    };
+
 /** The application list of an account as it is served now. */
 export interface ApplicationList {
   readonly account: string;
@@ -104,11 +153,14 @@ export interface ApplicationList {
 /** The collector as the web pages, the service discovery and the exporter's own metrics see it. */
 export interface CollectorView {
   /**
-   * Starts whatever is due in the scope and resolves when it has ended, when the deadline (Unix milliseconds) is
-   * reached, or at once when it cannot end before the deadline. Never rejects.
+   * Starts whatever is due in the scope and resolves when it has ended, after `waitMs` milliseconds, or at once when it
+   * cannot end by then. Never rejects.
    */
-  refresh(scope: Scope, deadline: number): Promise<void>;
-  /** What is served; `asOf` (Unix milliseconds) judges freshness by the start of the scrape that is answered. */
+  refresh(scope: Scope, waitMs: number): Promise<void>;
+  /**
+   * What is served. `asOf`, milliseconds of the monotonic clock, judges freshness by the start of the scrape that is
+   * answered; in background mode the newest refresh of the timer decides instead.
+   */
   answer(scope: Scope, asOf?: number): Answer;
   status(asOf?: number): readonly AccountStatus[];
   /** The lists alone, without the state of anything else. */

@@ -1,6 +1,6 @@
 import { FAILURE_REASONS } from '../api/errors.ts';
 import type { FailureReason } from '../api/errors.ts';
-import type { CallObserver } from '../api/observer.ts';
+import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/observer.ts';
 import { Counter, Gauge, Histogram, Registry } from '../exposition/promClient.ts';
 import { EXPORTER } from '../metrics/catalogueExporter.ts';
 
@@ -8,7 +8,7 @@ import { EXPORTER } from '../metrics/catalogueExporter.ts';
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
- * Counts the calls of one account (contract 5.5). Each account has a registry of its own, so that its series end with it.
+ * Counts the calls of one account. Each account has a registry of its own, so that its series end with it.
  * Series that are known to come are there as 0 before, or `increase()` would not see the first of them.
  */
 export class AccountCalls implements CallObserver {
@@ -19,6 +19,7 @@ export class AccountCalls implements CallObserver {
   readonly #failures: Counter;
   readonly #retries: Counter;
   readonly #inFlight: Gauge;
+  readonly #splits: Counter;
   readonly #endpoints = new Set<string>();
 
   constructor(account: string) {
@@ -29,6 +30,7 @@ export class AccountCalls implements CallObserver {
     this.#failures = new Counter({ ...EXPORTER.apiFailures, registers });
     this.#retries = new Counter({ ...EXPORTER.apiRetries, registers });
     this.#inFlight = new Gauge({ ...EXPORTER.apiInFlight, registers });
+    this.#splits = new Counter({ ...EXPORTER.apiBatchesSplit, registers });
     this.#retries.inc({ account }, 0);
     this.#inFlight.set({ account }, 0);
   }
@@ -53,8 +55,13 @@ export class AccountCalls implements CallObserver {
     this.#retries.inc({ account: this.#account });
   }
 
-  split(): void {
-    // Only batches of many subjects are split; the REST interface has none.
+  split(reason: SplitReason): void {
+    this.#splits.inc({ account: this.#account, reason });
+  }
+
+  /** The account is read by calls for several entities, which may be split. */
+  expectSplits(): void {
+    for (const reason of SPLIT_REASONS) this.#splits.inc({ account: this.#account, reason }, 0);
   }
 
   #know(endpoint: string): void {

@@ -7,13 +7,15 @@ import type { Labels } from '../metrics/sample.ts';
 const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
 
 /**
- * The gauges that say how an account is (contract 5.5), made anew for each answer, so that nothing of a group or an account
+ * The gauges that say how an account is, made anew for each answer, so that nothing of a group or an account
  * that is gone is left. What is not known yet is absent. One entry for each series.
  */
 export function accountFamilies(status: AccountStatus): OwnFamily[] {
-  const { name: account, budget } = status;
+  const { name: account, api, region, budget } = status;
   return [
     ...gauge(EXPORTER.up, { account }, Number(status.up)),
+    ...gauge(EXPORTER.accountInfo, { account, api, region }, 1),
+    ...gauge(EXPORTER.apiEndOfLife, { account }, status.endOfLife),
     ...gauge(EXPORTER.windowEnd, { account }, status.windowEnd),
     ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),

@@ -93,7 +93,9 @@ export class Telemetry {
   }
 
   async #ofAccount(status: AccountStatus): Promise<readonly OwnFamily[]> {
-    const families = [...accountFamilies(status), ...(await registryFamilies(this.#callsOf(status.name).registry))];
+    const calls = this.#callsOf(status.name);
+    if (status.api === 'nerdgraph') calls.expectSplits();
+    const families = [...accountFamilies(status), ...(await registryFamilies(calls.registry))];
     return families.map((family) => ({
       ...family,
       series: family.series.map((one) => ({ ...one, labels: { ...one.labels, ...status.labels } })),

@@ -1,4 +1,4 @@
-import type { ProbeResult } from '../collect/probe.ts';
+import type { ProbeResult } from '../collect/view.ts';
 import type {
   Answer,
   AccountStatus as CollectedStatus,
@@ -25,8 +25,8 @@ export type AccountStatus = CollectedStatus & {
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {
-  /** Reads the account's list where due and the application's work; never rejects. `deadline` is Unix milliseconds. */
-  probe(account: string, applicationId: number, deadline: number): Promise<ProbeResult>;
+  /** Reads the account's list where due and the application's work; waits at most `waitMs`; never rejects. */
+  probe(account: string, applicationId: number, waitMs: number): Promise<ProbeResult>;
 }
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };
@@ -52,7 +52,7 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'render'>;
-  /** The exporter's own metrics, for a scrape that began at `asOf`, Unix milliseconds. */
+  /** The exporter's own metrics, for a scrape that began at `asOf`, milliseconds of the monotonic clock. */
   ownMetrics(asOf: number): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
@@ -64,8 +64,10 @@ export interface WebDependencies {
   readonly reload: (() => Promise<ReloadResult>) | undefined;
   /** True from the moment a shutdown has begun. */
   stopping(): boolean;
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds, only to be shown. */
   now(): number;
+  /** A clock that is never set, in milliseconds: the collector's. */
+  monotonic(): number;
   /** A fault of our own that a request ran into; answered with 500. */
   failed(error: unknown): void;
 }

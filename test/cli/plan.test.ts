@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { remedies } from '../../src/cli/plan.ts';
-import { planCalls, type Plan } from '../../src/collect/plan.ts';
+import { planCalls } from '../../src/collect/schedule/plan.ts';
+import type { Plan } from '../../src/collect/view.ts';
 import { parseDuration } from '../../src/config/duration.ts';
 import type { Group } from '../../src/metrics/groups.ts';
 
@@ -11,7 +12,7 @@ const planOf = (calls: Readonly<Partial<Record<Group, number>>>, budget: number,
   planCalls(
     new Map(Object.entries(calls) as [Group, number][]),
     (group) => (group === slow?.[0] ? slow[1] : MINUTE),
-    budget,
+    { perMinute: budget, slowed: 1, byPlaces: undefined },
   );
 
 describe('what to change when a plan does not fit', () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { dueAt, effectiveInterval, nextTurn, retryAt, retryDelay, stateOf } from '../../src/collect/due.ts';
+import { dueAt, effectiveInterval, nextTurn, retryAt, retryDelay, stateOf } from '../../src/collect/schedule/due.ts';
 
-const DELAY = 120_000;
-/** A window that can be read from `START` on. */
-const START = Date.UTC(2026, 0, 1, 12);
-const windowEnd = (START - DELAY) / 1000;
-const held = (after: number) => ({ windowEnd, fetchedAt: START + after });
-const pace = (interval: number, stretch = 1) => ({ interval, stretch, delay: DELAY });
+/** When a window could first be read, by the monotonic clock. */
+const START = 1_000_000;
+const held = (after: number) => ({ windowStart: START, readAt: START + after });
+const pace = (interval: number, stretch = 1) => ({ interval, stretch });
 
 describe('when a held value is due', () => {
   it.each([
@@ -57,19 +55,24 @@ describe('what failed', () => {
     [5, 60_000, 60_000],
     [400, 60_000, 60_000],
     [1, 2_000, 2_000],
-    [9, 21_600_000, 1_280_000],
+    [6, 21_600_000, 160_000],
+    [9, 21_600_000, 300_000],
   ])('after %i failures with an interval of %i ms is left alone for %i ms', (failures, interval, delay) => {
     expect(retryDelay(failures, interval)).toBe(delay);
   });
 
   it('is tried once per window when it fails for long, so that a scrape every minute does not skip every other', () => {
-    expect(retryAt(9, held(100), 60_000, DELAY)).toBe(START + 60_000);
-    expect(retryAt(1, held(100), 60_000, DELAY)).toBe(START + 5_100);
-    expect(retryAt(9, held(100), 7_000, DELAY)).toBe(START + 7_100);
+    expect(retryAt(9, held(100), 60_000)).toBe(START + 60_000);
+    expect(retryAt(1, held(100), 60_000)).toBe(START + 5_100);
+    expect(retryAt(9, held(100), 7_000)).toBe(START + 7_100);
+  });
+
+  it('is tried again after five minutes at most, whatever its interval', () => {
+    expect(retryAt(40, held(100), 21_600_000)).toBe(START + 300_000);
   });
 
   it('has its next turn no later than an interval after the attempt', () => {
-    expect(nextTurn(held(30_000), 60_000, DELAY)).toBe(START + 60_000);
-    expect(nextTurn(held(-30_000), 60_000, DELAY)).toBe(START + 30_000);
+    expect(nextTurn(held(30_000), 60_000)).toBe(START + 60_000);
+    expect(nextTurn(held(-30_000), 60_000)).toBe(START + 30_000);
   });
 });

@@ -1,51 +1,40 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Heap } from '../../src/collect/heap.ts';
-import { DueQueue } from '../../src/collect/queue.ts';
-import { Unit } from '../../src/collect/unit.ts';
+import { Heap } from '../../src/collect/schedule/heap.ts';
+import { DueQueue } from '../../src/collect/schedule/queue.ts';
+import { Entity, type Kind } from '../../src/collect/inventory/entity.ts';
 import type { Group } from '../../src/metrics/groups.ts';
 
 const INTERVALS: Partial<Record<Group, number>> = { hosts: 300_000 };
 const NOW = 10_000_000;
 
-/** A unit that holds something and has been due for `overdue` ms. */
-function due(group: Group, overdue: number, failures = 0): Unit {
-  const unit = new Unit(
-    group,
-    {},
-    NOW - 1_000_000,
-    () => Promise.resolve(),
-    () => undefined,
-  );
-  unit.held = { windowEnd: 0, fetchedAt: NOW - overdue, value: undefined };
-  unit.failures = failures;
-  unit.retryAt = NOW - overdue;
-  return unit;
+/** An entity that holds something and has been due for `overdue` ms. */
+function due(kind: Kind, overdue: number, failures = 0): Entity {
+  const entity = new Entity(kind, {}, NOW - 1_000_000);
+  entity.begin(NOW - overdue);
+  entity.succeed({ windowEnd: 0, windowStart: 0, readAt: NOW - overdue, shownAt: 0 });
+  for (let failed = 0; failed < failures; failed += 1) entity.fail('failed', NOW - overdue);
+  entity.waitUntil(NOW - overdue);
+  return entity;
 }
 
-function unread(group: Group, seenFor: number): Unit {
-  return new Unit(
-    group,
-    {},
-    NOW - seenFor,
-    () => Promise.resolve(),
-    () => undefined,
-  );
+function unread(kind: Kind, seenFor: number): Entity {
+  return new Entity(kind, {}, NOW - seenFor);
 }
 
-function queue(...units: Unit[]): DueQueue {
+function queue(...entities: Entity[]): DueQueue {
   const result = new DueQueue({
-    dueAt: (unit) => unit.held?.fetchedAt ?? -Infinity,
+    dueAt: (entity) => entity.held?.readAt ?? -Infinity,
     intervalOf: (group) => INTERVALS[group] ?? 60_000,
     effectiveIntervalOf: (group) => 2 * (INTERVALS[group] ?? 60_000),
   });
-  for (const unit of units) result.add(unit);
+  for (const entity of entities) result.add(entity);
   return result;
 }
 
-function order(from: DueQueue): Unit[] {
-  const taken: Unit[] = [];
-  for (let unit = from.take(NOW); unit !== undefined; unit = from.take(NOW)) taken.push(unit);
+function order(from: DueQueue): Entity[] {
+  const taken: Entity[] = [];
+  for (let entity = from.take(NOW); entity !== undefined; entity = from.take(NOW)) taken.push(entity);
   return taken;
 }
 
@@ -59,20 +48,23 @@ describe('the queue', () => {
   });
 
   it('takes ties in the order lists, key transactions, application metrics, hosts, host metrics', () => {
-    const groups: Group[] = [
+    const kinds: Kind[] = [
       'applications',
       'key_transactions',
+      'application_rolling',
+      'key_transaction_rolling',
       'metric_names',
-      'custom_metrics',
+      'custom_names',
       'application_metrics',
       'hosts',
+      'host_rolling',
       'host_metrics',
       'instances',
     ];
-    const units = groups.toReversed().map((group) => due(group, 0));
-    expect(order(queue(...units)).map(({ group }) => group)).toEqual(groups);
-    const first = groups.toReversed().map((group) => unread(group, 0));
-    expect(order(queue(...first)).map(({ group }) => group)).toEqual(groups);
+    const entities = kinds.toReversed().map((kind) => due(kind, 0));
+    expect(order(queue(...entities)).map(({ kind }) => kind)).toEqual(kinds);
+    const first = kinds.toReversed().map((kind) => unread(kind, 0));
+    expect(order(queue(...first)).map(({ kind }) => kind)).toEqual(kinds);
   });
 
   it('takes the oldest first within a group, and equal ones as they came', () => {
@@ -102,9 +94,39 @@ describe('the queue', () => {
     expect(order(queue(healthy, failed, older))).toEqual([older, failed, healthy]);
   });
 
-  it('passes over units that are gone', () => {
+  it('gives along with one those of its kind that are due, as long as there is room', () => {
+    const [first, second, third] = [due('hosts', 9_000), due('hosts', 5_000), unread('hosts', 100)];
+    const [soon, other] = [due('hosts', -1_000), due('instances', 20_000)];
+    const all = queue(first, second, third, soon, other);
+    const taken = all.take(NOW);
+    expect(taken).toBe(other);
+    const carried: Entity[] = [];
+    expect(all.take(NOW)).toBe(first);
+    expect(all.takeWith(first, NOW, (entity) => carried.push(entity) > 0)).toBe(true);
+    expect(carried).toEqual([second, third]);
+    expect(order(all)).toEqual([soon]);
+  });
+
+  it('leaves those for which there is no room, and never mixes what failed with what is healthy', () => {
+    const [healthy, more, failed, alike] = [
+      due('hosts', 9_000),
+      due('hosts', 5_000),
+      due('hosts', 9_000, 1),
+      due('hosts', 8_000, 2),
+    ];
+    const all = queue(healthy, more, failed, alike);
+    expect(all.take(NOW)).toBe(healthy);
+    expect(all.takeWith(healthy, NOW, () => false)).toBe(false);
+    expect(all.take(NOW)).toBe(more);
+    expect(all.take(NOW)).toBe(failed);
+    const carried: Entity[] = [];
+    all.takeWith(failed, NOW, (entity) => carried.push(entity) > 0);
+    expect(carried).toEqual([alike]);
+  });
+
+  it('passes over entities that are gone', () => {
     const [gone, kept] = [due('hosts', 9_000), due('hosts', 1_000)];
-    gone.gone = true;
+    gone.retire();
     expect(order(queue(gone, kept))).toEqual([kept]);
   });
 });

@@ -12,7 +12,7 @@ function pairs(calls: readonly Call[]): Set<string> {
   );
 }
 
-describe('a refresh (contract 4, points 1 and 2)', () => {
+describe('a refresh', () => {
   it('sends the same pair of times with every metric data call', async () => {
     const world = new World();
     world.populate(5, 2);
@@ -105,20 +105,20 @@ describe('a refresh (contract 4, points 1 and 2)', () => {
     await world.nextMinute(55);
     world.reader.latency = () => 8_000;
     world.reader.calls.length = 0;
-    void world.collector.refresh(EVERYTHING, world.clock.now() + 1_000);
+    void world.collector.refresh(EVERYTHING, 1_000);
     await world.clock.advance(5_000);
-    await world.clock.run(world.collector.refresh(EVERYTHING, world.clock.now() + 30_000));
+    await world.clock.run(world.collector.refresh(EVERYTHING, 30_000));
     expect(pairs(world.reader.of('metric_data')).size).toBe(2);
     expect(world.collector.answer(EVERYTHING).complete).toBe(true);
   });
 });
 
-describe('the answer (contract 4, point 4)', () => {
+describe('the answer', () => {
   it('comes when all due work has ended', async () => {
     const world = new World([BIG_BUDGET]);
     world.populate(10, 1);
-    // List, then names with hosts, then metric data, then that of hosts: four calls one after the other.
-    expect((await world.scrape()).took).toBe(400);
+    // The list, then names with hosts, then metric data: three calls one after the other.
+    expect((await world.scrape()).took).toBe(300);
   });
 
   it('comes at the deadline with what there is when one application hangs, and the work goes on', async () => {
@@ -176,45 +176,15 @@ describe('the answer (contract 4, point 4)', () => {
   });
 });
 
-describe('what a metric data call asks for (contract 4, points 5 and 6)', () => {
-  it('is everything of one application or host at once, without value names, summarized', async () => {
+describe('what a metric data call asks for', () => {
+  it('is everything of one application or host at once, in one call', async () => {
     const world = new World();
     world.populate(1, 1);
     await world.scrape();
     for (const { query } of world.reader.of('metric_data')) {
-      expect(query).toMatchObject({ summarize: true });
-      expect(query).not.toHaveProperty('values');
       expect((query as { names: string[] }).names).toHaveLength(15);
       expect((query as { names: string[] }).names).toContain('Datastore/MySQL/allWeb');
     }
-  });
-
-  it('is asked for in tens once upstream has refused a longer list', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(1);
-    world.reader.fault = ({ query }) =>
-      ((query as { names?: string[] }).names?.length ?? 0) > 10 ? { reason: 'other', status: 414 } : undefined;
-    expect((await world.scrape()).complete).toBe(true);
-    expect(world.reader.of('metric_data')).toHaveLength(3);
-    await world.nextMinute(1);
-    world.reader.calls.length = 0;
-    await world.scrape();
-    expect(world.reader.of('metric_data').map(({ query }) => (query as { names: string[] }).names.length)).toEqual([
-      10, 5,
-    ]);
-    expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(2);
-  });
-
-  it('is not asked for in tens for good because of an application that is refused anyhow', async () => {
-    const world = new World([accountConfig({ hosts: false })]);
-    world.populate(2);
-    world.reader.fault = ({ kind, applicationId }) =>
-      kind === 'metric_data' && applicationId === 1 ? { reason: 'other', status: 422 } : undefined;
-    await world.scrape();
-    await world.nextMinute(1);
-    world.reader.calls.length = 0;
-    await world.scrape();
-    expect(world.reader.of('metric_data', 2)).toHaveLength(1);
   });
 
   it('waits for the database types, and is asked for without them when they cannot be read', async () => {
@@ -229,7 +199,7 @@ describe('what a metric data call asks for (contract 4, points 5 and 6)', () => 
     }
   });
 
-  it('narrows the name list to /allWeb and keeps it for its interval', async () => {
+  it('keeps the list of datastores for its interval', async () => {
     const world = new World();
     world.populate(1);
     for (let minute = 0; minute < 370; minute += 1) {
@@ -237,7 +207,6 @@ describe('what a metric data call asks for (contract 4, points 5 and 6)', () => 
       await world.nextMinute(1);
     }
     expect(world.reader.of('metric_names')).toHaveLength(2);
-    expect(world.reader.of('metric_names')[0]?.query).toMatchObject({ name: '/allWeb' });
   });
 
   it('publishes no total time while the names became known only during the call: the parts are not taken off', async () => {
@@ -268,7 +237,7 @@ describe('what a metric data call asks for (contract 4, points 5 and 6)', () => 
     await world.nextMinute(1);
     await world.scrape({ groups: new Set(['metric_names']) });
     await world.nextMinute(1);
-    world.reader.latency = ({ hostId }) => (hostId === undefined ? 100 : 60_000);
+    world.reader.latency = ({ hostKey }) => (hostKey === undefined ? 100 : 60_000);
     const answer = await world.scrape();
     expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
     expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
@@ -284,7 +253,7 @@ describe('what a metric data call asks for (contract 4, points 5 and 6)', () => 
   });
 });
 
-describe('failures and changes of the inventory (contract 4, point 7)', () => {
+describe('failures and changes of the inventory', () => {
   it('hide no other entity', async () => {
     const world = new World();
     world.populate(3, 1);
@@ -325,8 +294,8 @@ describe('failures and changes of the inventory (contract 4, point 7)', () => {
     const world = new World();
     world.populate(1, 2);
     await world.scrape();
-    world.reader.hosts.set(1, [host(1001)]);
-    world.reader.fault = ({ hostId }) => (hostId === '1000' ? { reason: 'not_found', status: 404 } : undefined);
+    world.reader.hostsOf.set(1, [host(1001)]);
+    world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'not_found', status: 404 } : undefined);
     await world.nextMinute(1);
     const answer = await world.scrape();
     expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
@@ -338,7 +307,7 @@ describe('failures and changes of the inventory (contract 4, point 7)', () => {
   it('a host list is not read in a storm because upstream answers 404 for hosts that it lists', async () => {
     const world = new World();
     world.populate(1, 5);
-    world.reader.fault = ({ hostId }) => (hostId === undefined ? undefined : { reason: 'not_found', status: 404 });
+    world.reader.fault = ({ hostKey }) => (hostKey === undefined ? undefined : { reason: 'not_found', status: 404 });
     for (let second = 0; second < 300; second += 15) {
       await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
       await world.scrape();
@@ -418,7 +387,7 @@ describe('a scope', () => {
   it('of one application does the lists and its work only', async () => {
     const world = new World();
     world.populate(3, 1);
-    const probed = await world.clock.run(world.collector.probe('main', 2, world.clock.now() + 9_500));
+    const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
     expect(probed).toMatchObject({ kind: 'answer', success: true });
     expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
       ['applications', undefined],
@@ -438,14 +407,14 @@ describe('a probe', () => {
   ] as const)('of %s/%i is of an %s', async (account, id, kind) => {
     const world = new World();
     world.populate(1);
-    const result = await world.clock.run(world.collector.probe(account, id, world.clock.now() + 9_500));
+    const result = await world.clock.run(world.collector.probe(account, id, 9_500));
     expect(result.kind).toBe(kind);
   });
 
   it('says why no list can be read', async () => {
     const world = new World();
     world.reader.fault = () => ({ reason: 'server', status: 500 });
-    const result = await world.clock.run(world.collector.probe('main', 1, world.clock.now() + 9_500));
+    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
     expect(result).toMatchObject({ kind: 'unreadable' });
     expect(JSON.stringify(result)).toContain('applications: server');
   });
@@ -453,10 +422,10 @@ describe('a probe', () => {
   it('does not succeed when anything of the application failed, and answers the rest', async () => {
     const world = new World();
     world.populate(2, 1);
-    world.reader.fault = ({ hostId }) => (hostId === '1000' ? { reason: 'timeout' } : undefined);
-    const failing = await world.clock.run(world.collector.probe('main', 1, world.clock.now() + 9_500));
+    world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
+    const failing = await world.clock.run(world.collector.probe('main', 1, 9_500));
     expect(failing).toMatchObject({ kind: 'answer', success: false });
-    const other = await world.clock.run(world.collector.probe('main', 2, world.clock.now() + 9_500));
+    const other = await world.clock.run(world.collector.probe('main', 2, 9_500));
     expect(other).toMatchObject({ kind: 'answer', success: true });
   });
 });

@@ -6,12 +6,17 @@ import {
   selectKeyTransactions,
   selects,
   unmatched,
-} from '../../src/collect/selection.ts';
-import { coversApplication, isEnabled, neededGroups } from '../../src/collect/scope.ts';
+} from '../../src/collect/inventory/selection.ts';
+import { isEnabled } from '../../src/collect/inventory/context.ts';
+import { coversApplication, neededGroups } from '../../src/collect/schedule/scope.ts';
 import { GROUPS } from '../../src/metrics/groups.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
+import { FakeReader } from './support/fakeReader.ts';
+import { VirtualClock } from './support/virtualClock.ts';
+import { NERDGRAPH } from './support/world.ts';
 
+const reader = new FakeReader(new VirtualClock());
 const shop = application(7, { name: 'shop-eu' });
 
 describe('the choice of applications', () => {
@@ -80,12 +85,19 @@ describe('the choice of key transactions', () => {
 
 describe('a scope', () => {
   it('needs the lists that its groups come from, and once what decides how they are read', () => {
-    expect(neededGroups({ groups: new Set() }).always).toEqual(new Set());
-    expect(neededGroups({ groups: new Set(['hosts']) }).always).toEqual(new Set(['hosts', 'applications']));
-    const hosts = neededGroups({ groups: new Set(['host_metrics']) });
+    expect(neededGroups({ groups: new Set() }, { reader }).always).toEqual(new Set());
+    expect(neededGroups({ groups: new Set(['hosts']) }, { reader }).always).toEqual(new Set(['hosts', 'applications']));
+    const hosts = neededGroups({ groups: new Set(['host_metrics']) }, { reader });
     expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
     expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
-    for (const group of GROUPS) expect(neededGroups({ groups: new Set([group]) }).always).toContain('applications');
+    for (const group of GROUPS)
+      expect(neededGroups({ groups: new Set([group]) }, { reader }).always).toContain('applications');
+  });
+
+  it('needs nothing for a list of datastores that the interface does not have', () => {
+    const nerdgraph = new FakeReader(new VirtualClock(), NERDGRAPH);
+    expect(neededGroups({ groups: new Set(['metric_names']) }, { reader: nerdgraph }).always).toEqual(new Set());
+    expect(isEnabled({ account: accountConfig(), reader: nerdgraph }, 'metric_names')).toBe(false);
   });
 
   it('takes in the lists of the account, and of the applications its own', () => {
@@ -109,6 +121,6 @@ describe('a scope', () => {
     ['custom_metrics', accountConfig(), false],
     ['applications', accountConfig(), true],
   ] as const)('%s are on as the account says', (group, account, on) => {
-    expect(isEnabled(account, group)).toBe(on);
+    expect(isEnabled({ account, reader }, group)).toBe(on);
   });
 });

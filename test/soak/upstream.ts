@@ -79,7 +79,7 @@ export class RestlessUpstream {
     if (chosen === undefined) return;
     if (dice < 0.4) {
       this.#applications.splice(index, 1);
-      this.#reader.hosts.delete(chosen.id);
+      this.#reader.hostsOf.delete(chosen.id);
       this.#add();
     } else if (dice < 0.7) this.#applications[index] = { ...chosen, reporting: chosen.reporting !== true };
     else this.#applications[index] = { ...chosen, name: `renamed-${Math.floor(this.#random() * 1e6)}` };
@@ -98,7 +98,7 @@ export class RestlessUpstream {
     this.#reader.applications = this.#applications.map((one) => ({ ...one, summary: summary(one.summary) }));
     for (const { id } of this.#applications) {
       const hosts = [0, 1].map((index) => host(id * 100 + index));
-      this.#reader.hosts.set(
+      this.#reader.hostsOf.set(
         id,
         hosts.map((one) => ({ ...one, summary: summary(one.summary) })),
       );

@@ -64,9 +64,11 @@ const HOUSE_RULES: readonly Rule[] = [
   },
   ({ name, samples }) => {
     const isZone = (label: string) => label === 'zone' && name.includes('_apdex_');
+    // The region of the service that an account is in; `honor_labels` keeps it apart from a target's.
+    const isRegion = (label: string) => label === 'region' && name === 'newrelic_exporter_account_info';
     const clashing = samples
       .flatMap(({ labels }) => Object.keys(labels))
-      .find((l) => TARGET_LABELS.test(l) && !isZone(l));
+      .find((l) => TARGET_LABELS.test(l) && !isZone(l) && !isRegion(l));
     // The client library has a label `type`; it is not ours to rename.
     return when(
       clashing !== undefined && !name.startsWith('nodejs_'),

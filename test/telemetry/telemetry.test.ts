@@ -24,6 +24,9 @@ const GROUP: GroupStatus = {
 function account(name: string, changes: Partial<AccountStatus> = {}): AccountStatus {
   return {
     name,
+    api: 'rest',
+    region: 'us',
+    endOfLife: 1_816_992_000,
     labels: {},
     up: true,
     refused: undefined,
@@ -32,7 +35,7 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
     budget: { configured: 600, inForce: 300, lastMinute: 10, inFlight: 0, pausedUntil: undefined },
     applications: [],
     entities: [],
-    plan: { groups: [], callsPerMinute: 0, budget: 600, stretch: 1 },
+    plan: { groups: [], callsPerMinute: 0, budget: 600, carriedByPlaces: undefined, stretch: 1 },
     visible: { applications: 0, keyTransactions: 0 },
     keyTransactions: 0,
     warnings: [],
@@ -227,6 +230,25 @@ describe("the exporter's own metrics", () => {
     expect(value(await scrape(account('a')), 'newrelic_exporter_api_requests_total')).toBe(2);
   });
 
+  it('count the calls that NerdGraph accounts split, from 0 on, and name the interface of every account', async () => {
+    const nerdgraph = account('ng', { api: 'nerdgraph', region: '', endOfLife: undefined });
+    telemetry.observer('ng').split('truncated');
+    const families = await scrape(nerdgraph, account('a'));
+    const splits = samplesOf(families, 'newrelic_exporter_api_batches_split_total');
+    expect(splits.map(({ labels, value: count }) => [labels['account'], labels['reason'], count])).toEqual([
+      ['ng', 'truncated', 1],
+      ['ng', 'timeout', 0],
+      ['ng', 'error', 0],
+    ]);
+    const info = 'newrelic_exporter_account_info';
+    expect(value(families, info, { account: 'ng', api: 'nerdgraph', region: '' })).toBe(1);
+    expect(value(families, info, { account: 'a', api: 'rest', region: 'us' })).toBe(1);
+    const end = 'newrelic_exporter_api_end_of_life_timestamp_seconds';
+    expect(samplesOf(families, end).map(({ labels, value: time }) => [labels['account'], time])).toEqual([
+      ['a', 1_816_992_000],
+    ]);
+  });
+
   it('are of the names, types and labels of the catalogue, every one of them', async () => {
     telemetry.reloaded(true, 1_700_000_000_000);
     telemetry.observer('a').started(DATA);
@@ -240,8 +262,8 @@ describe("the exporter's own metrics", () => {
       const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)).filter((label) => label !== 'le'));
       return { name, type, help, labels: [...labels].sort() };
     });
-    // Nothing is known of these in this answer: no account says its interface, and no batch was split.
-    const absent = /_(?:account_info|api_end_of_life_timestamp_seconds|api_batches_split_total)$/;
+    // The REST interface splits no calls.
+    const absent = /_api_batches_split_total$/;
     const present = EXPORTER_FAMILIES.filter(({ name }) => !absent.test(name));
     const catalogue = present.map(({ name, type, help, labelNames }) => {
       return { name, type, help, labels: [...labelNames].sort() };

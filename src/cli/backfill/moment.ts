@@ -1,5 +1,5 @@
 import { parseTime } from '../../api/timestamps.ts';
-import { windowAt } from '../../collect/window.ts';
+import { windowAt } from '../../collect/schedule/window.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process/usageError.ts';
 

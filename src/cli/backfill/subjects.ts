@@ -1,5 +1,5 @@
 import type { Application } from '../../api/types.ts';
-import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
+import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/inventory/selection.ts';
 import { applicationLabels } from '../../metrics/labels.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount } from '../upstream/session.ts';

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { Application } from '../../api/types.ts';
-import { selects } from '../../collect/selection.ts';
-import { windowAt } from '../../collect/window.ts';
+import { selects } from '../../collect/inventory/selection.ts';
+import { windowAt } from '../../collect/schedule/window.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 import { ExitStatus } from '../process/exitStatus.ts';
 import { UsageError } from '../process/usageError.ts';

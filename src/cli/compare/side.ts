@@ -1,6 +1,6 @@
 import type { MetricDataSubject, Outcome, RollingSubject, TimeRange } from '../../api/reader.ts';
 import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
-import { effectiveSettings } from '../../collect/selection.ts';
+import { effectiveSettings } from '../../collect/inventory/selection.ts';
 import { databaseKind } from '../../formulas/databaseKind.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';

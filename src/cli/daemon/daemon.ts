@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { refreshInBackground } from '../../collect/background.ts';
-import { systemClock } from '../../collect/clock.ts';
+import { systemClock } from '../../collect/schedule/clock.ts';
 import { Collector } from '../../collect/collector.ts';
 import { CollectorLog } from '../../collect/log.ts';
 import type { Config } from '../../config/config.ts';
@@ -79,7 +79,7 @@ export async function startDaemon({
     if (current.collection.background === (stopBackground !== undefined)) return;
     stopBackground?.();
     stopBackground = current.collection.background
-      ? refreshInBackground((scope, deadline) => collector.refreshNow(scope, deadline), systemClock, Math.random)
+      ? refreshInBackground((scope, waitMs) => collector.refreshNow(scope, waitMs), systemClock, Math.random)
       : undefined;
   };
 
@@ -119,6 +119,7 @@ export async function startDaemon({
     reload: flags.enableLifecycle ? () => reload('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
+    monotonic: () => systemClock.monotonic(),
     failed,
   });
   const servers = await startServers({

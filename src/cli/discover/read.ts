@@ -1,6 +1,6 @@
 import type { ApplicationSubject, BatchRead, Outcome } from '../../api/reader.ts';
 import type { Application, Host, Instance, KeyTransaction } from '../../api/types.ts';
-import { windowAt } from '../../collect/window.ts';
+import { windowAt } from '../../collect/schedule/window.ts';
 import type { Config } from '../../config/config.ts';
 import type { Progress } from '../terminal/progress.ts';
 import { readAll } from '../upstream/reading.ts';

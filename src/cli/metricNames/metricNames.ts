@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { Application, Host } from '../../api/types.ts';
-import { windowAt } from '../../collect/window.ts';
+import { windowAt } from '../../collect/schedule/window.ts';
 import type { Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 import { ExitStatus } from '../process/exitStatus.ts';

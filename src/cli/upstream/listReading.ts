@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { systemClock } from '../../collect/clock.ts';
+import { systemClock } from '../../collect/schedule/clock.ts';
 import { Collector } from '../../collect/collector.ts';
 import { CollectorLog } from '../../collect/log.ts';
 import type { AccountStatus } from '../../collect/view.ts';
@@ -41,6 +41,7 @@ export async function readLists(
   const signal = stopOnSignals();
   const collector = new Collector(config, {
     clock: systemClock,
+    everythingCounts: true,
     // What fails is in the result; the log is for those who ask for it.
     log: new CollectorLog(logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' })),
     openReader: (account, from) =>

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import type { CallObserver } from '../../api/observer.ts';
-import { Budget } from '../../collect/budget.ts';
-import type { Clock } from '../../collect/clock.ts';
-import { CallGate } from '../../collect/gate.ts';
+import { Budget } from '../../collect/schedule/budget.ts';
+import type { Clock } from '../../collect/schedule/clock.ts';
+import { CallGate } from '../../collect/schedule/gate.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { describeOrigin, findConfig } from '../../config/find.ts';
 import { errorText, isMistake } from '../../log/errorText.ts';
@@ -15,7 +15,7 @@ import { OutputError } from '../process/output.ts';
 import { stopOnSignals } from '../process/signals.ts';
 import { UsageError } from '../process/usageError.ts';
 import { observeCalls, SILENT } from './observer.ts';
-import { openUpstream } from './readers.ts';
+import { openReader } from './readers.ts';
 import { loadOrExit } from '../configuration.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 
@@ -29,6 +29,7 @@ export interface LiveAccount {
 /** The machine's clock with timers that keep the process alive: a command that waits for the budget is not done. */
 const WAITING_CLOCK: Clock = {
   now: Date.now,
+  monotonic: () => performance.now(),
   after: (ms, callback) => {
     const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
@@ -48,7 +49,7 @@ export function openAccounts(
   options: { readonly secrets: Secrets; readonly signal: AbortSignal; readonly observer: CallObserver },
 ): { readonly accounts: readonly LiveAccount[]; close(): Promise<void> } {
   const accounts = config.accounts.map((account) => {
-    const { reader } = openUpstream(account, config, {
+    const { reader } = openReader(account, config, {
       secrets: options.secrets,
       environment: process.env,
       observer: () => options.observer,

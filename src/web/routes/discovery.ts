@@ -37,8 +37,7 @@ export function discoveryHandler(deps: WebDependencies): Handler {
       sendText(response, 404, `There is no account ${JSON.stringify(unknown.slice(0, 60))} in the configuration.`);
       return;
     }
-    const deadline = deps.now() + budget;
-    if (!background) await unlessGone(readLists(collector, wanted, deadline), clientGone(request));
+    if (!background) await unlessGone(readLists(collector, wanted, budget), clientGone(request));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
     const unread = lists.filter(({ applications }) => applications === undefined).map(({ account }) => account);
     if (unread.length > 0) {
@@ -57,9 +56,9 @@ export function discoveryHandler(deps: WebDependencies): Handler {
 }
 
 /** Reads the lists that are due: those of the accounts wanted, or of all. */
-async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, deadline: number): Promise<void> {
-  if (wanted.size === 0) await collector.refresh({ groups: LISTS }, deadline);
-  else await Promise.all([...wanted].map((account) => collector.refresh({ groups: LISTS, account }, deadline)));
+async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, waitMs: number): Promise<void> {
+  if (wanted.size === 0) await collector.refresh({ groups: LISTS, listsOnly: true }, waitMs);
+  else await Promise.all([...wanted].map((account) => collector.refresh({ groups: LISTS, listsOnly: true, account }, waitMs)));
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {

@@ -29,11 +29,11 @@ export function metricsHandler(deps: WebDependencies): Handler {
       lastWrite: writeTimes.of(kind),
     });
     const { groups } = selection;
-    const asOf = deps.now();
+    const asOf = deps.monotonic();
     const collector = deps.collector();
     const gone = clientGone(request);
     if (!collection.background && groups.size > 0) {
-      await unlessGone(collector.refresh({ groups }, asOf + budget), gone);
+      await unlessGone(collector.refresh({ groups }, budget), gone);
     }
     const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
     deps.scraped(complete ? 'complete' : 'partial');
@@ -42,9 +42,9 @@ export function metricsHandler(deps: WebDependencies): Handler {
       deps.dropped(counts.dropped);
       return selection.own ? deps.ownMetrics(asOf)(counts) : [];
     };
-    const writingFrom = deps.now();
+    const writingFrom = deps.monotonic();
     const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
-    if (await sendExposition(response, answer)) writeTimes.set(kind, deps.now() - writingFrom);
+    if (await sendExposition(response, answer)) writeTimes.set(kind, deps.monotonic() - writingFrom);
   };
 }
 

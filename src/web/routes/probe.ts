@@ -14,7 +14,7 @@ export function probeHandler(deps: WebDependencies): Handler {
   return async (request, response) => {
     const query = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
-    const startedAt = deps.now();
+    const startedAt = deps.monotonic();
     const budget = timeToAnswer({
       header: request.get('x-prometheus-scrape-timeout-seconds'),
       defaultTimeout: collection.default_scrape_timeout,
@@ -22,7 +22,7 @@ export function probeHandler(deps: WebDependencies): Handler {
       lastWrite: writeTimes.of('probe'),
     });
     const gone = clientGone(request);
-    const probed = deps.collector().probe(query.account, query.applicationId, startedAt + budget);
+    const probed = deps.collector().probe(query.account, query.applicationId, budget);
     const result = await unlessGone(probed, gone);
     if (result.kind === 'unknown_account') {
       sendText(response, 404, 'There is no such account in the configuration.');
@@ -32,13 +32,13 @@ export function probeHandler(deps: WebDependencies): Handler {
       sendText(response, 404, `The account has no application ${query.applicationId} among those that are exported.`);
       return;
     }
-    const seconds = (deps.now() - startedAt) / 1000;
+    const seconds = (deps.monotonic() - startedAt) / 1000;
     const blocks = result.kind === 'answer' ? result.blocks : [];
     const own: OwnMetrics = ({ dropped }) => {
       deps.dropped(dropped);
       return outcome(result.kind === 'answer' && result.success, seconds);
     };
-    const writingFrom = deps.now();
+    const writingFrom = deps.monotonic();
     if (query.debug) {
       const plain = await deps.exposition.render(blocks, own, {
         ...wantedBy(request, collection),
@@ -50,7 +50,7 @@ export function probeHandler(deps: WebDependencies): Handler {
       return;
     }
     const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
-    if (await sendExposition(response, answer)) writeTimes.set('probe', deps.now() - writingFrom);
+    if (await sendExposition(response, answer)) writeTimes.set('probe', deps.monotonic() - writingFrom);
   };
 }
 

@@ -1,20 +1,48 @@
 import { UpstreamError, type FailureReason } from '../../../src/api/errors.ts';
-import type { CallOptions, Overload } from '../../../src/api/reader.ts';
-import type { MetricDataQuery, MetricNameQuery, UpstreamReader } from '../../../src/api/oldReader.ts';
-import type { Application, Host, Instance, KeyTransaction, MetricData, MetricName } from '../../../src/api/types.ts';
+import type {
+  Api,
+  ApplicationSubject,
+  BatchRead,
+  CallOptions,
+  CustomNamesSubject,
+  MetricDataAnswer,
+  MetricDataSubject,
+  MetricNameList,
+  MetricNameQuery,
+  Outcome,
+  Overload,
+  RollingSubject,
+  SeriesRead,
+  TimeRange,
+  UpstreamReader,
+} from '../../../src/api/reader.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
 import { metricData, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
-export type CallKind = 'applications' | 'key_transactions' | 'hosts' | 'instances' | 'metric_names' | 'metric_data';
+export type CallKind =
+  | 'applications'
+  | 'key_transactions'
+  | 'hosts'
+  | 'instances'
+  | 'rolling'
+  | 'metric_names'
+  | 'custom_names'
+  | 'metric_data';
 
 /** One call as upstream saw it. */
 export interface Call {
   readonly kind: CallKind;
+  /** Of the first subject. */
   readonly applicationId: number | undefined;
-  readonly hostId: string | undefined;
+  readonly hostKey: string | undefined;
+  /** Wall clock and monotonic clock, milliseconds. */
   readonly at: number;
+  readonly monotonicAt: number;
   endedAt: number | undefined;
+  /** A query for a list; of a call for subjects the first of them, with the range. */
   readonly query: unknown;
+  readonly subjects: readonly object[];
   outcome: 'ok' | FailureReason | undefined;
 }
 
@@ -28,19 +56,34 @@ export interface Fault {
   readonly latency?: number;
 }
 
-type About = Pick<Call, 'kind' | 'applicationId' | 'hostId'>;
+type About = Pick<Call, 'kind' | 'applicationId' | 'hostKey'>;
+
+/** The most names that one call carries. */
+const NAMES_PER_CALL = 30;
+
+/** How the fake upstream behaves like either interface. */
+export interface Likeness {
+  readonly api: Api;
+  /** How many subjects one call carries. */
+  readonly perCall: number;
+}
 
 /** An upstream service in memory whose calls take time on a virtual clock and go through the gate they are given. */
 export class FakeReader implements UpstreamReader {
+  readonly api: Api;
   applications: readonly Application[] = [];
   keyTransactions: readonly KeyTransaction[] = [];
-  readonly hosts = new Map<number, readonly Host[]>();
-  readonly instances = new Map<number, readonly Instance[]>();
+  readonly hostsOf = new Map<number, readonly Host[]>();
+  readonly instancesOf = new Map<number, readonly Instance[]>();
   /** Metric names besides those of `values`, by application. */
   readonly names = new Map<number, readonly string[]>();
-  values: (query: MetricDataQuery) => Readonly<Record<string, Readonly<Record<string, number>>>> = () => TRAFFIC;
+  values: (query: MetricDataSubject & TimeRange) => Readonly<Record<string, Readonly<Record<string, number>>>> = () =>
+    TRAFFIC;
+  rollingValues: (subject: RollingSubject) => RollingValues = () => ({ summary: undefined, endUserSummary: undefined });
   latency: (call: About) => number = () => 100;
   fault: (call: Call) => Fault | undefined = () => undefined;
+  /** A subject that fails alone in a call that ends well. */
+  subjectFault: (kind: CallKind, subject: object) => Fault | undefined = () => undefined;
   /** Every call, in the order in which upstream saw them; kept only while `recording`. */
   readonly calls: Call[] = [];
   recording = true;
@@ -49,10 +92,46 @@ export class FakeReader implements UpstreamReader {
   closed = false;
   /** Told of every call when it reaches upstream. */
   seen: (call: Call) => void = () => undefined;
+  readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
+  readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
+  readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
+  readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
+  readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
   readonly #clock: VirtualClock;
+  readonly #perCall: number;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: VirtualClock, { api, perCall }: Likeness = { api: 'rest', perCall: 1 }) {
     this.#clock = clock;
+    this.api = api;
+    this.#perCall = perCall;
+    const rest = api === 'rest';
+    this.hosts = this.#read('hosts', ({ applicationId }) => this.hostsOf.get(applicationId) ?? []);
+    const instances = this.#read<ApplicationSubject, readonly Instance[]>(
+      'instances',
+      ({ applicationId }) => this.instancesOf.get(applicationId) ?? [],
+    );
+    this.instances = rest ? instances : undefined;
+    this.rolling = rest ? undefined : this.#read('rolling', (subject) => this.rollingValues(subject));
+    const datastores = this.#read<ApplicationSubject, readonly string[]>('metric_names', ({ applicationId }) =>
+      this.#namesOf(applicationId),
+    );
+    this.datastores = rest ? datastores : undefined;
+    this.customNames = this.#read('custom_names', ({ applicationId, filters }) =>
+      this.#namesOf(applicationId).filter((name) => filters.some((filter) => name.includes(filter))),
+    );
+    this.metricData = this.#read(
+      'metric_data',
+      (subject, range) => {
+        const datastores = this.#namesOf(subject.applicationId);
+        const names = rest ? subject.names : [...subject.names, ...datastores];
+        return {
+          data: metricData(this.values({ ...subject, ...range }), { names, ...range }),
+          datastores: rest ? undefined : datastores,
+        };
+      },
+      ({ names }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
+    );
   }
 
   /** The calls of one kind, perhaps of one application. */
@@ -62,54 +141,44 @@ export class FakeReader implements UpstreamReader {
     );
   }
 
+  listCalls(entities: number): number {
+    return Math.max(1, Math.ceil(entities / 200));
+  }
+
   async listApplications(query: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
-    await this.#call({ kind: 'applications', applicationId: undefined, hostId: undefined }, query, call);
+    await this.#call({ kind: 'applications', applicationId: undefined, hostKey: undefined }, query, [], call);
     const { ids } = query;
     return this.applications.filter(({ id }) => ids === undefined || ids.includes(id));
   }
 
   async readApplication(id: number, call: CallOptions): Promise<Application> {
-    await this.#call({ kind: 'applications', applicationId: id, hostId: undefined }, {}, call);
+    await this.#call({ kind: 'applications', applicationId: id, hostKey: undefined }, {}, [], call);
     return this.applications.find((application) => application.id === id) ?? notFound();
   }
 
   async listKeyTransactions(query: { ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]> {
-    await this.#call({ kind: 'key_transactions', applicationId: undefined, hostId: undefined }, query, call);
+    await this.#call({ kind: 'key_transactions', applicationId: undefined, hostKey: undefined }, query, [], call);
     return [...this.keyTransactions];
   }
 
   async readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction> {
-    await this.#call({ kind: 'key_transactions', applicationId: undefined, hostId: undefined }, {}, call);
+    await this.#call({ kind: 'key_transactions', applicationId: undefined, hostKey: undefined }, {}, [], call);
     return this.keyTransactions.find((keyTransaction) => keyTransaction.id === id) ?? notFound();
   }
 
-  async listHosts(applicationId: number, call: CallOptions): Promise<Host[]> {
-    await this.#call({ kind: 'hosts', applicationId, hostId: undefined }, {}, call);
-    return [...(this.hosts.get(applicationId) ?? [])];
-  }
-
-  async listInstances(applicationId: number, call: CallOptions): Promise<Instance[]> {
-    await this.#call({ kind: 'instances', applicationId, hostId: undefined }, {}, call);
-    return [...(this.instances.get(applicationId) ?? [])];
-  }
-
-  async listMetricNames(
-    query: MetricNameQuery,
-    call: CallOptions,
-  ): Promise<{ names: MetricName[]; complete: boolean }> {
-    const { applicationId, name = '' } = query;
-    await this.#call({ kind: 'metric_names', applicationId, hostId: undefined }, query, call);
-    const names = this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];
-    return {
-      names: names.filter((found) => found.includes(name)).map((found) => ({ name: found, values: [] })),
+  listMetricNames({ applicationId }: MetricNameQuery): Promise<MetricNameList> {
+    return Promise.resolve({
+      names: this.#namesOf(applicationId).map((name) => ({ name, values: [] })),
       complete: true,
-    };
+    });
   }
 
-  async readMetricData(query: MetricDataQuery, call: CallOptions): Promise<MetricData> {
-    const { applicationId, hostKey: hostId } = query;
-    await this.#call({ kind: 'metric_data', applicationId, hostId }, query, call);
-    return metricData(this.values(query), query);
+  get metricSeries(): SeriesRead {
+    throw new Error('the collector reads no series');
+  }
+
+  diagnose(): Promise<readonly string[]> {
+    return Promise.resolve([]);
   }
 
   close(): Promise<void> {
@@ -117,9 +186,57 @@ export class FakeReader implements UpstreamReader {
     return Promise.resolve();
   }
 
-  async #call(about: About, query: unknown, { signal, gate }: CallOptions): Promise<void> {
+  #namesOf(applicationId: number): readonly string[] {
+    return this.names.get(applicationId) ?? ['Datastore/MySQL/allWeb'];
+  }
+
+  #read<S extends object, A>(
+    kind: CallKind,
+    answer: (subject: S, range: TimeRange) => A,
+    callsOf: (subject: S) => number = () => 1,
+  ): BatchRead<S, A> {
+    return {
+      open: () => {
+        let size = 0;
+        let calls = 1;
+        return {
+          add: (subject) => {
+            if (size >= this.#perCall) return false;
+            size += 1;
+            calls = Math.max(calls, callsOf(subject));
+            return true;
+          },
+          get calls() {
+            return calls;
+          },
+        };
+      },
+      read: async (subjects, range, call) => {
+        const [first] = subjects;
+        if (first === undefined || subjects.length > this.#perCall) throw new Error(`${subjects.length} subjects`);
+        const about = { kind, ...idsOf(first) };
+        try {
+          for (let calls = Math.max(...subjects.map(callsOf)); calls > 0; calls -= 1) {
+            await this.#call(about, { ...first, ...range }, subjects, call);
+          }
+        } catch (error) {
+          if (!(error instanceof UpstreamError)) throw error;
+          return subjects.map(() => ({ error }));
+        }
+        return subjects.map((subject): Outcome<A> => {
+          const fault = this.subjectFault(kind, subject);
+          return fault === undefined
+            ? { value: answer(subject, range) }
+            : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
+        });
+      },
+    };
+  }
+
+  async #call(about: About, query: unknown, subjects: readonly object[], { signal, gate }: CallOptions): Promise<void> {
     const release = await gate.enter(signal);
-    const call: Call = { ...about, at: this.#clock.now(), endedAt: undefined, query, outcome: undefined };
+    const times = { at: this.#clock.now(), monotonicAt: this.#clock.monotonic(), endedAt: undefined };
+    const call: Call = { ...about, ...times, query, subjects, outcome: undefined };
     if (this.recording) this.calls.push(call);
     this.seen(call);
     this.inFlight += 1;
@@ -156,17 +273,18 @@ export class FakeReader implements UpstreamReader {
   }
 }
 
+function idsOf(subject: object): Pick<Call, 'applicationId' | 'hostKey'> {
+  const { applicationId, hostKey } = subject as { applicationId?: number; hostKey?: string };
+  return { applicationId, hostKey };
+}
+
 function overloadOf({ reason, retryAfter }: Fault): Overload | undefined {
   if (reason !== 'rate_limited') return undefined;
   return { waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
 }
 
 function errorOf({ kind }: About, { reason, status }: Fault): UpstreamError {
-  return new UpstreamError(`${kind}: ${reason}`, {
-    reason,
-    endpoint: kind,
-    status,
-  });
+  return new UpstreamError(`${kind}: ${reason}`, { reason, endpoint: kind, status });
 }
 
 function notFound(): never {

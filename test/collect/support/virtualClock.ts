@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/collect/clock.ts';
+import type { Clock } from '../../../src/collect/schedule/clock.ts';
 
 interface Timer {
   readonly at: number;
@@ -6,17 +6,27 @@ interface Timer {
   readonly callback: () => void;
 }
 
+/** Where the monotonic clock begins: far from the wall clock, so that one is not taken for the other. */
+const BEGINNING = 7_000;
+
 /** A clock that stands still until it is told to go on; timers fire in order, each at its own time. */
 export class VirtualClock implements Clock {
-  #now: number;
+  /** Of the monotonic clock. */
+  #now = BEGINNING;
+  /** What the wall clock is ahead of it. */
+  #ahead: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
 
   constructor(now = Date.UTC(2026, 0, 1)) {
-    this.#now = now;
+    this.#ahead = now - BEGINNING;
   }
 
   now(): number {
+    return this.#now + this.#ahead;
+  }
+
+  monotonic(): number {
     return this.#now;
   }
 
@@ -31,17 +41,27 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Sets the clock without anything firing, as an administrator would. */
+  /** Sets the wall clock without anything firing, as an administrator would. */
   set(now: number): void {
-    this.#now = now;
+    this.#ahead = now - this.#now;
+  }
+
+  /** Sets the wall clock on by `ms`, or back. */
+  step(ms: number): void {
+    this.#ahead += ms;
   }
 
   /** Goes on by `ms`, firing what is due on the way; what follows from each firing is settled before the next. */
   async advance(ms: number): Promise<void> {
-    await this.until(this.#now + ms);
+    await this.#until(this.#now + ms);
   }
 
+  /** Goes on until the wall clock, which nobody sets meanwhile, shows `time`, Unix milliseconds. */
   async until(time: number): Promise<void> {
+    await this.#until(time - this.#ahead);
+  }
+
+  async #until(time: number): Promise<void> {
     await settled();
     for (let next = this.#next(time); next !== undefined; next = this.#next(time)) {
       this.#timers.delete(next);

@@ -6,10 +6,14 @@ import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/col
 import { GROUPS, type Group } from '../../../src/metrics/groups.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';
-import { FakeReader } from './fakeReader.ts';
+import { FakeReader, type Likeness } from './fakeReader.ts';
 import { VirtualClock } from './virtualClock.ts';
 
 export const EVERYTHING: Scope = { groups: new Set(GROUPS) };
+
+/** Upstreams like the REST interface, and like NerdGraph. */
+export const REST: Likeness = { api: 'rest', perCall: 1 };
+export const NERDGRAPH: Likeness = { api: 'nerdgraph', perCall: 10 };
 
 export interface LogLine {
   readonly level: number;
@@ -23,23 +27,27 @@ export class World {
   readonly lines: LogLine[] = [];
   readonly readers = new Map<string, FakeReader>();
   readonly opened: FakeReader[] = [];
+  /** Its upstream takes it for another key when this changes. */
   keyGeneration = 0;
+  readonly likeness: Likeness;
   readonly collector: Collector;
 
   constructor(
     accounts: readonly AccountConfig[] = [accountConfig()],
     collection: CollectionConfig = collectionConfig(),
+    likeness: Likeness = REST,
   ) {
+    this.likeness = likeness;
     const write = (line: string): void => void this.lines.push(JSON.parse(line) as LogLine);
-    for (const { name } of accounts) this.readers.set(name, new FakeReader(this.clock));
+    for (const { name } of accounts) this.readers.set(name, new FakeReader(this.clock, this.likeness));
     this.collector = new Collector({ accounts, collection } satisfies Config, {
       clock: this.clock,
       log: new CollectorLog(pino({ level: 'info' }, { write })),
       openReader: ({ name }) => {
-        const reader = this.readers.get(name) ?? new FakeReader(this.clock);
+        const reader = this.readers.get(name) ?? new FakeReader(this.clock, this.likeness);
         this.readers.set(name, reader);
         this.opened.push(reader);
-        return { reader, keyGeneration: () => this.keyGeneration };
+        return { reader, keyMark: () => String(this.keyGeneration) };
       },
     });
   }
@@ -68,7 +76,7 @@ export class World {
     const { reader } = this;
     reader.applications = Array.from({ length: applications }, (_, index) => application(index + 1));
     for (const { id } of reader.applications) {
-      reader.hosts.set(
+      reader.hostsOf.set(
         id,
         Array.from({ length: hosts }, (_, index) => host(id * 1000 + index)),
       );
@@ -77,9 +85,9 @@ export class World {
 
   /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the answer and when it came. */
   async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Answer & { readonly took: number }> {
-    const asOf = this.clock.now();
-    await this.clock.run(this.collector.refresh(scope, asOf + timeout));
-    return { ...this.collector.answer(scope, asOf), took: this.clock.now() - asOf };
+    const asOf = this.clock.monotonic();
+    await this.clock.run(this.collector.refresh(scope, timeout));
+    return { ...this.collector.answer(scope, asOf), took: this.clock.monotonic() - asOf };
   }
 
   /** Goes on to `seconds` after the start of the next minute. */

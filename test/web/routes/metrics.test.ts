@@ -162,7 +162,7 @@ describe('the scraper’s deadline', () => {
     const { origin } = await serve(app.app);
     const headers = header === undefined ? {} : { 'X-Prometheus-Scrape-Timeout-Seconds': header };
     await get(`${origin}/metrics`, { headers });
-    expect(app.collector.refreshes[0]?.deadline).toBe(TEST_NOW * 1000 + milliseconds);
+    expect(app.collector.refreshes[0]?.waitMs).toBe(milliseconds);
   });
 
   test('leaves the time free that the last answer of the same groups took to write', async () => {
@@ -176,14 +176,9 @@ describe('the scraper’s deadline', () => {
     });
     const { origin } = await serve(app.app);
     await get(`${origin}/metrics`);
-    const second = app.clock;
     await get(`${origin}/metrics?collect[]=hosts`);
     await get(`${origin}/metrics`);
-    expect(app.collector.refreshes.map(({ deadline }) => deadline)).toEqual([
-      TEST_NOW * 1000 + 9_500,
-      second + 9_500,
-      second + 9_500 - 1_500,
-    ]);
+    expect(app.collector.refreshes.map(({ waitMs }) => waitMs)).toEqual([9_500, 9_500, 9_500 - 1_500]);
   });
 });
 

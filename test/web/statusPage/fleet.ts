@@ -81,7 +81,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
   const accounts = [
     accountStatus({
       labels: { team: 'payments', stage: '<prod>' },
-      plan: { groups: [], callsPerMinute: 740, budget: 600, stretch: 740 / 600 },
+      plan: { groups: [], callsPerMinute: 740, budget: 600, carriedByPlaces: undefined, stretch: 740 / 600 },
       applications: list,
       entities,
       visible: { applications: 0, keyTransactions: 0 },

@@ -59,6 +59,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     reload: options.reload,
     stopping: options.stopping ?? (() => false),
     now: () => state.clock,
+    monotonic: () => state.clock,
     failed: (error) => void failures.push(error),
     ...options.dependencies,
   };

@@ -1,5 +1,4 @@
-import type { Answer, ApplicationList, GroupStatus, Scope } from '../../../src/collect/view.ts';
-import type { ProbeResult } from '../../../src/collect/probe.ts';
+import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
 import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
@@ -8,8 +7,8 @@ const NOW = 1_767_225_600;
 
 /** A collector in memory that remembers what it was asked. */
 export class MemoryCollector implements WebCollector {
-  readonly refreshes: { groups: string[]; deadline: number; account?: string }[] = [];
-  readonly probes: { account: string; applicationId: number; deadline: number }[] = [];
+  readonly refreshes: { groups: string[]; waitMs: number; account?: string }[] = [];
+  readonly probes: { account: string; applicationId: number; waitMs: number }[] = [];
   /** The times for which answers were judged. */
   readonly asOf: (number | undefined)[] = [];
   cut: ReadonlyMap<string, number> = new Map();
@@ -22,9 +21,9 @@ export class MemoryCollector implements WebCollector {
   gate: Promise<void> = Promise.resolve();
   probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], notes: [] };
 
-  async refresh(scope: Scope, deadline: number): Promise<void> {
+  async refresh(scope: Scope, waitMs: number): Promise<void> {
     const { account } = scope;
-    this.refreshes.push({ groups: [...scope.groups], deadline, ...(account === undefined ? {} : { account }) });
+    this.refreshes.push({ groups: [...scope.groups], waitMs, ...(account === undefined ? {} : { account }) });
     await this.gate;
   }
 
@@ -52,8 +51,8 @@ export class MemoryCollector implements WebCollector {
     return this.healthy;
   }
 
-  async probe(account: string, applicationId: number, deadline: number): Promise<ProbeResult> {
-    this.probes.push({ account, applicationId, deadline });
+  async probe(account: string, applicationId: number, waitMs: number): Promise<ProbeResult> {
+    this.probes.push({ account, applicationId, waitMs });
     await this.gate;
     return this.probeResult;
   }
@@ -62,6 +61,9 @@ export class MemoryCollector implements WebCollector {
 export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus {
   return {
     name: 'production',
+    api: 'rest',
+    region: 'us',
+    endOfLife: undefined,
     labels: { team: 'payments' },
     up: true,
     refused: undefined,
@@ -83,7 +85,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
         windowEnd: undefined,
       },
     ],
-    plan: { groups: [], callsPerMinute: 123.4, budget: 600, stretch: 1 },
+    plan: { groups: [], callsPerMinute: 123.4, budget: 600, carriedByPlaces: undefined, stretch: 1 },
     visible: { applications: 0, keyTransactions: 0 },
     keyTransactions: 0,
     warnings: [],

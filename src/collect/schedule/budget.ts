@@ -10,8 +10,8 @@ const RECOVERY_STEPS = 10;
 const COUNTED = MINUTE + 1;
 
 /**
- * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused (contract 4, points 3 and 8).
- * Pure: every method is told the time in Unix milliseconds.
+ * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method is told the
+ * time, in milliseconds of a clock that is never set.
  *
  * A call counts from its start until 60 seconds after its end: upstream sees it somewhere in between, so no 60 seconds of
  * the upstream's clock can hold more calls than the budget.
@@ -23,7 +23,7 @@ export class Budget {
   #release: number[] = [];
   /** Starts of the last minute, oldest first: what the status shows. */
   #starts: number[] = [];
-  #pausedUntil = 0;
+  #pausedUntil = -Infinity;
   /** Overload answers in a row, and when the last of them came that was not to a call begun before it. */
   #overloads = 0;
   #overloadedAt = -Infinity;
@@ -55,12 +55,12 @@ export class Budget {
     return Math.min(this.#perMinute, level + steps * Math.ceil(this.#perMinute / RECOVERY_STEPS));
   }
 
-  /** Unix milliseconds, or undefined when not paused. */
+  /** When the pause ends; undefined when not paused. */
   pausedUntil(now: number): number | undefined {
     return now < this.#pausedUntil ? this.#pausedUntil : undefined;
   }
 
-  /** When the last pause ended or will end, in Unix milliseconds; 0 when there was none. */
+  /** When the last pause ended or will end; -Infinity when there was none. */
   get lastPauseEnd(): number {
     return this.#pausedUntil;
   }
@@ -116,11 +116,11 @@ export class Budget {
   }
 
   /**
-   * Upstream answered a call that began at `startedAt` with an overload. Pauses until `retryAt`, or without it for 5
-   * seconds, doubling up to 60 while it repeats, and never for more than 5 minutes; afterwards half the rate is in force
-   * and comes back in steps of a tenth every 10 seconds. Answers to calls that were in flight together count once.
+   * Upstream answered a call that began at `startedAt` with an overload. Pauses for `waitMs`, or without it for 5 seconds,
+   * doubling up to 60 while it repeats, and never for more than 5 minutes; afterwards half the rate is in force and comes
+   * back in steps of a tenth every 10 seconds. Answers to calls that were in flight together count once.
    */
-  overloaded(now: number, startedAt: number, retryAt: number | undefined): void {
+  overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
     const first = startedAt > this.#overloadedAt;
     if (first) {
       const level = Math.max(1, Math.floor(this.inForce(now) / 2));
@@ -129,20 +129,10 @@ export class Budget {
       this.#recovery = { level, from: now };
     }
     const blind = first ? Math.min(FIRST_PAUSE * 2 ** Math.min(this.#overloads - 1, 10), LONGEST_BLIND_PAUSE) : 0;
-    const asked = retryAt === undefined ? blind : Math.max(retryAt - now, SHORTEST_PAUSE);
+    const asked = waitMs === undefined ? blind : Math.max(waitMs, SHORTEST_PAUSE);
     const latest = this.#overloadedAt + LONGEST_PAUSE;
     this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + asked, latest));
     if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
-  }
-
-  /** The clock was set back to `now`: times of before would hold the calls up for as long. */
-  clockSetBack(now: number): void {
-    this.#release = this.#release.map((time) => Math.min(time, now + COUNTED));
-    this.#starts = this.#starts.map((time) => Math.min(time, now));
-    this.#pausedUntil = Math.min(this.#pausedUntil, now + LONGEST_PAUSE);
-    this.#overloadedAt = Math.min(this.#overloadedAt, now);
-    if (this.#recovery === undefined) return;
-    this.#recovery = { level: this.#recovery.level, from: Math.min(this.#recovery.from, now + LONGEST_PAUSE) };
   }
 
   /** When the rate in force next grows. */

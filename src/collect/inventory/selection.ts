@@ -1,6 +1,6 @@
-import type { Application, KeyTransaction } from '../api/types.ts';
-import type { AccountConfig, ApplicationSetting, DatabaseComponent, EntityMatch } from '../config/config.ts';
-import { matches } from '../config/glob.ts';
+import type { Application, KeyTransaction } from '../../api/types.ts';
+import type { AccountConfig, ApplicationSetting, DatabaseComponent, EntityMatch } from '../../config/config.ts';
+import { matches } from '../../config/glob.ts';
 
 interface Filter {
   readonly include: readonly EntityMatch[] | undefined;

@@ -1,4 +1,4 @@
-import type { Gate, Overload } from '../api/reader.ts';
+import type { Gate, Overload } from '../../api/reader.ts';
 import type { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
 
@@ -14,9 +14,40 @@ export interface Reservation {
   cancel(): void;
 }
 
+/** Calls at once over several accounts, which one key shares. */
+export class SharedPlaces {
+  readonly #most: number;
+  readonly #freed = new Set<() => void>();
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get free(): boolean {
+    return this.#taken < this.#most;
+  }
+
+  take(): void {
+    this.#taken += 1;
+  }
+
+  /** Gives a place back, and tells everybody who may wait for one. */
+  release(): void {
+    this.#taken -= 1;
+    for (const freed of [...this.#freed]) freed();
+  }
+
+  /** @returns ends it */
+  watch(freed: () => void): () => void {
+    this.#freed.add(freed);
+    return () => void this.#freed.delete(freed);
+  }
+}
+
 /**
- * Grants calls under an account's budget and its limit of calls at once (contract 4, point 3). Calls of work that has
- * begun (pages, retries, further batches) wait here, first come first served, and go before new work.
+ * Grants calls under an account's budget and its limit of calls at once. Calls of work that has begun (pages, retries,
+ * parts) wait here, first come first served, and go before new work.
  */
 export class CallGate implements Gate {
   readonly #budget: Budget;
@@ -26,6 +57,8 @@ export class CallGate implements Gate {
   readonly #waiting: Waiter[] = [];
   #cancelTimer: (() => void) | undefined;
   #closed = false;
+  #shared: SharedPlaces | undefined;
+  #unwatch: (() => void) | undefined;
 
   /** @param changed called when a place or a call of the budget may have come free */
   constructor(budget: Budget, clock: Clock, places: number, changed: () => void) {
@@ -43,6 +76,17 @@ export class CallGate implements Gate {
   /** Changes the limit of calls at once (reload). */
   resize(places: number): void {
     this.#places = places;
+  }
+
+  /** From now on calls take a place of these as well; those in flight give theirs back to where they took it. */
+  share(shared: SharedPlaces | undefined): void {
+    if (shared === this.#shared) return;
+    this.#unwatch?.();
+    this.#shared = shared;
+    this.#unwatch = shared?.watch(() => {
+      this.admit();
+      this.#changed();
+    });
   }
 
   enter(signal: AbortSignal): Promise<(overload?: Overload) => void> {
@@ -70,6 +114,7 @@ export class CallGate implements Gate {
   /** Takes a place for new work, if one is free and no begun work waits for it. */
   reserve(): Reservation | undefined {
     if (this.#waiting.length > 0 || !this.#open()) return undefined;
+    const shared = this.#shared;
     let release: ((overload?: Overload) => void) | undefined = this.#take();
     return {
       gate: {
@@ -84,6 +129,7 @@ export class CallGate implements Gate {
         if (release === undefined) return;
         release = undefined;
         this.#budget.refund();
+        shared?.release();
       },
     };
   }
@@ -95,20 +141,24 @@ export class CallGate implements Gate {
   }
 
   #open(): boolean {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
+    if (this.#shared?.free === false) return false;
     return this.#budget.inFlight < this.#places && this.#budget.nextStart(now) === now;
   }
 
   #take(): (overload?: Overload) => void {
-    const startedAt = this.#clock.now();
+    const startedAt = this.#clock.monotonic();
+    const shared = this.#shared;
+    shared?.take();
     this.#budget.start(startedAt);
     let ended = false;
     return (overload) => {
       if (ended) return;
       ended = true;
-      const now = this.#clock.now();
+      const now = this.#clock.monotonic();
       this.#budget.end(now);
-      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.waitMs === undefined ? undefined : now + overload.waitMs);
+      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.waitMs);
+      shared?.release();
       this.admit();
       this.#changed();
     };
@@ -119,7 +169,7 @@ export class CallGate implements Gate {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#closed) return;
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const next = this.#budget.nextStart(now);
     if (next === undefined || next <= now) return;
     this.#cancelTimer = this.#clock.after(next - now, () => {
@@ -133,6 +183,7 @@ export class CallGate implements Gate {
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
+    this.#unwatch?.();
   }
 }
 

@@ -1,7 +1,7 @@
-import { UpstreamError } from '../api/errors.ts';
-import type { Unit } from './unit.ts';
+import { UpstreamError } from '../../api/errors.ts';
+import type { Entity } from '../inventory/entity.ts';
 
-/** True for errors that stop the whole account: a 401 anywhere, a 403 on its application list (contract 4, point 8). */
+/** True for errors that stop the whole account: a 401 anywhere, a 403 on its application list. */
 function stopsAccount(error: unknown, isApplicationList: boolean): error is UpstreamError {
   if (!(error instanceof UpstreamError)) return false;
   const { reason } = error.failure;
@@ -28,12 +28,12 @@ export class Refusal {
   }
 
   /**
-   * Takes note of how a reading ended at `now`; `error` is undefined when it ended well.
+   * Takes note of how a reading ended at `now` (monotonic clock, milliseconds); `error` is undefined when it ended well.
    *
    * @returns true when the account is refused because of it
    */
-  note(unit: Unit, isApplicationList: boolean, error: unknown, now: number): boolean {
-    if (unit.startedAt < this.#decidedAt) return false;
+  note(entity: Entity, isApplicationList: boolean, error: unknown, now: number): boolean {
+    if (entity.startedAt < this.#decidedAt) return false;
     if (stopsAccount(error, isApplicationList)) {
       this.#set(error.message, now);
       return true;

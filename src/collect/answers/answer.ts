@@ -1,0 +1,99 @@
+import type { Group } from '../../metrics/groups.ts';
+import type { Block, Labels, Sample } from '../../metrics/sample.ts';
+import type { AccountContext } from '../inventory/context.ts';
+import type { Entity } from '../inventory/entity.ts';
+import { concerns, type Inventory } from '../inventory/inventory.ts';
+import type { ApplicationRecord, Listed, WindowReading } from '../inventory/records.ts';
+import type { Budget } from '../schedule/budget.ts';
+import type { GroupProgress } from '../schedule/progress.ts';
+import { coversApplication } from '../schedule/scope.ts';
+import type { Timetable } from '../schedule/timetable.ts';
+import type { Answer, AnswerTime, Scope } from '../view.ts';
+
+/** What answers and pages are made of: an account as its collector holds it. */
+export interface AnsweredAccount {
+  readonly context: Readonly<AccountContext>;
+  readonly inventory: Inventory;
+  readonly timetable: Timetable;
+  readonly budget: Budget;
+  readonly progress: ReadonlyMap<Group, GroupProgress>;
+  /** True when the last application list was read whole. */
+  readonly up: boolean;
+  /** Why upstream refuses the account, in words; undefined when it does not. */
+  readonly refused: string | undefined;
+}
+
+/** What an account serves for a scope: whatever is held and not too old, under the labels of today. */
+export function answerOf(account: AnsweredAccount, scope: Scope, time: AnswerTime): Omit<Answer, 'complete'> {
+  const answer = new AnswerBuilder(account, scope, time);
+  const { inventory } = account;
+  const listServed = answer.serves(inventory.applicationList);
+  for (const record of inventory.applications.values()) {
+    if (!coversApplication(scope, record.application.id)) continue;
+    if (listServed) answer.addListed('applications', record);
+    answer.addData(record);
+  }
+  if (answer.serves(inventory.keyTransactionList)) {
+    for (const record of inventory.keyTransactions.values()) {
+      if (concerns(record, scope.applicationId)) answer.addListed('key_transactions', record);
+    }
+  }
+  return { blocks: answer.blocks, cut: answer.cut };
+}
+
+class AnswerBuilder {
+  readonly blocks: Block[] = [];
+  readonly cut = new Map<string, number>();
+  readonly #timetable: Timetable;
+  readonly #scope: Scope;
+  readonly #time: AnswerTime;
+
+  constructor({ timetable }: AnsweredAccount, scope: Scope, time: AnswerTime) {
+    this.#timetable = timetable;
+    this.#scope = scope;
+    this.#time = time;
+  }
+
+  serves(entity: Entity | undefined): boolean {
+    return entity !== undefined && this.#timetable.stateOf(entity, this.#time) !== 'missing';
+  }
+
+  /** With the rolling values that were read apart, as long as those are not too old. */
+  addListed(group: Group, { labels, samples, rolling }: Listed): void {
+    const merged = rolling !== undefined && this.serves(rolling.entity) ? rolling.samples : undefined;
+    this.#add(group, labels, merged ?? samples);
+  }
+
+  addData({ labels, data }: ApplicationRecord): void {
+    if (data === undefined) return;
+    if (data.reading !== undefined && this.serves(data.metrics)) {
+      this.#addReading('application_metrics', labels, data.reading);
+      this.#countCut(data.reading);
+    }
+    const hostsServed = this.serves(data.hostList);
+    let firstHost = true;
+    for (const host of data.hosts.values()) {
+      if (hostsServed) this.addListed('hosts', host);
+      if (host.reading === undefined || !this.serves(host.metrics)) continue;
+      this.#addReading('host_metrics', host.labels, host.reading);
+      if (firstHost) this.#countCut(host.reading);
+      firstHost = false;
+    }
+    if (!this.serves(data.instanceList)) return;
+    for (const instance of data.instances) this.#add('instances', instance.labels, instance.samples);
+  }
+
+  #addReading(group: Group, labels: Labels, { samples, customSamples }: WindowReading): void {
+    this.#add(group, labels, samples);
+    this.#add('custom_metrics', labels, customSamples);
+  }
+
+  #countCut({ cut }: WindowReading): void {
+    if (!this.#scope.groups.has('custom_metrics')) return;
+    for (const [family, series] of cut) this.cut.set(family, (this.cut.get(family) ?? 0) + series);
+  }
+
+  #add(group: Group, labels: Labels, samples: readonly Sample[]): void {
+    if (samples.length > 0 && this.#scope.groups.has(group)) this.blocks.push({ group, labels, samples });
+  }
+}

@@ -1,0 +1,85 @@
+import { FAMILIES } from '../../metrics/catalogue.ts';
+import { GROUPS } from '../../metrics/groups.ts';
+import type { Entity } from '../inventory/entity.ts';
+import type { ApplicationRecord, WindowReading } from '../inventory/records.ts';
+import type { AnswerTime, ProbeResult, Scope } from '../view.ts';
+import { answerOf, type AnsweredAccount } from './answer.ts';
+
+/**
+ * Does the lists' and one application's work, and answers for that application.
+ *
+ * @param timeOf the time of an answer that was asked for at `asOf`; without it, of one that is asked for now
+ */
+export async function probeAccount(
+  account: AnsweredAccount,
+  applicationId: number,
+  refresh: (scope: Scope) => Promise<void>,
+  timeOf: (asOf?: number) => AnswerTime,
+): Promise<ProbeResult> {
+  const { inventory, timetable } = account;
+  const scope: Scope = { groups: new Set(GROUPS), account: account.context.account.name, applicationId };
+  const { asOf } = timeOf();
+  await refresh(scope);
+  const time = timeOf(asOf);
+  const record = inventory.applications.get(applicationId);
+  const entities = [...inventory.entities(applicationId)];
+  const lists = entities.filter(({ subject }) => subject.applicationId === undefined);
+  const notes = lists.map((entity) => noteOf(account, entity, time));
+  if (inventory.listedApplications === undefined) return { kind: 'unreadable', notes };
+  if (record === undefined) {
+    return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
+  }
+  const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
+  return {
+    kind: 'answer',
+    success:
+      account.refused === undefined &&
+      entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
+    blocks: answerOf(account, scope, time).blocks,
+    notes: [...notes, ...work.map((entity) => noteOf(account, entity, time)), ...absences(record)],
+  };
+}
+
+function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime): string {
+  const { group, subject, held, seconds, problem, failures } = entity;
+  const what = subject.hostKey === undefined ? group : `${group} of host ${subject.hostKey}`;
+  const state = timetable.stateOf(entity, time);
+  const heldSince =
+    held === undefined
+      ? 'nothing is held'
+      : `held since ${new Date(held.shownAt).toISOString()} for the window that ends ` +
+        new Date(held.windowEnd * 1000).toISOString();
+  const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
+  const failed = problem === undefined ? '' : `; failed ${failures} times in a row: ${problem}`;
+  return `${what}: ${state}, ${heldSince}${took}${failed}`;
+}
+
+function absences({ data }: ApplicationRecord): string[] {
+  if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
+  const { reading, database } = data;
+  const choice = database?.choice ?? 'not decided';
+  const notes: string[] = [];
+  if (data.datastoreList !== undefined) {
+    const { datastores } = data;
+    notes.push(
+      datastores === undefined
+        ? 'database types: not known, so there are no component times, component calls and total time'
+        : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
+    );
+  } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
+  return reading === undefined ? notes : [...notes, ...explainReading(reading)];
+}
+
+/** Says in words what upstream answered for an application, and for each absent family what it is made of. */
+function explainReading(reading: WindowReading): string[] {
+  const answered = [...reading.values].map(([name, { values }]) => {
+    const calls = values['call_count'] ?? values['count'];
+    return calls === undefined ? name : `${name} (${calls})`;
+  });
+  const present = new Set(reading.samples.map(({ family }) => family));
+  const absent = FAMILIES.filter((family) => family.group === 'application_metrics' && !present.has(family));
+  return [
+    `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`,
+    ...absent.map((family) => `${family.name} is absent; it comes from ${family.source}`),
+  ];
+}

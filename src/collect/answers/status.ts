@@ -1,0 +1,237 @@
+import type { AccountConfig } from '../../config/config.ts';
+import { GROUPS, type Group } from '../../metrics/groups.ts';
+import { isEnabled } from '../inventory/context.ts';
+import type { Entity } from '../inventory/entity.ts';
+import type { Listed } from '../inventory/records.ts';
+import { effectiveInterval } from '../schedule/due.ts';
+import { coversApplication, neededGroups, type Needs } from '../schedule/scope.ts';
+import type {
+  AccountStatus,
+  AnswerTime,
+  ApplicationView,
+  EntityState,
+  EntityStatus,
+  GroupStatus,
+  Scope,
+} from '../view.ts';
+import type { AnsweredAccount } from './answer.ts';
+import { warningsOf } from './warnings.ts';
+
+type Counts = Record<EntityState, number>;
+
+/** One entity of a group, as the group counts them. */
+interface Counted {
+  readonly group: Group;
+  readonly applicationId: number | undefined;
+  /** What it is read as: a list entry by its list, with rolling values of its own by those as well. */
+  readonly entities: readonly Entity[];
+}
+
+const WORSE: readonly EntityState[] = ['missing', 'stale', 'fresh'];
+
+/** 31 July 2027, when the vendor ends the REST API (version 2) in its regions `us` and `eu`. */
+const REST_END_OF_LIFE = 1_816_992_000;
+
+/**
+ * Everything about one account. What only the pages show is put together when it is asked for.
+ *
+ * @param wallNow Unix milliseconds
+ */
+export function statusOf(account: AnsweredAccount, time: AnswerTime, wallNow: number): AccountStatus {
+  const { now } = time;
+  const { budget, inventory, timetable, context } = account;
+  const { account: config } = context;
+  const plan = timetable.plan(true);
+  const paused = budget.pausedUntil(now);
+  const windows = [...inventory.entities()]
+    .filter((entity) => isWindowGroup(entity.group) && timetable.stateOf(entity, time) !== 'missing')
+    .flatMap(({ held }) => (held === undefined ? [] : [held.windowEnd]));
+  return {
+    name: config.name,
+    api: config.api,
+    region: config.region ?? '',
+    endOfLife: endOfLife(config),
+    labels: config.labels,
+    up: account.up,
+    refused: account.refused,
+    windowEnd: windows.length === 0 ? undefined : windows.reduce((a, b) => Math.max(a, b)),
+    groups: groupStatuses(account, time),
+    budget: {
+      configured: budget.perMinute,
+      inForce: budget.inForce(now),
+      lastMinute: budget.lastMinute(now),
+      inFlight: budget.inFlight,
+      pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
+    },
+    applications: applicationViews(account),
+    visible: {
+      applications: inventory.listedApplications?.length ?? 0,
+      keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
+    },
+    keyTransactions: inventory.keyTransactions.size,
+    plan,
+    get entities() {
+      return [...inventory.entities()].map((entity) => entityStatus(account, entity, time));
+    },
+    get warnings() {
+      return warningsOf(account);
+    },
+  };
+}
+
+/** The applications an account serves; undefined until its list has been read once. */
+export function applicationViews({ inventory }: AnsweredAccount): readonly ApplicationView[] | undefined {
+  if (inventory.listedApplications === undefined) return undefined;
+  return [...inventory.applications.values()].map(({ application }) => ({
+    id: application.id,
+    name: application.name,
+    language: application.language,
+    reporting: application.reporting !== false,
+  }));
+}
+
+/** How many entities of a scope, with the lists they come from, are fresh, stale and missing. */
+export function countStates(account: AnsweredAccount, scope: Scope, time: AnswerTime): Counts {
+  const counts = { fresh: 0, stale: 0, missing: 0 };
+  const needs = neededGroups(scope, account.context);
+  for (const counted of countedEntities(account)) {
+    if (!needs.always.has(counted.group) || !coversApplication(scope, counted.applicationId)) continue;
+    counts[worstOf(account, askedFor(counted, needs), time)] += 1;
+  }
+  return counts;
+}
+
+/** Rolling values do not matter to a scope that needs the group for its list only. */
+function askedFor({ group, entities }: Counted, { rolling }: Needs): readonly Entity[] {
+  return rolling.has(group) ? entities : entities.slice(0, 1);
+}
+
+function* countedEntities({ inventory, context }: AnsweredAccount): Generator<Counted> {
+  yield* entries('applications', inventory.applicationList, inventory.applications, (id) => id);
+  if (isEnabled(context, 'key_transactions')) {
+    const { keyTransactionList, keyTransactions } = inventory;
+    yield* entries('key_transactions', keyTransactionList, keyTransactions, (_, { keyTransaction }) => {
+      return keyTransaction.applicationId;
+    });
+  }
+  for (const [applicationId, record] of inventory.applications) {
+    const { data } = record;
+    if (data === undefined) continue;
+    for (const entity of [data.datastoreList, data.customNameList, data.metrics]) {
+      if (entity !== undefined) yield { group: entity.group, applicationId, entities: [entity] };
+    }
+    if (data.hostList !== undefined) yield* entries('hosts', data.hostList, data.hosts, () => applicationId);
+    for (const { metrics } of data.hosts.values()) {
+      yield { group: 'host_metrics', applicationId, entities: [metrics] };
+    }
+    const { instanceList } = data;
+    if (instanceList === undefined) continue;
+    const instances = instanceList.held === undefined ? 1 : data.instances.length;
+    for (let index = 0; index < instances; index += 1) {
+      yield { group: 'instances', applicationId, entities: [instanceList] };
+    }
+  }
+}
+
+/** The entries of a list; a list that was never read counts as one that is missing. */
+function* entries<K, R extends Listed>(
+  group: Group,
+  list: Entity,
+  records: ReadonlyMap<K, R>,
+  applicationOf: (key: K, record: R) => number | undefined,
+): Generator<Counted> {
+  if (list.held === undefined) {
+    yield { group, applicationId: list.subject.applicationId, entities: [list] };
+    return;
+  }
+  for (const [key, record] of records) {
+    const entities = record.rolling === undefined ? [list] : [list, record.rolling.entity];
+    yield { group, applicationId: applicationOf(key, record), entities };
+  }
+}
+
+function worstOf({ timetable }: AnsweredAccount, entities: readonly Entity[], time: AnswerTime): EntityState {
+  const states = new Set(entities.map((entity) => timetable.stateOf(entity, time)));
+  return WORSE.find((state) => states.has(state)) ?? 'missing';
+}
+
+function isWindowGroup(group: Group): boolean {
+  return group === 'application_metrics' || group === 'host_metrics';
+}
+
+interface Tally {
+  readonly entities: Counts;
+  oldest: number;
+  failing: boolean;
+}
+
+function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[] {
+  const { timetable, context, inventory } = account;
+  const tallies = new Map<Group, Tally>();
+  const tallyOf = (group: Group): Tally => {
+    let tally = tallies.get(group);
+    if (tally === undefined) {
+      tally = { entities: { fresh: 0, stale: 0, missing: 0 }, oldest: Infinity, failing: false };
+      tallies.set(group, tally);
+    }
+    return tally;
+  };
+  for (const { group, entities } of countedEntities(account)) {
+    const [list, ...rolling] = entities;
+    if (list === undefined || !timetable.counts(list)) continue;
+    const asked = [list, ...rolling.filter((entity) => timetable.counts(entity))];
+    tallyOf(group).entities[worstOf(account, asked, time)] += 1;
+  }
+  for (const entity of inventory.entities()) {
+    if (!timetable.counts(entity)) continue;
+    const tally = tallyOf(entity.group);
+    tally.failing ||= entity.failures > 0;
+    const { held } = entity;
+    if (held === undefined || timetable.stateOf(entity, time) === 'missing') continue;
+    tally.oldest = Math.min(tally.oldest, held.windowEnd);
+  }
+  return GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
+    groupStatus(account, group, tallyOf(group)),
+  );
+}
+
+function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest, failing }: Tally): GroupStatus {
+  const { timetable } = account;
+  const progress = account.progress.get(group);
+  const { interval, stretch } = timetable.pace(group);
+  // While the account is refused, only its list is read.
+  const refused = account.refused !== undefined && group !== 'applications';
+  return {
+    group,
+    intervalSeconds: interval / 1000,
+    effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
+    success: refused || failing ? false : progress?.success((entity) => timetable.counts(entity)),
+    lastSuccess: progress?.lastSuccess,
+    durationSeconds: progress?.seconds,
+    entities,
+    oldestWindowEnd: Number.isFinite(oldest) ? oldest : undefined,
+  };
+}
+
+function entityStatus(account: AnsweredAccount, entity: Entity, time: AnswerTime): EntityStatus {
+  const { applicationId, hostKey } = entity.subject;
+  const { inventory, timetable } = account;
+  const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
+  return {
+    group: entity.group,
+    applicationId,
+    application: record?.application.name,
+    hostId: hostKey,
+    host: inventory.hostOf(entity.subject)?.host.host,
+    state: timetable.stateOf(entity, time),
+    failures: entity.failures,
+    problem: entity.problem,
+    seconds: entity.seconds,
+    windowEnd: entity.held?.windowEnd,
+  };
+}
+
+function endOfLife({ api, region }: AccountConfig): number | undefined {
+  if (api !== 'rest') return undefined;
+  return region === undefined || region === 'us' || region === 'eu' ? REST_END_OF_LIFE : undefined;
+}

@@ -1,0 +1,116 @@
+import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../api/types.ts';
+import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
+import type { WindowValues } from '../../formulas/inputs.ts';
+import type { Labels, Sample } from '../../metrics/sample.ts';
+import type { Entity } from './entity.ts';
+import type { EffectiveSettings } from './selection.ts';
+
+/**
+ * The datastore metrics that an answer can hold: those that were asked for; `all` where upstream adds every type by
+ * itself; undefined while nobody knew which there are.
+ */
+export type AskedDatastores = readonly string[] | 'all' | undefined;
+
+/** What upstream answered about an application or a host over one window. */
+export interface WindowInput {
+  /** Only what the calculations and the custom metrics read. */
+  readonly values: WindowValues;
+  readonly datastores: AskedDatastores;
+}
+
+/** One window's metric data of an application or a host, and what was calculated from it. */
+export interface WindowReading extends WindowInput {
+  readonly samples: readonly Sample[];
+  readonly customSamples: readonly Sample[];
+  /** Series of custom metrics that a cap left out, by family; a host's are those of all hosts of its application. */
+  readonly cut: ReadonlyMap<string, number>;
+}
+
+/** State and rolling values of something in a list, under the labels that all of its samples carry. */
+export interface Listed {
+  labels: Labels;
+  /** Made of what the list says. */
+  samples: readonly Sample[];
+  /** Undefined where the list brings the rolling values, too. */
+  rolling: Rolling | undefined;
+}
+
+/** Rolling values that are read apart from the list. */
+export interface Rolling {
+  readonly entity: Entity;
+  values: RollingValues | undefined;
+  /** Made of the list entry and the rolling values together; undefined until they have been read. */
+  samples: readonly Sample[] | undefined;
+}
+
+export interface HostRecord extends Listed {
+  host: Host;
+  /** Which of its application's hosts it is, from 0, where they share the cap of a custom metric. */
+  readonly place: number;
+  readonly metrics: Entity;
+  reading: WindowReading | undefined;
+}
+
+export interface InstanceRecord {
+  readonly instance: Instance;
+  readonly labels: Labels;
+  readonly samples: readonly Sample[];
+}
+
+export interface KeyTransactionRecord extends Listed {
+  keyTransaction: KeyTransaction;
+}
+
+/** The database kind that counts, and the datastore metrics that the answer could hold when it was decided. */
+export interface DatabaseDecision {
+  readonly choice: DatabaseChoice;
+  readonly datastores: AskedDatastores;
+}
+
+/** What is read for an application besides its entry in the list, and what was read. */
+export interface ApplicationData {
+  /** The list of its datastore metrics; undefined where metric data bring them. */
+  readonly datastoreList: Entity | undefined;
+  datastores: readonly string[] | undefined;
+  readonly metrics: Entity;
+  reading: WindowReading | undefined;
+  /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
+  customNameList: Entity | undefined;
+  customNames: readonly string[] | undefined;
+  hostList: Entity | undefined;
+  hosts: ReadonlyMap<string, HostRecord>;
+  instanceList: Entity | undefined;
+  instances: readonly InstanceRecord[];
+  /** Undefined until its metric data have been read and tell it. */
+  database: DatabaseDecision | undefined;
+}
+
+/** An application the account serves. */
+export interface ApplicationRecord extends Listed {
+  application: Application;
+  settings: EffectiveSettings;
+  /** Undefined while its metric data are not read: it does not report. */
+  data: ApplicationData | undefined;
+}
+
+/** Everything that is read of an application, its hosts included. */
+export function entitiesOf({ data, rolling }: ApplicationRecord): Entity[] {
+  if (data === undefined) return [];
+  const found: Entity[] = [];
+  for (const entity of [
+    rolling?.entity,
+    data.datastoreList,
+    data.customNameList,
+    data.metrics,
+    data.hostList,
+    data.instanceList,
+  ]) {
+    if (entity !== undefined) found.push(entity);
+  }
+  for (const host of data.hosts.values()) found.push(...entitiesOfHost(host));
+  return found;
+}
+
+export function entitiesOfHost({ rolling, metrics }: HostRecord): Entity[] {
+  return rolling === undefined ? [metrics] : [rolling.entity, metrics];
+}

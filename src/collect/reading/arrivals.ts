@@ -1,0 +1,128 @@
+import type { Application, Host, Instance, KeyTransaction, MetricData, RollingValues } from '../../api/types.ts';
+import type { CustomMatches } from '../../metrics/customFamilies.ts';
+import type { Group } from '../../metrics/groups.ts';
+import type { Block, Sample } from '../../metrics/sample.ts';
+import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/samples.ts';
+import type { AccountContext } from '../inventory/context.ts';
+import type { Entity } from '../inventory/entity.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { ApplicationData, ApplicationRecord, AskedDatastores, Listed } from '../inventory/records.ts';
+import { calculate, decideDatabase, keepUsed, recalculate } from './calculate.ts';
+
+type WithData = ApplicationRecord & { readonly data: ApplicationData };
+
+/** A metric data answer, and what it was asked for. */
+interface MetricDataArrival {
+  readonly data: MetricData;
+  readonly names: readonly string[];
+  readonly datastores: AskedDatastores;
+  readonly custom: CustomMatches;
+}
+
+/** Takes what upstream answered over into the inventory, and calculates what is served of it. */
+export class Arrivals {
+  readonly #context: Readonly<AccountContext>;
+  readonly #inventory: Inventory;
+  readonly #arrived: (block: Block) => void;
+
+  /** @param arrived told of every block of samples that is new, so that it can be written ahead of the next answer */
+  constructor(context: Readonly<AccountContext>, inventory: Inventory, arrived: (block: Block) => void) {
+    this.#context = context;
+    this.#inventory = inventory;
+    this.#arrived = arrived;
+  }
+
+  applications(list: readonly Application[]): void {
+    this.#inventory.setApplications(list);
+    this.decideDatabases();
+    for (const record of this.#inventory.applications.values()) this.#tellListed('applications', record);
+  }
+
+  keyTransactions(list: readonly KeyTransaction[]): void {
+    this.#inventory.setKeyTransactions(list);
+    for (const record of this.#inventory.keyTransactions.values()) this.#tellListed('key_transactions', record);
+  }
+
+  hosts(record: WithData, hosts: readonly Host[]): void {
+    this.#inventory.setHosts(record, hosts);
+    for (const host of record.data.hosts.values()) this.#tellListed('hosts', host);
+  }
+
+  instances(record: WithData, instances: readonly Instance[]): void {
+    this.#inventory.setInstances(record, instances);
+    for (const { labels, samples } of record.data.instances) this.#tell('instances', labels, samples);
+  }
+
+  metricData(record: WithData, entity: Entity, { data, names, datastores, custom }: MetricDataArrival): void {
+    const { customMetrics } = this.#context;
+    const input = { values: keepUsed(data, names, custom), datastores };
+    if (entity.kind === 'application_metrics') {
+      record.data.reading = { ...input, samples: [], customSamples: [], cut: new Map() };
+      if (decideDatabase(record, record.data)) recalculate(record.data, customMetrics);
+      else record.data.reading = calculate(input, record.data, undefined, customMetrics);
+      this.#tell('application_metrics', record.labels, record.data.reading.samples);
+      this.#tell('custom_metrics', record.labels, record.data.reading.customSamples);
+      return;
+    }
+    const host = this.#inventory.hostOf(entity.subject);
+    if (host === undefined) return;
+    host.reading = calculate(input, record.data, host.place, customMetrics);
+    this.#tell('host_metrics', host.labels, host.reading.samples);
+    this.#tell('custom_metrics', host.labels, host.reading.customSamples);
+  }
+
+  rolling({ kind, subject }: Entity, values: RollingValues): void {
+    if (kind === 'key_transaction_rolling') {
+      const record = this.#inventory.keyTransactions.get(subject.keyTransactionId ?? NaN);
+      if (record === undefined) return;
+      this.#setRolling('key_transactions', record, values, (rolling) =>
+        keyTransactionSamples(record.keyTransaction, rolling),
+      );
+      return;
+    }
+    if (kind === 'host_rolling') {
+      const host = this.#inventory.hostOf(subject);
+      if (host === undefined) return;
+      this.#setRolling('hosts', host, values, (rolling) => hostSamples(host.host, rolling));
+      return;
+    }
+    const record = this.#inventory.dataOf(subject);
+    if (record === undefined) return;
+    this.#setRolling('applications', record, values, (rolling) => applicationSamples(record.application, rolling));
+  }
+
+  /** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
+  decideDatabases(): void {
+    for (const record of this.#inventory.applications.values()) {
+      const { data } = record;
+      if (data !== undefined && decideDatabase(record, data)) recalculate(data, this.#context.customMetrics);
+    }
+  }
+
+  /** Calculates everything anew: the custom metrics are others. */
+  recalculateAll(): void {
+    for (const { data } of this.#inventory.applications.values()) {
+      if (data !== undefined) recalculate(data, this.#context.customMetrics);
+    }
+  }
+
+  #setRolling(
+    group: Group,
+    record: Listed,
+    values: RollingValues,
+    samplesOf: (values: RollingValues) => readonly Sample[],
+  ): void {
+    if (record.rolling === undefined) return;
+    record.rolling.values = values;
+    record.rolling.samples = samplesOf(values);
+    this.#tellListed(group, record);
+  }
+
+  #tellListed(group: Group, { labels, samples, rolling }: Listed): void {
+    this.#tell(group, labels, rolling?.samples ?? samples);
+  }
+
+  #tell(group: Group, labels: Block['labels'], samples: readonly Sample[]): void {
+    if (samples.length > 0) this.#arrived({ group, labels, samples });
+  }
+}

@@ -1,0 +1,239 @@
+import { UpstreamError } from '../../api/errors.ts';
+import type {
+  Batch,
+  BatchRead,
+  CallOptions,
+  MetricDataAnswer,
+  MetricDataSubject,
+  Outcome,
+  RollingSubject,
+  TimeRange,
+} from '../../api/reader.ts';
+import type { RollingValues } from '../../api/types.ts';
+import { datastoreNames } from '../../formulas/names.ts';
+import type { CustomMatches } from '../../metrics/customFamilies.ts';
+import { matchTemplate } from '../../metrics/template.ts';
+import type { AccountContext } from '../inventory/context.ts';
+import type { Entity, Kind } from '../inventory/entity.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { ApplicationData, ApplicationRecord, AskedDatastores } from '../inventory/records.ts';
+import { onlyIds } from '../inventory/selection.ts';
+import type { Arrivals } from './arrivals.ts';
+import { customOf, wantedNames } from './names.ts';
+
+/** Takes an answer over into the inventory. */
+export type TakeOver = () => void;
+
+/** How the entities of one kind are read: many at a time, as many as one call carries. */
+export type EntityRead = BatchRead<Entity, TakeOver>;
+
+/** What one metric data call was asked for, for one entity. */
+interface Asked {
+  readonly names: readonly string[];
+  readonly datastores: AskedDatastores;
+  readonly custom: CustomMatches;
+}
+
+/** How each kind of data is read from upstream and taken over into the inventory of an account. */
+export class Reads {
+  readonly #context: Readonly<AccountContext>;
+  readonly #inventory: Inventory;
+  readonly #arrivals: Arrivals;
+  readonly #byKind: Readonly<Record<Kind, () => EntityRead>>;
+
+  constructor(context: Readonly<AccountContext>, inventory: Inventory, arrivals: Arrivals) {
+    this.#context = context;
+    this.#inventory = inventory;
+    this.#arrivals = arrivals;
+    this.#byKind = {
+      applications: () => this.#applications(),
+      key_transactions: () => this.#keyTransactions(),
+      application_rolling: () => this.#rolling(),
+      key_transaction_rolling: () => this.#rolling(),
+      host_rolling: () => this.#rolling(),
+      metric_names: () => this.#datastores(),
+      custom_names: () => this.#customNames(),
+      application_metrics: () => this.#metricData(),
+      host_metrics: () => this.#metricData(),
+      hosts: () => this.#hosts(),
+      instances: () => this.#instances(),
+    };
+  }
+
+  of(kind: Kind): EntityRead {
+    return this.#byKind[kind]();
+  }
+
+  #applications(): EntityRead {
+    const { account, reader } = this.#context;
+    const ids = onlyIds(account.applications);
+    const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
+    return wholeList(calls, async (call) => {
+      const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
+      return () => this.#arrivals.applications(list);
+    });
+  }
+
+  #keyTransactions(): EntityRead {
+    const { account, reader } = this.#context;
+    const filter = account.key_transactions;
+    const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
+    const calls = reader.listCalls(ids?.length ?? this.#inventory.listedKeyTransactions?.length ?? 0);
+    return wholeList(calls, async (call) => {
+      const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
+      return () => this.#arrivals.keyTransactions(list);
+    });
+  }
+
+  #hosts(): EntityRead {
+    return mapped(this.#context.reader.hosts, applicationOf, (entity, hosts) =>
+      this.#withData(entity, (record) => this.#arrivals.hosts(record, hosts)),
+    );
+  }
+
+  #instances(): EntityRead {
+    return mapped(this.#context.reader.instances, applicationOf, (entity, instances) =>
+      this.#withData(entity, (record) => this.#arrivals.instances(record, instances)),
+    );
+  }
+
+  /** The names of the application's datastore metrics, one per database type. */
+  #datastores(): EntityRead {
+    return mapped(this.#context.reader.datastores, applicationOf, (entity, names) =>
+      this.#withData(entity, ({ data }) => {
+        data.datastores = datastoreNames(names);
+      }),
+    );
+  }
+
+  /** The names that the account's custom metrics match. */
+  #customNames(): EntityRead {
+    const { customMetrics, reader } = this.#context;
+    const filters = [...new Set(customMetrics.map(({ filter }) => filter))];
+    return mapped(
+      reader.customNames,
+      (entity) => ({ ...applicationOf(entity), filters }),
+      (entity, names) =>
+        this.#withData(entity, ({ data }) => {
+          const matching = names.filter((name) =>
+            customMetrics.some(({ template }) => matchTemplate(template, name) !== undefined),
+          );
+          data.customNames = [...new Set(matching)];
+        }),
+    );
+  }
+
+  #rolling(): EntityRead {
+    return mapped<RollingSubject, RollingValues>(this.#context.reader.rolling, rollingOf, (entity, values) =>
+      this.#arrivals.rolling(entity, values),
+    );
+  }
+
+  /** Everything wanted of applications, or of their hosts, over one window. */
+  #metricData(): EntityRead {
+    const { reader } = this.#context;
+    // What is known of the names may change while a call is under way: an answer is read as it was asked for.
+    const asked = new Map<Entity, Asked>();
+    const subjectOf = (entity: Entity): MetricDataSubject => {
+      const names = this.#askFor(entity);
+      asked.set(entity, names);
+      const { hostKey } = entity.subject;
+      return { ...applicationOf(entity), hostKey, names: names.names };
+    };
+    return mapped<MetricDataSubject, MetricDataAnswer>(reader.metricData, subjectOf, (entity, answer) =>
+      this.#withData(entity, (record) => {
+        const was = asked.get(entity);
+        if (was === undefined) return;
+        const datastores = answer.datastores === undefined ? was.datastores : 'all';
+        const names = answer.datastores === undefined ? was.names : [...was.names, ...answer.datastores];
+        this.#arrivals.metricData(record, entity, { data: answer.data, names, datastores, custom: was.custom });
+      }),
+    );
+  }
+
+  #askFor(entity: Entity): Asked {
+    const record = this.#inventory.dataOf(entity.subject);
+    if (record === undefined) return { names: [], datastores: undefined, custom: { matches: [], cut: new Map() } };
+    const { data } = record;
+    const scope = entity.kind === 'host_metrics' ? 'host' : 'application';
+    const { customMetrics } = this.#context;
+    return {
+      names: wantedNames(customMetrics, data, scope),
+      datastores: data.datastores,
+      custom: customOf(customMetrics, data, scope),
+    };
+  }
+
+  #withData(entity: Entity, use: (record: ApplicationRecord & { readonly data: ApplicationData }) => void): void {
+    const record = this.#inventory.dataOf(entity.subject);
+    if (record !== undefined) use(record);
+  }
+}
+
+function applicationOf({ subject: { applicationId } }: Entity): { readonly applicationId: number } {
+  if (applicationId === undefined) throw new Error('an entity that belongs to no application has no application id');
+  return { applicationId };
+}
+
+function rollingOf(entity: Entity): RollingSubject {
+  const { hostKey, keyTransactionId } = entity.subject;
+  if (keyTransactionId !== undefined) return { kind: 'key_transaction', keyTransactionId };
+  const { applicationId } = applicationOf(entity);
+  return hostKey === undefined ? { kind: 'application', applicationId } : { kind: 'host', applicationId, hostKey };
+}
+
+/** A list of the account: one subject, which is read by a method of its own. */
+function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>): EntityRead {
+  return {
+    open: () => {
+      let empty = true;
+      return {
+        calls,
+        add: () => {
+          const fits = empty;
+          empty = false;
+          return fits;
+        },
+      };
+    },
+    read: async (entities, _range, call) => {
+      let outcome: Outcome<TakeOver>;
+      try {
+        outcome = { value: await read(call) };
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        outcome = { error };
+      }
+      return entities.map(() => outcome);
+    },
+  };
+}
+
+/** A read of the upstream reader, by entity instead of by subject. */
+function mapped<S, A>(
+  read: BatchRead<S, A> | undefined,
+  subjectOf: (entity: Entity) => S,
+  arrive: (entity: Entity, answer: A) => void,
+): EntityRead {
+  if (read === undefined) throw new Error('this interface has no such data');
+  return {
+    open: (range: TimeRange) => {
+      const batch = read.open(range);
+      return {
+        add: (entity) => batch.add(subjectOf(entity)),
+        get calls() {
+          return batch.calls;
+        },
+      } satisfies Batch<Entity>;
+    },
+    read: async (entities, range, call) => {
+      const outcomes = await read.read(entities.map(subjectOf), range, call);
+      return entities.map((entity, index): Outcome<TakeOver> => {
+        const outcome = outcomes[index];
+        if (outcome === undefined) throw new Error('upstream reader gave fewer outcomes than it was given subjects');
+        if ('error' in outcome) return outcome;
+        return { value: () => arrive(entity, outcome.value) };
+      });
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import type { Entity, Kind } from '../inventory/entity.ts';
+import type { Group } from '../../metrics/groups.ts';
+import { Heap } from './heap.ts';
+
+/** Ties, and the first refresh, go in this order. */
+const ORDER: readonly Kind[] = [
+  'applications',
+  'key_transactions',
+  'application_rolling',
+  'key_transaction_rolling',
+  'metric_names',
+  'custom_names',
+  'application_metrics',
+  'hosts',
+  'host_rolling',
+  'host_metrics',
+  'instances',
+];
+
+/** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
+const FIRST_READ_INTERVAL = 60_000;
+
+/** When an entity that holds something is due, and the intervals of its group, all in milliseconds. */
+export interface Timing {
+  dueAt(entity: Entity): number;
+  intervalOf(group: Group): number;
+  /** The interval that budget and calls at once allow. */
+  effectiveIntervalOf(group: Group): number;
+}
+
+type Lane = Heap<Entity>;
+type Lanes = Map<Kind, Lane>;
+
+interface Candidate {
+  readonly lane: Lane;
+  /** Time overdue divided by the interval; below 0 when not due yet. */
+  readonly overdue: number;
+}
+
+/**
+ * The entities that wait for their turn: most overdue first, as time overdue divided by the interval of their group. What
+ * failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
+ * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
+ *
+ * Within a kind all share one interval, so a kind's order does not change with time and only the kinds' heads are
+ * compared.
+ */
+export class DueQueue {
+  readonly #timing: Timing;
+  readonly #unread: Lanes = new Map();
+  readonly #held: Lanes = new Map();
+  readonly #failed: Lanes = new Map();
+
+  constructor(timing: Timing) {
+    this.#timing = timing;
+  }
+
+  /** How many entities wait, among them those that are gone and were not passed over yet. */
+  get size(): number {
+    let size = 0;
+    for (const lanes of [this.#unread, this.#held, this.#failed]) for (const lane of lanes.values()) size += lane.size;
+    return size;
+  }
+
+  add(entity: Entity): void {
+    if (entity.failures > 0) push(this.#failed, entity.retryAt, entity);
+    else if (entity.held === undefined) push(this.#unread, entity.firstSeen, entity);
+    else push(this.#held, this.#timing.dueAt(entity), entity);
+  }
+
+  /** Takes the entity whose turn it is at `now`; undefined when none is left. Those that are gone are passed over. */
+  take(now: number): Entity | undefined {
+    const best = this.#mostOverdue(now);
+    if (best !== undefined && best.overdue >= 0) return best.lane.pop();
+    return (this.#longestFailed() ?? best?.lane)?.pop();
+  }
+
+  /**
+   * Takes further entities that may be read together with `first`, as long as `accept` has room for them: those of its
+   * kind that are due, failed ones only with failed ones.
+   *
+   * @returns false when `accept` had no more room
+   */
+  takeWith(first: Entity, now: number, accept: (entity: Entity) => boolean): boolean {
+    const { kind, failures } = first;
+    for (const lanes of failures > 0 ? [this.#failed] : [this.#held, this.#unread]) {
+      for (let lane = wanted(lanes, kind); lane !== undefined; lane = wanted(lanes, kind)) {
+        const head = lane.peek();
+        if (head === undefined || !this.#isDue(head, now)) break;
+        if (!accept(head)) return false;
+        lane.pop();
+      }
+    }
+    return true;
+  }
+
+  #isDue(entity: Entity, now: number): boolean {
+    return entity.failures > 0 ? entity.retryAt <= now : this.#timing.dueAt(entity) <= now;
+  }
+
+  /** Of what failed, the one that may be tried again the longest; ties go in the order of the kinds. */
+  #longestFailed(): Lane | undefined {
+    let longest: Lane | undefined;
+    for (const kind of ORDER) {
+      const lane = wanted(this.#failed, kind);
+      const retryAt = lane?.peek()?.retryAt ?? Infinity;
+      if (retryAt < (longest?.peek()?.retryAt ?? Infinity)) longest = lane;
+    }
+    return longest;
+  }
+
+  #mostOverdue(now: number): Candidate | undefined {
+    let best: Candidate | undefined;
+    const consider = (lane: Lane | undefined, overdueOf: (head: Entity) => number): void => {
+      const head = lane?.peek();
+      if (lane === undefined || head === undefined) return;
+      const overdue = overdueOf(head);
+      // Strictly more: ties stay with the kind that comes first.
+      if (best === undefined || overdue > best.overdue) best = { lane, overdue };
+    };
+    let unreadSeen = false;
+    for (const kind of ORDER) {
+      // The first refresh goes strictly in the order of the kinds.
+      if (!unreadSeen) {
+        const unread = wanted(this.#unread, kind);
+        consider(unread, ({ firstSeen }) => (now - firstSeen) / FIRST_READ_INTERVAL);
+        unreadSeen = unread !== undefined;
+      }
+      consider(
+        wanted(this.#held, kind),
+        (head) => (now - this.#timing.dueAt(head)) / this.#timing.intervalOf(head.group),
+      );
+      consider(wanted(this.#failed, kind), ({ retryAt, group }) => {
+        const waited = now - retryAt - this.#timing.effectiveIntervalOf(group);
+        return waited >= 0 ? waited / this.#timing.intervalOf(group) : -Infinity;
+      });
+    }
+    return best;
+  }
+}
+
+function push(lanes: Lanes, position: number, entity: Entity): void {
+  let lane = lanes.get(entity.kind);
+  if (lane === undefined) lanes.set(entity.kind, (lane = new Heap()));
+  lane.push(position, entity);
+}
+
+/** The kind's lane with a head that is still wanted; undefined when it holds none. */
+function wanted(lanes: Lanes, kind: Kind): Lane | undefined {
+  const lane = lanes.get(kind);
+  if (lane === undefined) return undefined;
+  while (lane.peek()?.gone === true) lane.pop();
+  return lane.size === 0 ? undefined : lane;
+}

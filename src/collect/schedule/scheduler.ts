@@ -1,0 +1,271 @@
+import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
+import type { Entity, HeldTimes, Kind } from '../inventory/entity.ts';
+import type { EntityRead, TakeOver } from '../reading/reads.ts';
+import { Budget } from './budget.ts';
+import type { Clock } from './clock.ts';
+import { CallGate, type Reservation, type SharedPlaces } from './gate.ts';
+import { DueQueue, type Timing } from './queue.ts';
+import type { CurrentWindow } from './timetable.ts';
+
+/** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
+const STUCK_AFTER = 120_000;
+
+/** How much the newest reading counts in the average duration of a call. */
+const NEWEST_SHARE = 0.1;
+
+/** An account's limits: calls per minute, calls at once, and how long one may take in milliseconds. */
+export interface Limits {
+  readonly requests_per_minute: number;
+  readonly max_concurrent_requests: number;
+  readonly request_timeout: number;
+}
+
+/** How an attempt to read an entity ended: well, with an error, or before it began. */
+export type Ending =
+  { readonly kind: 'read' } | { readonly kind: 'failed'; readonly error: unknown } | { readonly kind: 'not_started' };
+
+/** What the scheduler needs to know, and whom it tells. */
+export interface SchedulerHooks extends Timing {
+  /** The window that work starting now is done for. */
+  window(): CurrentWindow;
+  /** How entities of a kind are read. */
+  read(kind: Kind): EntityRead;
+  /** Due entities that nobody waits for, which a call for entities of the same kind may carry. */
+  companions(kind: Kind): Iterable<Entity>;
+  /** False for entities that must not start now: their account is refused. */
+  mayStart(entity: Entity): boolean;
+  /** When an entity that has just failed, reading `window`, may be tried again. */
+  retryAt(entity: Entity, window: CurrentWindow): number;
+  /** An entity was queued, and later has ended. */
+  queued(entity: Entity): void;
+  ended(entity: Entity, ending: Ending): void;
+}
+
+/** The calls of one reading: how many have ended, how long they took together, and when the last of them began. */
+interface CallTally {
+  count: number;
+  ms: number;
+  lastStart: number;
+}
+
+/**
+ * Reads due entities under one account's budget, most overdue first, as many with one call as it carries, each by at most
+ * one call at a time. It knows nothing of what is read. All times are milliseconds of the monotonic clock.
+ */
+export class Scheduler {
+  readonly budget: Budget;
+  readonly #gate: CallGate;
+  readonly #queue: DueQueue;
+  readonly #clock: Clock;
+  readonly #hooks: SchedulerHooks;
+  /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
+  readonly #running = new Set<AbortController>();
+  #stopped = false;
+  #limits: Limits;
+  #pumping = false;
+  #lastProgress: number;
+  #averageCall: number | undefined;
+
+  constructor(limits: Limits, clock: Clock, hooks: SchedulerHooks) {
+    this.#limits = limits;
+    this.budget = new Budget(limits.requests_per_minute);
+    this.#clock = clock;
+    this.#hooks = hooks;
+    this.#queue = new DueQueue(hooks);
+    this.#gate = new CallGate(this.budget, clock, limits.max_concurrent_requests, () => this.pump());
+    this.#lastProgress = clock.monotonic();
+  }
+
+  /** Moving average of how long a call that ended well took, in milliseconds; undefined before the first. */
+  get averageCall(): number | undefined {
+    return this.#averageCall;
+  }
+
+  /** Changes the limits (reload). */
+  resize(limits: Limits): void {
+    this.#limits = limits;
+    this.budget.resize(limits.requests_per_minute);
+    this.#gate.resize(limits.max_concurrent_requests);
+    this.pump();
+  }
+
+  /** Calls take a place of these, too; undefined: only the account's own limit holds. */
+  share(places: SharedPlaces | undefined): void {
+    this.#gate.share(places);
+  }
+
+  /** Queues an entity that is neither waiting nor being read; `pump` starts it. */
+  enqueue(entity: Entity): void {
+    if (entity.state !== 'idle' || entity.gone) return;
+    entity.queue();
+    if (this.#queue.size === 0 && this.#running.size === 0) this.#lastProgress = this.#clock.monotonic();
+    this.#queue.add(entity);
+    this.#hooks.queued(entity);
+  }
+
+  /** Starts as many calls as places and budget allow. Called whenever either may have changed. */
+  pump(): void {
+    if (this.#pumping || this.#stopped) return;
+    this.#pumping = true;
+    try {
+      while (this.#queue.size > 0) {
+        const reservation = this.#gate.reserve();
+        if (reservation === undefined) break;
+        const first = this.#next();
+        if (first === undefined) reservation.cancel();
+        else void this.#run(first, reservation);
+      }
+    } finally {
+      this.#pumping = false;
+    }
+    this.#gate.admit();
+  }
+
+  /**
+   * True when work can end before `deadline`, by budget, pause and usual pace.
+   *
+   * @param calls how many calls the work takes that waits or is under way
+   */
+  canEnd(calls: number, deadline: number): boolean {
+    const now = this.#clock.monotonic();
+    const waiting = Math.min(calls, this.#queue.size + this.#gate.waiting);
+    if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
+    const rounds = Math.floor(calls / this.#limits.max_concurrent_requests);
+    return now + rounds * (this.#averageCall ?? 0) <= deadline;
+  }
+
+  /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
+  progressing(): boolean {
+    if (this.#queue.size === 0 && this.#running.size === 0) return true;
+    const now = this.#clock.monotonic();
+    if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return true;
+    const since = Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
+    return now - since < STUCK_AFTER + 2 * this.#limits.request_timeout;
+  }
+
+  /** Ends for good: nothing starts any more, calls in flight are aborted, and nobody is told of their end. */
+  stop(): void {
+    this.#stopped = true;
+    const reason = new Error('the exporter no longer reads this account');
+    for (const controller of this.#running) controller.abort(reason);
+    this.#gate.close();
+  }
+
+  /** Takes the next entity that may start; those that may not are dropped. */
+  #next(): Entity | undefined {
+    for (;;) {
+      const entity = this.#queue.take(this.#clock.monotonic());
+      if (entity === undefined || this.#hooks.mayStart(entity)) return entity;
+      entity.unqueue();
+      this.#hooks.ended(entity, { kind: 'not_started' });
+    }
+  }
+
+  /** The entities that one call carries, `first` among them. */
+  #fill(read: EntityRead, first: Entity, window: CurrentWindow): Entity[] {
+    const batch = read.open(window);
+    batch.add(first);
+    const entities = [first];
+    const accept = (entity: Entity): boolean => {
+      if (!batch.add(entity)) return false;
+      entities.push(entity);
+      return true;
+    };
+    const hasRoom = this.#queue.takeWith(first, this.#clock.monotonic(), accept);
+    if (!hasRoom || first.failures > 0) return entities;
+    for (const entity of this.#hooks.companions(first.kind)) {
+      if (!accept(entity)) break;
+      entity.queue();
+      this.#hooks.queued(entity);
+    }
+    return entities;
+  }
+
+  async #run(first: Entity, reservation: Reservation): Promise<void> {
+    const window = this.#hooks.window();
+    const read = this.#hooks.read(first.kind);
+    const entities = this.#fill(read, first, window);
+    const startedAt = this.#clock.monotonic();
+    for (const entity of entities) entity.begin(startedAt);
+    const controller = new AbortController();
+    this.#running.add(controller);
+    const tally: CallTally = { count: 0, ms: 0, lastStart: 0 };
+    const call: CallOptions = { signal: controller.signal, gate: this.#watched(reservation.gate, tally) };
+    const outcomes = await outcomesOf(read, entities, window, call);
+    reservation.cancel();
+    this.#running.delete(controller);
+    if (this.#stopped) return;
+    const endings = entities.map((entity, index) => this.#end(entity, outcomes[index], window));
+    if (tally.count > 0 && endings.some(({ kind }) => kind === 'read')) this.#learn(tally);
+    for (const [index, entity] of entities.entries()) {
+      const ending = endings[index];
+      if (ending !== undefined) this.#hooks.ended(entity, ending);
+    }
+    this.pump();
+  }
+
+  #end(entity: Entity, outcome: Result | undefined, window: CurrentWindow): Ending {
+    const now = this.#clock.monotonic();
+    let error: unknown;
+    if (outcome !== undefined && 'value' in outcome) {
+      const held: HeldTimes = {
+        windowEnd: window.to,
+        windowStart: window.readableAt,
+        readAt: now,
+        shownAt: this.#clock.now(),
+      };
+      try {
+        entity.succeed(held);
+        if (!entity.gone) outcome.value();
+        return { kind: 'read' };
+      } catch (thrown) {
+        error = thrown;
+      }
+    } else error = outcome?.error;
+    entity.fail(error instanceof Error ? error.message : String(error), now);
+    entity.waitUntil(this.#hooks.retryAt(entity, window));
+    return { kind: 'failed', error };
+  }
+
+  #learn({ count, ms, lastStart }: CallTally): void {
+    const newest = ms / count;
+    this.#averageCall ??= newest;
+    this.#averageCall += (newest - this.#averageCall) * NEWEST_SHARE;
+    this.budget.accepted(lastStart);
+  }
+
+  /** The same gate, with an eye on how many calls are made and how long they take. */
+  #watched(gate: Gate, tally: CallTally): Gate {
+    return {
+      enter: async (signal) => {
+        const release = await gate.enter(signal);
+        const startedAt = this.#clock.monotonic();
+        this.#lastProgress = startedAt;
+        return (overload) => {
+          const now = this.#clock.monotonic();
+          this.#lastProgress = now;
+          tally.count += 1;
+          tally.ms += now - startedAt;
+          tally.lastStart = startedAt;
+          release(overload);
+        };
+      },
+    };
+  }
+}
+
+/** As the reader's outcomes; an error that is none of upstream's is one of ours. */
+type Result = Outcome<TakeOver> | { readonly error: unknown };
+
+async function outcomesOf(
+  read: EntityRead,
+  entities: readonly Entity[],
+  window: CurrentWindow,
+  call: CallOptions,
+): Promise<readonly Result[]> {
+  try {
+    return await read.read(entities, window, call);
+  } catch (error) {
+    return entities.map(() => ({ error }));
+  }
+}

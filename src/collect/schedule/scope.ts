@@ -1,0 +1,70 @@
+import type { AccountContext } from '../inventory/context.ts';
+import type { Entity, Kind } from '../inventory/entity.ts';
+import type { Group } from '../../metrics/groups.ts';
+import type { Scope } from '../view.ts';
+
+/** What must be kept up to date besides a group itself: the lists its entities come from. */
+const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
+  applications: [],
+  key_transactions: ['applications'],
+  metric_names: ['applications'],
+  application_metrics: ['applications', 'metric_names'],
+  hosts: ['applications'],
+  host_metrics: ['applications', 'metric_names', 'hosts'],
+  instances: ['applications'],
+  custom_metrics: ['applications', 'metric_names', 'application_metrics', 'hosts', 'host_metrics'],
+};
+
+/**
+ * What must have been read once: the names a metric data call asks for, and the application's data, which decides the
+ * database kind of its hosts.
+ */
+const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
+  application_metrics: ['custom_metrics'],
+  host_metrics: ['application_metrics', 'custom_metrics'],
+};
+
+const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
+
+/** What a scope asks of an account: which groups to keep up to date, and which only until they have been tried once. */
+export interface Needs {
+  readonly always: ReadonlySet<Group>;
+  readonly once: ReadonlySet<Group>;
+  /** The groups whose rolling values are asked for: not those that are needed for their list only. */
+  readonly rolling: ReadonlySet<Group>;
+}
+
+/** The groups to refresh for a scope's groups. A group that the account's interface does not have needs nothing. */
+export function neededGroups(
+  { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
+  { reader }: Pick<AccountContext, 'reader'>,
+): Needs {
+  const asked = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  if (listsOnly === true) return { always: new Set(asked), once: new Set(), rolling: new Set() };
+  return {
+    always: new Set(asked.flatMap((group) => [group, ...NEEDS[group]])),
+    once: new Set(asked.flatMap((group) => NEEDS_ONCE[group] ?? [])),
+    rolling: new Set(asked),
+  };
+}
+
+/**
+ * True for what the scope's groups are made of, and for what they need to have been read once.
+ *
+ * @param known true when it has been read once, or tried and given up
+ */
+export function covers({ always, once, rolling }: Needs, scope: Scope, entity: Entity, known: boolean): boolean {
+  const { group, kind, subject } = entity;
+  if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
+  return coversApplication(scope, subject.applicationId);
+}
+
+/** True when the scope takes in this account. */
+export function coversAccount(scope: Scope, account: string): boolean {
+  return scope.account === undefined || scope.account === account;
+}
+
+/** True when the scope takes in this application; undefined is a list of the whole account. */
+export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
+  return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
+}

@@ -1,0 +1,231 @@
+import type { TimeRange } from '../../api/reader.ts';
+import type { Group } from '../../metrics/groups.ts';
+import { intervalOf, type AccountContext } from '../inventory/context.ts';
+import type { Entity, Kind } from '../inventory/entity.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Reads } from '../reading/reads.ts';
+import type { AnswerTime, EntityState, Plan } from '../view.ts';
+import type { Clock } from './clock.ts';
+import { dueAt, effectiveInterval, nextTurn, retryAt, stateOf, type Pace } from './due.ts';
+import { planCalls, slowedBy, type Carried } from './plan.ts';
+import { windowAt, windowStart } from './window.ts';
+
+const MINUTE = 60_000;
+
+/** A wall clock that goes back by more than this was set; less is a correction that does no harm. */
+const CLOCK_TOLERANCE = 2_000;
+
+/** A plan is made anew at most this often while entities come and go one by one. */
+const PLAN_AGE = 1_000;
+
+/** Entities count for at least this long after something asked for them. */
+const ASKED_FOR = 300_000;
+
+/** A window, and since when it can be read, in milliseconds of the monotonic clock. */
+export interface CurrentWindow extends TimeRange {
+  readonly readableAt: number;
+}
+
+interface Made {
+  readonly plan: Plan;
+  /** How many calls an entity takes, by kind; below 1 where a call carries several. */
+  readonly share: ReadonlyMap<Kind, number>;
+  readonly at: number;
+  readonly version: number;
+  readonly entities: number;
+  readonly account: AccountContext['account'];
+  readonly collection: AccountContext['collection'];
+}
+
+/** What the timetable is made from. */
+export interface TimetableSources {
+  readonly context: Readonly<AccountContext>;
+  readonly inventory: Inventory;
+  readonly reads: Reads;
+  readonly clock: Clock;
+  /** How long a call takes, in milliseconds; undefined before one was measured. */
+  readonly averageCall: () => number | undefined;
+  /** True: entities count whether something asks for them or not. */
+  readonly everythingCounts: boolean;
+}
+
+/**
+ * When everything of an account is due: by its window, the intervals of its configuration, and what its budget and its
+ * calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
+ */
+export class Timetable {
+  readonly #sources: TimetableSources;
+  #window: CurrentWindow;
+  #made: Made | undefined;
+  #slowed = 1;
+
+  constructor(sources: TimetableSources) {
+    this.#sources = sources;
+    this.#window = this.#windowOfNow();
+  }
+
+  /** The window that work starting now is done for. */
+  get window(): CurrentWindow {
+    return this.#window;
+  }
+
+  /** When the next window can be read. */
+  get nextWindowAt(): number {
+    return this.#window.readableAt + MINUTE;
+  }
+
+  /** Moves on to the window of now. It goes back only when the wall clock was set back. */
+  moveOn(): void {
+    const next = this.#windowOfNow();
+    const before = this.#window;
+    if (next.to === before.to && Math.abs(next.readableAt - before.readableAt) < CLOCK_TOLERANCE) return;
+    const { delay } = this.#sources.context.collection;
+    if (next.to < before.to && this.#sources.clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE) return;
+    this.#window = next;
+  }
+
+  /** Takes the window of now, whatever it was before: the configuration has changed. */
+  reset(): void {
+    this.#window = this.#windowOfNow();
+    this.#made = undefined;
+  }
+
+  /** What a steady state of what is asked for now costs. `exact`: counts anew, whatever was counted a moment ago. */
+  plan(exact = false): Plan {
+    return this.#planned(exact).plan;
+  }
+
+  /** How many calls reading an entity of the kind takes; below 1 where a call carries several. */
+  callsPerEntity(kind: Kind): number {
+    return this.#planned(false).share.get(kind) ?? 1;
+  }
+
+  /** How often a group is refreshed. */
+  pace(group: Group): Pace {
+    return { interval: this.intervalOf(group), stretch: this.plan().stretch };
+  }
+
+  intervalOf(group: Group): number {
+    return intervalOf(this.#sources.context.collection, group);
+  }
+
+  effectiveIntervalOf(group: Group): number {
+    return effectiveInterval(this.intervalOf(group), this.plan().stretch);
+  }
+
+  /** When what is held of an entity is due again; -Infinity when nothing is held. */
+  dueAt(entity: Entity): number {
+    if (entity.held === undefined) return -Infinity;
+    return entity.overdue ? entity.held.readAt : dueAt(entity.held, this.pace(entity.group));
+  }
+
+  isDue(entity: Entity, at: number): boolean {
+    const { held } = entity;
+    const due = this.dueAt(entity);
+    if (held === undefined || entity.overdue) return true;
+    // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
+    const sameWindow = held.windowEnd === this.#window.to;
+    return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
+  }
+
+  stateOf(entity: Entity, time: AnswerTime): EntityState {
+    return stateOf(entity.held, this.pace(entity.group), this.#sources.context.collection.max_age, time);
+  }
+
+  /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
+  counts(entity: Entity): boolean {
+    if (this.#sources.everythingCounts) return true;
+    return this.#countsWith(entity, this.#made?.plan.stretch ?? 1, this.#sources.clock.monotonic());
+  }
+
+  /** When an entity that failed just now, reading `window`, may be tried again. */
+  retryAt(entity: Entity, window: CurrentWindow): number {
+    const attempt = { windowStart: window.readableAt, readAt: this.#sources.clock.monotonic() };
+    return retryAt(entity.failures, attempt, this.intervalOf(entity.group));
+  }
+
+  /** When a group that was tried just now may be tried again if that is to happen once per interval. */
+  nextTurn(group: Group): number {
+    const attempt = { windowStart: this.#window.readableAt, readAt: this.#sources.clock.monotonic() };
+    return nextTurn(attempt, this.intervalOf(group));
+  }
+
+  #windowOfNow(): CurrentWindow {
+    const { clock, context } = this.#sources;
+    const wall = clock.now();
+    const window = windowAt(wall, context.collection);
+    return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, context.collection.delay)) };
+  }
+
+  #countsWith(entity: Entity, stretch: number, now: number): boolean {
+    const interval = effectiveInterval(this.intervalOf(entity.group), stretch);
+    return now - entity.askedAt <= Math.max(ASKED_FOR, 2 * interval);
+  }
+
+  #planned(exact: boolean): Made {
+    const { context, inventory, clock } = this.#sources;
+    const made = this.#made;
+    const now = clock.monotonic();
+    const same = made?.account === context.account && made.collection === context.collection;
+    if (same && !exact && now - made.at < PLAN_AGE) {
+      const changed = inventory.version - made.version;
+      if (changed === 0 || changed < made.entities / 10) return made;
+    }
+    return (this.#made = this.#make(now));
+  }
+
+  #make(now: number): Made {
+    const { context, inventory, reads, averageCall, everythingCounts } = this.#sources;
+    const stretch = this.#made?.plan.stretch ?? 1;
+    const byKind = new Map<Kind, Entity[]>();
+    let entities = 0;
+    for (const entity of inventory.entities()) {
+      if (!everythingCounts && !this.#countsWith(entity, stretch, now)) continue;
+      entities += 1;
+      const ofKind = byKind.get(entity.kind);
+      if (ofKind === undefined) byKind.set(entity.kind, [entity]);
+      else ofKind.push(entity);
+    }
+    const calls = new Map<Group, number>();
+    const share = new Map<Kind, number>();
+    for (const [kind, ofKind] of byKind) {
+      const group = ofKind[0]?.group;
+      if (group === undefined) continue;
+      const ofAll = countCalls(reads, kind, ofKind, this.#window);
+      calls.set(group, (calls.get(group) ?? 0) + ofAll);
+      share.set(kind, Math.min(1, ofAll / ofKind.length));
+    }
+    const { limits } = context.account;
+    const average = averageCall();
+    const byPlaces =
+      average === undefined || average === 0 ? undefined : (MINUTE * limits.max_concurrent_requests) / average;
+    const intervals = (group: Group): number => this.intervalOf(group);
+    const carried: Carried = { perMinute: limits.requests_per_minute, slowed: 1, byPlaces };
+    const unslowed = planCalls(calls, intervals, carried);
+    if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
+    const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
+    const { account, collection } = context;
+    return { plan, share, at: now, version: inventory.version, entities, account, collection };
+  }
+}
+
+/** How many calls these entities take when each call is filled. */
+function countCalls(reads: Reads, kind: Kind, entities: readonly Entity[], window: TimeRange): number {
+  const read = reads.of(kind);
+  let calls = 0;
+  let batch = read.open(window);
+  let size = 0;
+  for (const entity of entities) {
+    if (size > 0 && batch.add(entity)) {
+      size += 1;
+      continue;
+    }
+    if (size > 0) {
+      calls += batch.calls;
+      batch = read.open(window);
+    }
+    batch.add(entity);
+    size = 1;
+  }
+  return size === 0 ? 0 : calls + batch.calls;
+}
