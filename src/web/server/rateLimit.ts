@@ -1,8 +1,4 @@
-/** `rate_limit` of the web configuration: one token every `intervalMs`, at most `burst` saved up. */
-export interface RateLimitSettings {
-  readonly intervalMs: number;
-  readonly burst: number;
-}
+import type { RateLimitSettings } from '../webConfig/webConfig.ts';
 
 /** A token bucket that starts full. */
 export class TokenBucket {

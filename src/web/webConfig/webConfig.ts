@@ -3,9 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { sortFaults, type Fault } from '../../config/fault.ts';
 import { explain, flatten } from '../../config/issues.ts';
 import { readYaml, type YamlFile } from '../../config/yaml/readYaml.ts';
-import type { RateLimitSettings } from '../server/rateLimit.ts';
 import { readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { knownKeys, webConfigSchema, type WebConfigFile } from './schema.ts';
+
+/** `rate_limit`: one token every `intervalMs`, at most `burst` saved up. */
+export interface RateLimitSettings {
+  readonly intervalMs: number;
+  readonly burst: number;
+}
 
 /** A web configuration in the exporter-toolkit format, its files read in. */
 export interface WebConfig {
