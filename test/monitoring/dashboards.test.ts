@@ -156,6 +156,10 @@ test('the variables app and host show a name and hold an id, whatever is in the 
     text: 'web-1',
     value: '7',
   });
+  expect(pattern('host').exec('{host="web-1", host_id="web-1"} 1 1700000000000')?.groups).toEqual({
+    text: 'web-1',
+    value: 'web-1',
+  });
 });
 
 test('substitution leaves no variable behind', () => {

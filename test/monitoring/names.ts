@@ -4,7 +4,6 @@ import { BUILT_IN_NAMES } from '../../src/metrics/catalogue.ts';
 const OTHERS = new Set([
   'up',
   'ALERTS',
-  'newrelic_exporter_api_end_of_life_timestamp_seconds',
   'scrape_duration_seconds',
   'process_resident_memory_bytes',
   'process_cpu_seconds_total',

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { delayUntilNextWindow } from '../e2e/support/config.ts';
 import { startExporter } from '../e2e/support/program.ts';
+import { accountBy, SERVED_INTERFACES } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
+import { quickRules } from './support/rules.ts';
 import { startAlertmanager, startPrometheus } from './support/servers.ts';
 import { until } from './support/until.ts';
 
@@ -23,12 +24,6 @@ const NOTIFICATION = z.object({
   ),
 });
 type Alert = z.output<typeof NOTIFICATION>['alerts'][number];
-
-/** The shipped rules with nothing changed but how long they wait and how far they look back. */
-function quickRules(): string {
-  const rules = readFileSync(new URL('../../monitoring/rules/alerts.yaml', import.meta.url), 'utf8');
-  return rules.replace(/^(\s+for:) \w+$/gm, '$1 1s').replaceAll('[5m]', '[5s]');
-}
 
 /** A receiver that keeps what is said of the alert and the application this test is about. */
 async function startReceiver(): Promise<{ url: string; heard: Alert[]; close: () => void }> {
@@ -52,59 +47,63 @@ await describeReal('an incident upstream', {
   tools: ['prometheus', 'alertmanager'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over', async () => {
-      const simulator = await startSimulator({ applications: 12 });
-      const failing = {
-        requests_per_minute: 600,
-        response_milliseconds: 100,
-        errors_per_minute: 60,
-        background_per_minute: 0,
-      };
-      simulator.change(APPLICATION, { traffic: failing });
-      const receiver = await startReceiver();
-      const exporter = await startExporter({
-        config: {
-          accounts: [account(simulator, 'default', { hosts: false })],
-          collection: { window: '1m', delay: delayUntilNextWindow(40) },
-        },
-      });
-      const alertmanager = await startAlertmanager(program('alertmanager'), {
-        config:
-          'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
-          `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
-      });
-      const address = new URL(alertmanager.url);
-      const prometheus = await startPrometheus(program('prometheus'), {
-        config:
-          'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
-          'rule_files: [alerts.yaml]\n' +
-          `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n` +
-          `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
-        files: { 'alerts.yaml': quickRules() },
-      });
-      const hear = (status: Alert['status']) =>
-        until(
-          `the alert to be ${status}`,
-          () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
-          90_000,
-        );
-      try {
-        const firing = await hear('firing');
-        expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
-        expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
-        expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
-        expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
-        // Quiet traffic from now on; the exporter sees it with its next window.
-        simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
-        const resolved = await hear('resolved');
-        expect(resolved.labels['app_id']).toBe(String(APPLICATION));
-      } finally {
-        await prometheus.stop();
-        await alertmanager.stop();
-        await exporter.stop();
-        receiver.close();
-        await simulator.close();
-      }
-    }, 150_000);
+    test.concurrent.each(SERVED_INTERFACES)(
+      '%s: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over',
+      async (by) => {
+        const simulator = await startSimulator({ applications: 12 });
+        const failing = {
+          requests_per_minute: 600,
+          response_milliseconds: 100,
+          errors_per_minute: 60,
+          background_per_minute: 0,
+        };
+        simulator.change(APPLICATION, { traffic: failing });
+        const receiver = await startReceiver();
+        const exporter = await startExporter({
+          config: {
+            accounts: [accountBy(by, simulator, { hosts: false })],
+            collection: { window: '1m', delay: delayUntilNextWindow(40) },
+          },
+        });
+        const alertmanager = await startAlertmanager(program('alertmanager'), {
+          config:
+            'route: {receiver: hook, group_by: [alertname, app_id], group_wait: 1s, group_interval: 1s, repeat_interval: 1h}\n' +
+            `receivers: [{name: hook, webhook_configs: [{url: '${receiver.url}', send_resolved: true}]}]\n`,
+        });
+        const address = new URL(alertmanager.url);
+        const prometheus = await startPrometheus(program('prometheus'), {
+          config:
+            'global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n' +
+            'rule_files: [alerts.yaml]\n' +
+            `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n` +
+            `scrape_configs: [{job_name: newrelic-apm-exporter, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
+          files: { 'alerts.yaml': quickRules() },
+        });
+        const hear = (status: Alert['status']) =>
+          until(
+            `the alert to be ${status}`,
+            () => Promise.resolve(receiver.heard.find((alert) => alert.status === status)),
+            90_000,
+          );
+        try {
+          const firing = await hear('firing');
+          expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
+          expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
+          expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
+          expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
+          // Quiet traffic from now on; the exporter sees it with its next window.
+          simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
+          const resolved = await hear('resolved');
+          expect(resolved.labels['app_id']).toBe(String(APPLICATION));
+        } finally {
+          await prometheus.stop();
+          await alertmanager.stop();
+          await exporter.stop();
+          receiver.close();
+          await simulator.close();
+        }
+      },
+      150_000,
+    );
   },
 });

@@ -7,6 +7,9 @@ import { APP, by, healthRank, select } from './selectors.ts';
 import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const HOST_IDS = ['host', 'host_id'];
+const HOSTS_DESCRIPTION =
+  'Window values per host; follow the name for details. Health is empty for an account read through NerdGraph, which has ' +
+  'none for hosts.';
 const KEY_IDS = ['key_transaction', 'key_transaction_id'];
 
 const host = (family: string): string => by(HOST_IDS, select(`newrelic_host_${family}`, APP));
@@ -28,7 +31,7 @@ export function applicationDashboard(): ClassicDashboard {
   return dashboard
     .withRow(new RowBuilder('Hosts'))
     .withPanel(
-      table({ title: 'Hosts', description: 'Window values per host; follow the name for details.', unit: 'short' }, [
+      table({ title: 'Hosts', description: HOSTS_DESCRIPTION, unit: 'short' }, [
         {
           title: 'Health',
           expression: healthRank('newrelic_host_health_status', APP, HOST_IDS),

@@ -6,6 +6,7 @@ export interface DashboardExpression {
   /** File name without the ending. */
   readonly dashboard: string;
   readonly panel: string;
+  readonly description: string;
   readonly refId: string;
   readonly expression: string;
 }
@@ -19,7 +20,7 @@ export interface VariableQuery {
 
 const targets = z.array(z.object({ refId: z.string(), expr: z.string() })).default([]);
 const committed = z.object({
-  panels: z.array(z.object({ type: z.string(), title: z.string(), targets })),
+  panels: z.array(z.object({ type: z.string(), title: z.string(), description: z.string().default(''), targets })),
   templating: z.object({
     list: z.array(z.object({ name: z.string(), type: z.string(), query: z.unknown() })),
   }),
@@ -30,7 +31,13 @@ const query = z.object({ query: z.string() });
 export function dashboardExpressions(): DashboardExpression[] {
   return parsed().flatMap(({ dashboard, content }) =>
     content.panels.flatMap((panel) =>
-      panel.targets.map(({ refId, expr }) => ({ dashboard, panel: panel.title, refId, expression: expr })),
+      panel.targets.map(({ refId, expr }) => ({
+        dashboard,
+        panel: panel.title,
+        description: panel.description,
+        refId,
+        expression: expr,
+      })),
     ),
   );
 }

@@ -19,14 +19,17 @@ export function window(scope: Scope, family: string, labels: readonly string[] =
   return by([...ids(scope), ...labels], select(`newrelic_${scope}_${family}`, matchers(scope)));
 }
 
+const VERDICT = "New Relic's own verdict (health status), from the last list.";
+const HEALTH: Readonly<Record<Scope, string>> = {
+  application: VERDICT,
+  host: `${VERDICT} Empty for an account read through NerdGraph, which has none for hosts.`,
+};
+
 /** The row of large figures. */
 export function figures(scope: Scope): Builder<Panel>[] {
   const status = by(['status'], `${select(`newrelic_${scope}_health_status`, matchers(scope))} == 1`);
   return [
-    nameStat(
-      { title: 'Health', description: "New Relic's own verdict (health status), from the last list.", unit: 'short' },
-      [status, '{{status}}'],
-    ),
+    nameStat({ title: 'Health', description: HEALTH[scope], unit: 'short' }, [status, '{{status}}']),
     stat({ title: 'Response time', description: 'Mean of the window, queueing included.', unit: 's' }, [
       [window(scope, 'response_time_seconds'), 'response time'],
     ]),

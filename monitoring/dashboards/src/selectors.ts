@@ -1,7 +1,10 @@
 /** Label matchers of a dashboard's queries; every query has those of its dashboard (the linter asks for job and instance). */
 export const EXPORTER = 'job=~"$job", instance=~"$instance"';
 export const ACCOUNT = `${EXPORTER}, account=~"$account"`;
-/** The variables `app` and `host` show names and hold ids, so that equal names stay apart and renames do not matter. */
+/**
+ * The variables `app` and `host` show names and hold ids, so that equal names stay apart and renames do not matter. The id
+ * of a host is its name again where the account is read through NerdGraph.
+ */
 export const APP = `${ACCOUNT}, app_id=~"$app"`;
 export const HOST = `${APP}, host_id=~"$host"`;
 

@@ -44,7 +44,7 @@ export function application(choice: 'one' | 'several'): QueryVariableBuilder {
 
 export function host(): QueryVariableBuilder {
   const hosts = by(['host', 'host_id'], select('newrelic_host_info', APP));
-  return query('host', 'Host', `query_result(${hosts})`).regex('/host="(?<text>.*)", ?host_id="(?<value>\\d+)"/');
+  return query('host', 'Host', `query_result(${hosts})`).regex('/host="(?<text>.*)", ?host_id="(?<value>[^"]*)"/');
 }
 
 function query(name: string, label: string, text: string): QueryVariableBuilder {
