@@ -5,10 +5,10 @@ import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { Exposition } from '../src/exposition/exposition.ts';
 import { Gauge, Registry } from '../src/exposition/promClient.ts';
+import { writeSamples } from '../src/metrics/writeSamples.ts';
 import type { Block } from '../src/metrics/sample.ts';
 import { longestBlock } from './mainThread.ts';
-import type { Shape } from './renderFleet.ts';
-import { Fleet } from './renderFleet.ts';
+import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
 
 export interface RenderMeasurement {
   /** Milliseconds, one for each refresh. */
@@ -27,7 +27,7 @@ type Render = () => Promise<number>;
 
 /** What takes over the values of a refresh, and what then makes an answer and says how many bytes it has. */
 interface Contender {
-  readonly take: (blocks: Block[]) => void;
+  readonly take: (entities: EntitySamples[]) => void;
   readonly render: Render;
 }
 
@@ -36,7 +36,7 @@ function ours(compressed: boolean): Contender {
   let blocks: Block[] = [];
   return {
     take: (next) => {
-      blocks = next;
+      blocks = next.map(({ group, labels, samples }) => ({ group, labels, samples: writeSamples(group, samples) }));
     },
     render: async () => {
       const options = { format: 'text', gzip: compressed, maxSeries: 1e9 } as const;

@@ -1,9 +1,17 @@
-import type { Block, Family, Labels, Sample } from '../src/metrics/sample.ts';
+import type { Group } from '../src/metrics/groups.ts';
+import type { Family, Labels, Sample } from '../src/metrics/sample.ts';
 
 /** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */
 export type Shape = 'flat' | 'spread';
 
 const FAMILIES_OF_SPREAD = 35;
+
+/** What a refresh brings for an entity. */
+export interface EntitySamples {
+  readonly group: Group;
+  readonly labels: Labels;
+  readonly samples: readonly Sample[];
+}
 
 /** A fleet whose values change all at once with every refresh, its labels staying the same objects as in the collector. */
 export class Fleet {
@@ -29,7 +37,7 @@ export class Fleet {
     }));
   }
 
-  refresh(): Block[] {
+  refresh(): EntitySamples[] {
     return this.#entities.map((labels) => ({
       group: 'application_metrics',
       labels,

@@ -1,7 +1,6 @@
 import { UpstreamError } from '../api/errors.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { GROUPS, type Group } from '../metrics/groups.ts';
-import type { Block } from '../metrics/sample.ts';
 import { isEnabled, type AccountContext } from './inventory/context.ts';
 import type { Entity } from './inventory/entity.ts';
 import { Inventory } from './inventory/inventory.ts';
@@ -32,8 +31,6 @@ export interface AccountSources {
   readonly context: AccountContext;
   readonly clock: Clock;
   readonly listener: AccountListener;
-  /** Told of every block of samples that is new. */
-  readonly arrived: (block: Block) => void;
   /** True: plan and states count everything, whether something asks for it or not. */
   readonly everythingCounts: boolean;
 }
@@ -55,7 +52,7 @@ export class AccountCollector {
   readonly #refreshes: Refreshes;
   readonly #refusal: Refusal;
 
-  constructor({ context, clock, listener, arrived, everythingCounts }: AccountSources) {
+  constructor({ context, clock, listener, everythingCounts }: AccountSources) {
     this.context = context;
     this.#changeable = context;
     this.#clock = clock;
@@ -66,7 +63,7 @@ export class AccountCollector {
     const now = (): number => clock.monotonic();
     const inventory = new Inventory(context, now, (entity) => this.#forget(entity));
     this.inventory = inventory;
-    this.#arrivals = new Arrivals(context, inventory, arrived);
+    this.#arrivals = new Arrivals(context, inventory);
     const reads = new Reads(context, inventory, this.#arrivals);
     const averageCall = (): number | undefined => this.scheduler.averageCall;
     this.timetable = new Timetable({ context, inventory, reads, clock, averageCall, everythingCounts });

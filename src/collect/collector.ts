@@ -1,7 +1,6 @@
 import type { UpstreamReader } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
-import type { Block } from '../metrics/sample.ts';
 import { AccountCollector } from './account.ts';
 import { answerOf } from './answers/answer.ts';
 import { expectedSeries } from './answers/expectedSeries.ts';
@@ -26,8 +25,6 @@ export interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: CollectorLog;
   openReader(account: AccountConfig, config: Config): AccountReader;
-  /** Told of every block of samples that is new, so that it can be written ahead of the next answer. */
-  readonly arrived?: (block: Block) => void;
   /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
   readonly everythingCounts?: boolean;
 }
@@ -206,13 +203,12 @@ export class Collector implements CollectorView {
   }
 
   #enter({ context, opened, keyMark }: Prepared): void {
-    const { clock, log, arrived, everythingCounts } = this.#dependencies;
+    const { clock, log, everythingCounts } = this.#dependencies;
     const { name } = context.account;
     const account = new AccountCollector({
       context,
       clock,
       listener: log.ofAccount(name),
-      arrived: arrived ?? (() => undefined),
       everythingCounts: everythingCounts === true,
     });
     this.#entries.set(name, { account, opened, keyMark });

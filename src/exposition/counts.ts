@@ -4,8 +4,6 @@ export interface AnswerCounts {
   readonly series: ReadonlyMap<string, number>;
   /** Series of the families that were left out because of `max_series`, by family. */
   readonly dropped: ReadonlyMap<string, number>;
-  /** Samples that cannot be written: a value that is not finite, or a label of the entity given again. */
+  /** Samples that are not written: the value is not finite, a label is the entity's, or the series is there already. */
   readonly refused: number;
-  /** Samples of a series that the answer has already; the first is written. */
-  readonly duplicates: number;
 }

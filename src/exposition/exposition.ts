@@ -1,44 +1,91 @@
 import type { Block } from '../metrics/sample.ts';
+import { withoutLabelsOf } from '../metrics/writeSamples.ts';
+import { answerFamilies, type AnswerFamilies, type Row } from './answerFamilies.ts';
+import { writeAnswer } from './answerPieces.ts';
 import type { AnswerCounts } from './counts.ts';
+import { EntityLabelTexts } from './entityLabels.ts';
 import type { Format } from './format.ts';
 import { CONTENT_TYPES } from './format.ts';
-import { gzipWith } from './gzip.ts';
+import type { GzipStart } from './gzip.ts';
+import { COMPRESSED_AT_ONCE, GzipWriter, gzipWith } from './gzip.ts';
+import { KeptAnswers } from './keptAnswers.ts';
 import { END_OF_ANSWER } from './metadata.ts';
 import type { OwnMetrics } from './own.ts';
 import { ownText } from './own.ts';
 import type { RenderedAnswer } from './rendered.ts';
-import { Snapshots } from './snapshots.ts';
+import { Turns } from './turns.ts';
+
+/** An answer of fewer blocks writes the labels of its entities anew. */
+const MANY_BLOCKS = 200;
 
 export interface RenderOptions {
   readonly format: Format;
   readonly gzip: boolean;
-  /** The guard of contract 2: whole families are left out beyond it. */
+  /** `collection.max_series`: whole families are left out beyond it. */
   readonly maxSeries: number;
 }
 
 export interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
 
+/** The collected part of an answer, without its end. */
+interface Collected {
+  readonly counts: AnswerCounts;
+  readonly start: readonly Buffer[] | GzipStart;
+}
+
 /**
- * Makes answers from blocks (contract 3 and 5). The collected part is kept as long as the same blocks are asked for; the
- * exporter's own families are new each time and follow it. The bytes are those of the plain path (plain.ts).
+ * Makes answers from blocks (docs/architecture.md). An answer copies names, labels and values, which are text already, in
+ * the order of the families. The exporter's own families are new each time and come last.
  */
 export class Exposition {
-  readonly #snapshots = new Snapshots();
+  readonly #kept = new KeptAnswers<Collected>();
+  /** Of the newest answer of many entities. */
+  #labels: EntityLabelTexts | undefined;
+
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
-    const { format } = options;
-    const snapshot = this.#snapshots.of(blocks, options.maxSeries);
-    const { series, dropped, refused, duplicates } = await snapshot.layout();
-    const counts = { series, dropped, refused, duplicates };
-    const start = options.gzip ? await snapshot.compressed(format) : await snapshot.pieces(format);
+    const { format, gzip, maxSeries } = options;
+    const turns = new Turns();
+    const rows = await this.#rowsOf(blocks, turns);
+    const { counts, start } = await this.#kept.of(`${format} ${gzip}`, rows, maxSeries, async () => {
+      const families = await answerFamilies(rows, maxSeries, turns);
+      const collected = gzip ? compressed(families, format, turns) : pieces(families, format, turns);
+      return { counts: families.counts, start: await collected };
+    });
     const ownFamilies = own === undefined ? [] : await own(counts);
     const end = format === 'openmetrics' ? END_OF_ANSWER : '';
-    const rest = Buffer.from(ownText(ownFamilies, series, format).join('') + end, 'utf8');
+    const rest = Buffer.from(ownText(ownFamilies, counts.series, format).join('') + end, 'utf8');
     return {
       ...counts,
       contentType: CONTENT_TYPES[format],
-      contentEncoding: options.gzip ? 'gzip' : undefined,
+      contentEncoding: gzip ? 'gzip' : undefined,
       pieces: 'crc' in start ? await gzipWith(start, rest) : [...start, rest],
     };
   }
+
+  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<readonly Row[]> {
+    const isLarge = blocks.length >= MANY_BLOCKS;
+    const labels = new EntityLabelTexts(isLarge ? this.#labels : undefined);
+    const rows: Row[] = [];
+    for (const block of blocks) {
+      rows.push({ labels: labels.next(block.labels), samples: withoutLabelsOf(block.labels, block.samples) });
+      const turn = turns.after(1);
+      if (turn !== undefined) await turn;
+    }
+    if (isLarge) this.#labels = labels;
+    return rows;
+  }
+}
+
+async function pieces(families: AnswerFamilies, format: Format, turns: Turns): Promise<readonly Buffer[]> {
+  const all: Buffer[] = [];
+  await writeAnswer(families, format, (piece) => void all.push(piece), Infinity, turns);
+  return all;
+}
+
+/** Does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
+async function compressed(families: AnswerFamilies, format: Format, turns: Turns): Promise<GzipStart> {
+  const gzip = new GzipWriter();
+  await writeAnswer(families, format, (piece) => gzip.add(piece), COMPRESSED_AT_ONCE, turns);
+  return gzip.finish();
 }

@@ -1,5 +1,4 @@
 import type { Family } from '../metrics/sample.ts';
-import { helpText } from './escape.ts';
 import type { Format } from './format.ts';
 
 /** What the lines above the samples of a family need to know. */
@@ -9,6 +8,8 @@ interface FamilyHead {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly unit: Family['unit'];
 }
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /** The last line of an OpenMetrics answer. */
 export const END_OF_ANSWER = '# EOF\n';
@@ -22,4 +23,10 @@ export function metadata(family: FamilyHead, format: Format): string {
   const name = family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
   const unit = family.unit !== undefined && name.endsWith(`_${family.unit}`) ? `# UNIT ${name} ${family.unit}\n` : '';
   return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help}\n`;
+}
+
+/** HELP text; OpenMetrics escapes the quote as well. */
+export function helpText(help: string, format: Format): string {
+  const escaped = help.replace(LONE_SURROGATES, '\ufffd').replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
 }

@@ -2,7 +2,7 @@ import type { Labels } from '../metrics/sample.ts';
 import { unitOf } from '../metrics/family.ts';
 import type { AnswerCounts } from './counts.ts';
 import type { Format } from './format.ts';
-import { closedText, labelPairs } from './labelText.ts';
+import { bracedLabels, labelPairs } from '../metrics/labelText.ts';
 import { metadata } from './metadata.ts';
 
 /** A series of the exporter itself. */
@@ -46,7 +46,7 @@ export function ownText(
 function line(family: OwnFamily, { suffix, labels, value }: OwnSeries, format: Format): string {
   const { le, ...others } = labels;
   const ordered: Labels = le === undefined ? others : { ...others, le: format === 'openmetrics' ? canonical(le) : le };
-  return `${family.name}${suffix}${closedText(labelPairs(ordered).join(','))}${value}\n`;
+  return `${family.name}${suffix}${bracedLabels(labelPairs(ordered).join(','))}${value}\n`;
 }
 
 /** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */

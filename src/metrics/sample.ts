@@ -25,11 +25,41 @@ export interface Sample {
   readonly value: number;
 }
 
+/** One family with one set of labels beyond those of the entity: what a sample is besides its value. */
+export interface Column {
+  readonly family: Family;
+  readonly labels: Labels;
+  /** The labels as they are written; empty where there are none. */
+  readonly labelBytes: Buffer;
+  /** The same for columns that would write the same series, whatever the order of their labels. */
+  readonly seriesKey: string;
+}
+
+/** What the samples of an entity are, in order. Entities of one kind share it as long as they have the same. */
+export interface Columns {
+  readonly list: readonly Column[];
+  /** The names of all labels that are added to those of the entity. */
+  readonly addedNames: readonly string[];
+}
+
+/**
+ * Samples as they are kept: each value is the text that an answer shows, a quarter of the memory that samples take. The
+ * labels of the entity are not in it: they stay when values change, and change when values stay.
+ */
+export interface WrittenSamples {
+  /** Another for all samples that were written. */
+  readonly number: number;
+  readonly columns: Columns;
+  /** One for each column. */
+  readonly values: readonly string[];
+  /** Samples that are not written: their value is not finite, or the entity has their series already. */
+  readonly refused: number;
+}
+
 /** The samples of one entity in one group, with the labels that all of them carry. */
 export interface Block {
   readonly group: Group;
   /** The same object as long as the entity's labels are the same: renderers may cache by identity. */
   readonly labels: Labels;
-  /** The same array as long as the values are the same: renderers may cache by identity. */
-  readonly samples: readonly Sample[];
+  readonly samples: WrittenSamples;
 }

@@ -196,7 +196,7 @@ describe('custom metrics', () => {
     const familyOf = () =>
       world.collector
         .answer(EVERYTHING)
-        .blocks.flatMap(({ samples }) => samples)
+        .blocks.flatMap(({ samples }) => samples.columns.list)
         .find(({ family }) => family.name === QUEUE.name)?.family;
     await world.scrape();
     const before = familyOf();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { helpText, labelValueText } from '../../src/exposition/escape.ts';
+import { helpText } from '../../src/exposition/metadata.ts';
+import { labelValueText } from '../../src/metrics/labelText.ts';
 import { unescaped } from '../support/expositionLine.ts';
 
 const read = (text: string) => unescaped(text, '\\"n', 1, text);

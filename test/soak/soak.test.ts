@@ -4,6 +4,7 @@ import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
 import { seeded } from './random.ts';
 import { RestlessUpstream } from './upstream.ts';
+import { readSamples } from '../../src/metrics/writeSamples.ts';
 
 const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
 const HOURS = Number(process.env['SOAK_HOURS'] ?? 24);
@@ -48,7 +49,7 @@ function oldestOverdue(
 ): number {
   let oldest = -Infinity;
   for (const { group, labels, samples } of answer.blocks) {
-    for (const { family, value } of samples) {
+    for (const { family, value } of readSamples(samples)) {
       const factor = TIMES[family.name];
       if (factor === undefined) continue;
       oldest = Math.max(oldest, now / 1000 - value * factor - effectiveInterval(labels['account'] ?? '', group));

@@ -1,11 +1,24 @@
 import fc from 'fast-check';
-import type { Block, Family, Labels } from '../../src/metrics/sample.ts';
+import type { Block, Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import { GROUPS } from '../../src/metrics/groups.ts';
 import type { Group } from '../../src/metrics/groups.ts';
+import { writeSamples } from '../../src/metrics/writeSamples.ts';
 
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
   const unit = (['seconds', 'bytes', 'ratio'] as const).find((one) => name.endsWith(`_${one}`));
   return { name, help, type: 'gauge', unit, group, labelNames: [] };
+}
+
+/** A block before its samples are written. */
+export interface SampleBlock {
+  readonly group: Group;
+  readonly labels: Labels;
+  readonly samples: readonly Sample[];
+}
+
+/** As the collector keeps it. */
+export function written({ group, labels, samples }: SampleBlock): Block {
+  return { group, labels, samples: writeSamples(group, samples) };
 }
 
 /** A block of one group from rows of family, value and added labels. */
@@ -13,7 +26,7 @@ export function block(
   labels: Labels,
   rows: readonly (readonly [family: Family, value: number, added?: Labels])[],
   group: Group = 'applications',
-): Block {
+): SampleBlock {
   return { group, labels, samples: rows.map(([family, value, added]) => ({ family, value, labels: added })) };
 }
 
@@ -48,32 +61,46 @@ const labels = fc.dictionary(
 const family = fc
   .record({
     name: fc.constantFrom('newrelic_x_seconds', 'newrelic_y', 'newrelic_z_bytes', 'newrelic_w_ratio'),
-    group: fc.constantFrom(...GROUPS.slice(0, 3)),
+    group: fc.constantFrom(...GROUPS.slice(0, 3), 'custom_metrics' as const),
     help: fc.oneof(fc.constant('Plain help.'), anyText),
   })
   .map(({ name, group, help }) => gauge(name, group, help));
 
+/** What a block says in a group; in that of custom metrics a series may come several times over. */
+function samplesOf(group: Group, families: readonly Family[]): fc.Arbitrary<readonly Sample[]> {
+  const sample = fc.record({
+    family: fc.constantFrom(...families),
+    labels: fc.option(labels, { nil: undefined }),
+    value,
+  });
+  if (group === 'custom_metrics') return fc.array(sample, { maxLength: 8 });
+  const seriesOf = (one: Sample): string => {
+    return `${one.family.name} ${Object.entries(one.labels ?? {})
+      .map((pair) => pair.join('='))
+      .sort()
+      .join()}`;
+  };
+  return fc.uniqueArray(sample, { maxLength: 6, selector: seriesOf });
+}
+
 /**
- * Blocks as no collector would make them: series several times over, families in several groups and under several objects,
- * labels that clash, values that are not finite, the same block or labels object twice.
+ * Blocks as collectors make them and worse: families under several objects, in several groups, labels that clash, values
+ * that are not finite, samples that stay while the labels change. As in the inventory, every block has an id among the
+ * labels of its entity that no other has.
  */
-export const anyBlocks: fc.Arbitrary<Block[]> = fc
+export const anyBlocks: fc.Arbitrary<SampleBlock[]> = fc
   .record({
     families: fc.array(family, { minLength: 1, maxLength: 4 }),
     entities: fc.array(labels, { minLength: 1, maxLength: 4 }),
   })
   .chain(({ families, entities }) => {
-    const sample = fc.record({
-      family: fc.constantFrom(...families),
-      labels: fc.option(labels, { nil: undefined }),
-      value,
-    });
-    const one = fc.record({
-      group: fc.constantFrom(...GROUPS.slice(0, 3)),
-      labels: fc.constantFrom(...entities),
-      samples: fc.array(sample, { maxLength: 6 }),
-    });
-    return fc.array(one, { maxLength: 6 }).chain((blocks) => {
-      return blocks.length === 0 ? fc.constant([]) : fc.array(fc.constantFrom(...blocks), { maxLength: 8 });
-    });
-  });
+    const one = fc.constantFrom<Group>('applications', 'hosts', 'custom_metrics').chain((group) =>
+      fc.record({
+        group: fc.constant(group),
+        labels: fc.constantFrom(...entities),
+        samples: samplesOf(group, families),
+      }),
+    );
+    return fc.array(one, { maxLength: 8 });
+  })
+  .map((blocks) => blocks.map((one, id) => ({ ...one, labels: { ...one.labels, app_id: String(id) } })));

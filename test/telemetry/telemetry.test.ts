@@ -5,7 +5,7 @@ import type { OwnMetrics } from '../../src/exposition/own.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
-import { block, gauge } from '../support/expositionBlocks.ts';
+import { block, gauge, written } from '../support/expositionBlocks.ts';
 import { lint } from '../support/expositionLint.ts';
 
 const DATA = '/applications/{id}/metrics/data.json';
@@ -181,7 +181,7 @@ describe("the exporter's own metrics", () => {
       return telemetry.own([])(counts);
     };
     const render = async (maxSeries: number) => {
-      const answer = await exposition.render(blocks, own, { format: 'text', gzip: false, maxSeries });
+      const answer = await exposition.render(blocks.map(written), own, { format: 'text', gzip: false, maxSeries });
       return parseText(Buffer.concat(answer.pieces));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
@@ -256,7 +256,7 @@ describe("the exporter's own metrics", () => {
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300 };
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
     const own = telemetry.own([account('a', { budget: paused })]);
-    const { pieces } = await exposition.render(blocks, own, { format: 'text', gzip: false, maxSeries: 1 });
+    const { pieces } = await exposition.render(blocks.map(written), own, { format: 'text', gzip: false, maxSeries: 1 });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {
       const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)).filter((label) => label !== 'le'));

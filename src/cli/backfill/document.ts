@@ -1,4 +1,4 @@
-import { closedText, labelPairs } from '../../exposition/labelText.ts';
+import { bracedLabels, labelPairs } from '../../metrics/labelText.ts';
 import { END_OF_ANSWER, metadata } from '../../exposition/metadata.ts';
 import type { Labels, Family } from '../../metrics/sample.ts';
 import type { EntitySeries } from './seriesTable.ts';
@@ -27,7 +27,7 @@ export async function* documentText(
     for (const entity of having) {
       const pairs = labelPairs(entity.labels);
       for (const series of await entity.read(family.name)) {
-        yield* linesOf(family.name + closedText([...pairs, ...labelPairs(series.labels)].join(',')), series);
+        yield* linesOf(family.name + bracedLabels([...pairs, ...labelPairs(series.labels)].join(',')), series);
       }
     }
   }

@@ -1,5 +1,5 @@
 import type { Group } from '../../metrics/groups.ts';
-import type { Block, Labels, Sample } from '../../metrics/sample.ts';
+import type { Block, Labels, WrittenSamples } from '../../metrics/sample.ts';
 import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import { concerns, type Inventory } from '../inventory/inventory.ts';
@@ -93,7 +93,7 @@ class AnswerBuilder {
     for (const [family, series] of cut) this.cut.set(family, (this.cut.get(family) ?? 0) + series);
   }
 
-  #add(group: Group, labels: Labels, samples: readonly Sample[]): void {
-    if (samples.length > 0 && this.#scope.groups.has(group)) this.blocks.push({ group, labels, samples });
+  #add(group: Group, labels: Labels, samples: WrittenSamples): void {
+    if (samples.values.length > 0 && this.#scope.groups.has(group)) this.blocks.push({ group, labels, samples });
   }
 }

@@ -21,7 +21,7 @@ const OTHER_COMPONENTS = 2;
  */
 export function expectedSeries(account: AnsweredAccount, time: AnswerTime): number {
   const lists = answerOf(account, { groups: LIST_GROUPS }, time).blocks;
-  let series = lists.reduce((sum, { samples }) => sum + samples.length, 0);
+  let series = lists.reduce((sum, { samples }) => sum + samples.values.length, 0);
   for (const { data } of account.inventory.applications.values()) {
     if (data !== undefined) series += ofApplication(account.context, data);
   }

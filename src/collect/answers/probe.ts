@@ -76,7 +76,7 @@ function explainReading(reading: WindowReading): string[] {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;
   });
-  const present = new Set(reading.samples.map(({ family }) => family));
+  const present = new Set(reading.samples.columns.list.map(({ family }) => family));
   const absent = FAMILIES.filter((family) => family.group === 'application_metrics' && !present.has(family));
   return [
     `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`,

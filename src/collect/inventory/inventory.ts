@@ -3,6 +3,7 @@ import { hostPlaces } from '../../metrics/customFamilies.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../../metrics/labels.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../../metrics/samples.ts';
+import { NO_SAMPLES, writeSamples } from '../../metrics/writeSamples.ts';
 import type { AccountContext } from './context.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
 import {
@@ -137,11 +138,14 @@ export class Inventory {
       const record: KeyTransactionRecord = {
         keyTransaction,
         labels: sameLabels(known?.labels, labels),
-        samples: unchanged ? known.samples : keyTransactionSamples(keyTransaction),
+        samples: unchanged ? known.samples : writeSamples('key_transactions', keyTransactionSamples(keyTransaction)),
         rolling: this.#rolling(rolls, known?.rolling, 'key_transaction_rolling', subject),
       };
       if (!unchanged && record.rolling?.values !== undefined) {
-        record.rolling.samples = keyTransactionSamples(keyTransaction, record.rolling.values);
+        record.rolling.samples = writeSamples(
+          'key_transactions',
+          keyTransactionSamples(keyTransaction, record.rolling.values),
+        );
       }
       next.set(id, record);
     }
@@ -160,11 +164,13 @@ export class Inventory {
       const labels = hostLabels(account.name, account.labels, application, host);
       const unchanged = before?.host === host;
       const rolling = this.#rolling(reader.rolling !== undefined, before?.rolling, 'host_rolling', subject);
-      if (!unchanged && rolling?.values !== undefined) rolling.samples = hostSamples(host, rolling.values);
+      if (!unchanged && rolling?.values !== undefined) {
+        rolling.samples = writeSamples('hosts', hostSamples(host, rolling.values));
+      }
       next.set(host.key, {
         host,
         labels: sameLabels(before?.labels, labels),
-        samples: unchanged ? before.samples : hostSamples(host),
+        samples: unchanged ? before.samples : writeSamples('hosts', hostSamples(host)),
         rolling,
         place: places.get(host.key) ?? 0,
         metrics: before?.metrics ?? this.#make('host_metrics', subject),
@@ -179,13 +185,15 @@ export class Inventory {
     if (data === undefined) return;
     const { account } = this.#context;
     const known = new Map(data.instances.map((before) => [before.instance.id, before]));
-    data.instances = instances.map((instance) => {
+    // A list that changes between two of its pages has an instance twice.
+    const byId = new Map(instances.map((instance) => [instance.id, instance]));
+    data.instances = Array.from(byId.values(), (instance) => {
       const before = known.get(instance.id);
       const labels = instanceLabels(account.name, account.labels, application, instance);
       return {
         instance,
         labels: sameLabels(before?.labels, labels),
-        samples: before?.instance === instance ? before.samples : instanceSamples(instance),
+        samples: before?.instance === instance ? before.samples : writeSamples('instances', instanceSamples(instance)),
       };
     });
   }
@@ -205,7 +213,7 @@ export class Inventory {
       application,
       settings: effectiveSettings(account, application),
       labels,
-      samples: [],
+      samples: NO_SAMPLES,
       rolling: undefined,
       data: undefined,
     };
@@ -213,13 +221,13 @@ export class Inventory {
     record.application = application;
     record.settings = effectiveSettings(account, application);
     record.labels = labels;
-    if (!unchanged) record.samples = applicationSamples(application);
+    if (!unchanged) record.samples = writeSamples('applications', applicationSamples(application));
     this.#setData(record);
     const rolls = record.data !== undefined && reader.rolling !== undefined;
     const subject = { applicationId: application.id };
     record.rolling = this.#rolling(rolls, record.rolling, 'application_rolling', subject);
     if (!unchanged && record.rolling?.values !== undefined) {
-      record.rolling.samples = applicationSamples(application, record.rolling.values);
+      record.rolling.samples = writeSamples('applications', applicationSamples(application, record.rolling.values));
     }
     if (relabelled && record.data !== undefined) {
       this.setHosts(

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../api/types.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import type { WindowValues } from '../../formulas/inputs.ts';
-import type { Labels, Sample } from '../../metrics/sample.ts';
+import type { Labels, WrittenSamples } from '../../metrics/sample.ts';
 import type { Entity } from './entity.ts';
 import type { EffectiveSettings } from './selection.ts';
 
@@ -20,8 +20,8 @@ export interface WindowInput {
 
 /** One window's metric data of an application or a host, and what was calculated from it. */
 export interface WindowReading extends WindowInput {
-  readonly samples: readonly Sample[];
-  readonly customSamples: readonly Sample[];
+  readonly samples: WrittenSamples;
+  readonly customSamples: WrittenSamples;
   /** Series of custom metrics that a cap left out, by family; a host's are those of all hosts of its application. */
   readonly cut: ReadonlyMap<string, number>;
 }
@@ -30,7 +30,7 @@ export interface WindowReading extends WindowInput {
 export interface Listed {
   labels: Labels;
   /** Made of what the list says. */
-  samples: readonly Sample[];
+  samples: WrittenSamples;
   /** Undefined where the list brings the rolling values, too. */
   rolling: Rolling | undefined;
 }
@@ -40,7 +40,7 @@ export interface Rolling {
   readonly entity: Entity;
   values: RollingValues | undefined;
   /** Made of the list entry and the rolling values together; undefined until they have been read. */
-  samples: readonly Sample[] | undefined;
+  samples: WrittenSamples | undefined;
 }
 
 export interface HostRecord extends Listed {
@@ -54,7 +54,7 @@ export interface HostRecord extends Listed {
 export interface InstanceRecord {
   readonly instance: Instance;
   readonly labels: Labels;
-  readonly samples: readonly Sample[];
+  readonly samples: WrittenSamples;
 }
 
 export interface KeyTransactionRecord extends Listed {

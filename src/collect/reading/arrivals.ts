@@ -1,8 +1,9 @@
 import type { Application, Host, Instance, KeyTransaction, MetricData, RollingValues } from '../../api/types.ts';
 import type { CustomMatches } from '../../metrics/customFamilies.ts';
 import type { Group } from '../../metrics/groups.ts';
-import type { Block, Sample } from '../../metrics/sample.ts';
+import type { Sample } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/samples.ts';
+import { NO_SAMPLES, writeSamples } from '../../metrics/writeSamples.ts';
 import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -23,52 +24,41 @@ interface MetricDataArrival {
 export class Arrivals {
   readonly #context: Readonly<AccountContext>;
   readonly #inventory: Inventory;
-  readonly #arrived: (block: Block) => void;
 
-  /** @param arrived told of every block of samples that is new, so that it can be written ahead of the next answer */
-  constructor(context: Readonly<AccountContext>, inventory: Inventory, arrived: (block: Block) => void) {
+  constructor(context: Readonly<AccountContext>, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    this.#arrived = arrived;
   }
 
   applications(list: readonly Application[]): void {
     this.#inventory.setApplications(list);
     this.decideDatabases();
-    for (const record of this.#inventory.applications.values()) this.#tellListed('applications', record);
   }
 
   keyTransactions(list: readonly KeyTransaction[]): void {
     this.#inventory.setKeyTransactions(list);
-    for (const record of this.#inventory.keyTransactions.values()) this.#tellListed('key_transactions', record);
   }
 
   hosts(record: WithData, hosts: readonly Host[]): void {
     this.#inventory.setHosts(record, hosts);
-    for (const host of record.data.hosts.values()) this.#tellListed('hosts', host);
   }
 
   instances(record: WithData, instances: readonly Instance[]): void {
     this.#inventory.setInstances(record, instances);
-    for (const { labels, samples } of record.data.instances) this.#tell('instances', labels, samples);
   }
 
   metricData(record: WithData, entity: Entity, { data, names, datastores, custom }: MetricDataArrival): void {
     const { customMetrics } = this.#context;
     const input = { values: keepUsed(data, names, custom), datastores };
     if (entity.kind === 'application_metrics') {
-      record.data.reading = { ...input, samples: [], customSamples: [], cut: new Map() };
+      record.data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
       if (decideDatabase(record, record.data)) recalculate(record.data, customMetrics);
       else record.data.reading = calculate(input, record.data, undefined, customMetrics);
-      this.#tell('application_metrics', record.labels, record.data.reading.samples);
-      this.#tell('custom_metrics', record.labels, record.data.reading.customSamples);
       return;
     }
     const host = this.#inventory.hostOf(entity.subject);
     if (host === undefined) return;
     host.reading = calculate(input, record.data, host.place, customMetrics);
-    this.#tell('host_metrics', host.labels, host.reading.samples);
-    this.#tell('custom_metrics', host.labels, host.reading.customSamples);
   }
 
   rolling({ kind, subject }: Entity, values: RollingValues): void {
@@ -114,15 +104,6 @@ export class Arrivals {
   ): void {
     if (record.rolling === undefined) return;
     record.rolling.values = values;
-    record.rolling.samples = samplesOf(values);
-    this.#tellListed(group, record);
-  }
-
-  #tellListed(group: Group, { labels, samples, rolling }: Listed): void {
-    this.#tell(group, labels, rolling?.samples ?? samples);
-  }
-
-  #tell(group: Group, labels: Block['labels'], samples: readonly Sample[]): void {
-    if (samples.length > 0) this.#arrived({ group, labels, samples });
+    record.rolling.samples = writeSamples(group, samplesOf(values));
   }
 }

@@ -5,6 +5,7 @@ import { customSamples, type CustomMatches, type CustomMetric } from '../../metr
 import type { Scope } from '../../metrics/family.ts';
 import { usedValues, windowSamples } from '../../metrics/window.ts';
 import { toMetricWindow } from '../../metrics/windowValues.ts';
+import { writeSamples } from '../../metrics/writeSamples.ts';
 import type {
   ApplicationData,
   ApplicationRecord,
@@ -52,12 +53,13 @@ export function calculate(
   customMetrics: readonly CustomMetric[],
 ): WindowReading {
   const scope: Scope = place === undefined ? 'application' : 'host';
+  const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
   const custom = customOf(customMetrics, data, scope);
   return {
     values: input.values,
     datastores: input.datastores,
-    samples: windowSamples(scope, input.values, databaseOf(data, input.datastores)),
-    customSamples: customSamples(custom.matches, input.values, place),
+    samples: writeSamples(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
+    customSamples: writeSamples('custom_metrics', customSamples(custom.matches, input.values, place)),
     cut: custom.cut,
   };
 }

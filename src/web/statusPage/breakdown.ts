@@ -1,3 +1,4 @@
+import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
 /** One coloured part of an application's response time. */
@@ -32,7 +33,7 @@ export function breakdownsOf(blocks: readonly Block[]): ReadonlyMap<string, Brea
     const { account = '', app_id: applicationId = '' } = labels;
     const key = breakdownKey(account, applicationId);
     owners.set(key, { account, applicationId });
-    samples.set(key, [...(samples.get(key) ?? []), ...more]);
+    samples.set(key, [...(samples.get(key) ?? []), ...readSamples(more)]);
   }
   return new Map([...owners].map(([key, owner]) => [key, { ...owner, ...makeUp(samples.get(key) ?? []) }]));
 }

@@ -1,7 +1,7 @@
 import type { Application } from '../../../src/api/types.ts';
 import { readOne } from '../../../src/cli/upstream/reading.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
-import { closedText, labelPairs } from '../../../src/exposition/labelText.ts';
+import { bracedLabels, labelPairs } from '../../../src/metrics/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
 import type { MetricWindow } from '../../../src/formulas/inputs.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
@@ -37,7 +37,7 @@ export async function publishedAt(
   const add = (labels: Labels, samples: readonly Sample[]): void => {
     for (const sample of samples) {
       const pairs = [...labelPairs(labels), ...labelPairs(sample.labels ?? {})];
-      published.set(sample.family.name + closedText(pairs.join(',')).trimEnd(), sample.value);
+      published.set(sample.family.name + bracedLabels(pairs.join(',')).trimEnd(), sample.value);
     }
   };
   const labels = applicationLabels(config.name, config.labels, application);

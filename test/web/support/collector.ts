@@ -2,6 +2,7 @@ import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '.
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
 import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
+import { writeSamples } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
 
@@ -146,7 +147,11 @@ export function breakdownBlock(
     })),
     ...one(TOTAL, times.total),
   ];
-  return { group: 'application_metrics', labels: { account, app, app_id: String(id) }, samples };
+  return {
+    group: 'application_metrics',
+    labels: { account, app, app_id: String(id) },
+    samples: writeSamples('application_metrics', samples),
+  };
 }
 
 /** The time that the collector's data are of, Unix seconds. */

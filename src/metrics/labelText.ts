@@ -1,4 +1,4 @@
-import type { Format } from './format.ts';
+import type { Labels } from './sample.ts';
 
 /** Longest label value that is written, in bytes of UTF-8 before escaping; the mark of a cut is within it. */
 const MAX_LABEL_BYTES = 1024;
@@ -22,10 +22,19 @@ export function labelValueText(value: string): string {
     .replaceAll('"', '\\"');
 }
 
-/** HELP text; OpenMetrics escapes the quote as well. */
-export function helpText(help: string, format: Format): string {
-  const escaped = help.replace(LONE_SURROGATES, '\ufffd').replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
+/** `name="value"` of every label, in order. */
+export function labelPairs(labels: Labels): string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}="${labelValueText(value)}"`);
+}
+
+/** `a="1",b="2"` as bytes, in the order given. */
+export function labelBytes(labels: Labels): Buffer {
+  return Buffer.from(labelPairs(labels).join(','), 'utf8');
+}
+
+/** What stands between a name and a value: one space where there are no labels. */
+export function bracedLabels(pairs: string): string {
+  return pairs === '' ? ' ' : `{${pairs}} `;
 }
 
 function cut(value: string): string {

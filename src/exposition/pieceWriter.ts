@@ -1,0 +1,93 @@
+/** How long a piece is, in bytes: its last line goes beyond. About a millisecond of work. */
+const PIECE = 128 * 1024;
+
+/** For the last line of a piece. */
+const ROOM = 16 * 1024;
+
+/** A character of a string takes up to three bytes (those that take four are two in a string). */
+const MOST_BYTES = 3;
+
+/** What is in a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
+const MARKS = 5;
+
+const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\n ,{}');
+
+/**
+ * Writes text into pieces of about equal length. The bytes of names and labels are copied; joining strings takes two to
+ * three times as long and leaves them all behind as garbage.
+ *
+ * The memory is used again: what `take` gave holds until as many further pieces were begun as are in use.
+ */
+export class PieceWriter {
+  readonly #inUse: number;
+  readonly #memories: Buffer[] = [];
+  #turn = 0;
+  #bytes: Buffer;
+  #length = 0;
+
+  /** @param inUse how many pieces are in use at once; Infinity where all of them are kept */
+  constructor(inUse: number) {
+    this.#inUse = inUse;
+    this.#bytes = this.#memory();
+  }
+
+  /** Bytes of the piece so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** True when the piece is long enough. */
+  get full(): boolean {
+    return this.#length >= PIECE;
+  }
+
+  addText(text: string): void {
+    this.#makeRoom(text.length * MOST_BYTES);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  /** Adds a line: `name{labels,added} value`. `value` is plain ASCII. */
+  addLine(name: Buffer, labels: Buffer, added: Buffer, value: string): void {
+    this.#makeRoom(name.length + labels.length + added.length + value.length + MARKS);
+    const bytes = this.#bytes;
+    let end = this.#length;
+    bytes.set(name, end);
+    end += name.length;
+    if (labels.length + added.length > 0) {
+      bytes[end++] = OPEN;
+      bytes.set(labels, end);
+      end += labels.length;
+      if (added.length > 0) {
+        if (labels.length > 0) bytes[end++] = COMMA;
+        bytes.set(added, end);
+        end += added.length;
+      }
+      bytes[end++] = CLOSE;
+    }
+    bytes[end++] = SPACE;
+    for (let index = 0; index < value.length; index += 1) bytes[end++] = value.charCodeAt(index);
+    bytes[end++] = NEW_LINE;
+    this.#length = end;
+  }
+
+  /** Ends the piece and begins the next. */
+  take(): Buffer {
+    const piece = this.#bytes.subarray(0, this.#length);
+    this.#turn = (this.#turn + 1) % this.#inUse;
+    this.#bytes = this.#memory();
+    this.#length = 0;
+    return piece;
+  }
+
+  #memory(): Buffer {
+    return (this.#memories[this.#turn] ??= Buffer.allocUnsafeSlow(PIECE + ROOM));
+  }
+
+  #makeRoom(needed: number): void {
+    if (this.#length + needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+    this.#memories[this.#turn] = larger;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Group } from './groups.ts';
+import { labelBytes, labelPairs } from './labelText.ts';
+import type { Column, Columns, Family, Labels, Sample, WrittenSamples } from './sample.ts';
+
+const NO_LABELS: Labels = {};
+const NO_COLUMNS: Columns = { list: [], addedNames: [] };
+
+/** Of an entity that nothing is known of. */
+export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
+
+/** Columns that were made, as long as their families and labels exist. */
+const columnsByFamily = new WeakMap<Family, WeakMap<Labels, Column>>();
+
+/** What the newest samples of a group and number had: the next ones mostly have the same. */
+const newestColumns = new Map<string, Columns>();
+
+let written = 0;
+
+/**
+ * Writes the samples of an entity when they arrive, so that an answer has only to put them together.
+ *
+ * Only custom metrics are searched for series that come twice. Everything else has an id among the labels of its entity,
+ * and its families have each series once.
+ */
+export function writeSamples(group: Group, samples: readonly Sample[]): WrittenSamples {
+  const kind = `${group} ${samples.length}`;
+  const expected = newestColumns.get(kind) ?? NO_COLUMNS;
+  const series = group === 'custom_metrics' ? new Set<string>() : undefined;
+  const list: Column[] = [];
+  const values: string[] = [];
+  for (const { family, labels = NO_LABELS, value } of samples) {
+    const column = columnOf(family, labels, expected.list[list.length]);
+    if (!Number.isFinite(value) || series?.has(column.seriesKey) === true) continue;
+    series?.add(column.seriesKey);
+    list.push(column);
+    values.push(String(value));
+  }
+  const columns = isSame(list, expected.list) ? expected : columnsOf(list);
+  newestColumns.set(kind, columns);
+  written += 1;
+  return { number: written, columns, values, refused: samples.length - list.length };
+}
+
+/** The samples that were written, with their values as numbers again. */
+export function readSamples({ columns, values }: WrittenSamples): Sample[] {
+  return columns.list.map(({ family, labels }, place) => {
+    return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[place]) };
+  });
+}
+
+/** Without the samples that have a label of their entity again; those count as refused. */
+export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): WrittenSamples {
+  const { number, columns, values, refused } = samples;
+  if (!columns.addedNames.some((name) => Object.hasOwn(entity, name))) return samples;
+  const isKept = columns.list.map(({ labels }) => !Object.keys(labels).some((name) => Object.hasOwn(entity, name)));
+  const list = columns.list.filter((_, place) => isKept[place]);
+  return {
+    number,
+    columns: columnsOf(list),
+    values: values.filter((_, place) => isKept[place]),
+    refused: refused + columns.list.length - list.length,
+  };
+}
+
+function columnOf(family: Family, labels: Labels, expected: Column | undefined): Column {
+  if (expected?.family === family && expected.labels === labels) return expected;
+  let ofFamily = columnsByFamily.get(family);
+  if (ofFamily === undefined) columnsByFamily.set(family, (ofFamily = new WeakMap()));
+  let column = ofFamily.get(labels);
+  if (column === undefined) {
+    const seriesKey = `${family.name} ${labelPairs(labels).sort().join()}`;
+    ofFamily.set(labels, (column = { family, labels, labelBytes: labelBytes(labels), seriesKey }));
+  }
+  return column;
+}
+
+function columnsOf(list: readonly Column[]): Columns {
+  return { list, addedNames: [...new Set(list.flatMap(({ labels }) => Object.keys(labels)))] };
+}
+
+function isSame(a: readonly Column[], b: readonly Column[]): boolean {
+  return a.length === b.length && a.every((column, place) => column === b[place]);
+}
