@@ -2,7 +2,7 @@ import type { OwnFamily } from '../exposition/own.ts';
 import { Registry, collectDefaultMetrics } from '../exposition/promClient.ts';
 import { registryFamilies } from '../exposition/registryFamilies.ts';
 
-/** Gauges that end in `_total`, which `promtool check metrics` refuses (contract 5.5). */
+/** Gauges that end in `_total`, which `promtool check metrics` refuses. */
 const REFUSED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 const LAG = 'nodejs_eventloop_lag_seconds';

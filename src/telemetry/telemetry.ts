@@ -18,7 +18,7 @@ export interface TelemetryOptions extends Build {
   readonly processMetrics: boolean;
 }
 
-/** The exporter's own metrics (contract 5.5). */
+/** The exporter's own metrics. */
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #process: ProcessMetrics | undefined;

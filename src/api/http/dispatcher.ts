@@ -18,7 +18,7 @@ const SPARE = 1.25;
 
 /**
  * The pool of kept connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
- * only (contract 2) and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
+ * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
  * takes the place of the public authorities, `serverName` of the host's name.
  *
  * @throws Error when the proxy's address is none; the message does not repeat it, because it may hold a password

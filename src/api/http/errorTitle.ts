@@ -9,7 +9,7 @@ const MOST_KEYS = 10;
 const DEEPEST = 4;
 
 /**
- * What an error body says, for a message: the title in the shapes api-facts 5 lists, without control characters, with
+ * What an error body says, for a message: the title in the shapes that public clients read, without control characters, with
  * the key hidden, cut to 120 characters. Undefined for anything else, such as a web page.
  */
 export function errorTitle(text: string, mask: KeyMask): string | undefined {
@@ -24,7 +24,7 @@ export function errorTitle(text: string, mask: KeyMask): string | undefined {
 export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
-  // A 401 echoes the key it was sent, which may be an older one than ours (api-facts 0, point 8).
+  // A 401 echoes the key it was sent, which may be an older one than ours .
   const echoed = echoedKeys(body, DEEPEST)
     .slice(0, MOST_KEYS)
     .map((key) => new KeyMask(key));

@@ -23,7 +23,7 @@ function reasonOf(status: number): FailureReason {
 }
 
 /**
- * The failure that a status other than 2xx means (contract 5.5). Server errors may pass, except 501, which says that the
+ * The failure that a status other than 2xx means. Server errors may pass, except 501, which says that the
  * service cannot, and an overload, which says when to come back.
  *
  * @param title what the body says, fit to be shown

@@ -4,8 +4,8 @@ import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError } from '../errors.ts';
 import type { CallOptions } from '../reader.ts';
-import { id } from '../rest/schemas/fields.ts';
-import { parseList } from '../rest/schemas/lenient.ts';
+import { id } from '../records/fields.ts';
+import { parseList } from '../records/lenient.ts';
 
 const MOST_SHOWN = 20;
 

@@ -2,8 +2,8 @@ import type * as z from 'zod';
 import type { Group, Transport } from './transport.ts';
 import { isList, isObject } from '../http/shapes.ts';
 import type { CallOptions } from '../reader.ts';
-import { LeftOut } from '../rest/schemas/leftOut.ts';
-import { parseRecord } from '../rest/schemas/lenient.ts';
+import { LeftOut } from '../records/leftOut.ts';
+import { parseRecord } from '../records/lenient.ts';
 
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;

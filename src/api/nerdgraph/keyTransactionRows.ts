@@ -11,7 +11,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/shapes.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { CallOptions, TimeRange } from '../reader.ts';
-import { LeftOut } from '../rest/schemas/leftOut.ts';
+import { LeftOut } from '../records/leftOut.ts';
 
 const GROUP = 'key_transactions';
 /** Guids have about 40 characters, and a query has to stay short. */

@@ -8,7 +8,7 @@ import type { Transport } from './transport.ts';
 import { isList } from '../http/shapes.ts';
 import { UpstreamError } from '../errors.ts';
 import type { CallOptions } from '../reader.ts';
-import { parseRecord } from '../rest/schemas/lenient.ts';
+import { parseRecord } from '../records/lenient.ts';
 import type { KeyTransaction } from '../types.ts';
 
 const GROUP = 'key_transactions';

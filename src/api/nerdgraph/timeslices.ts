@@ -15,7 +15,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/shapes.ts';
 import type { UpstreamError } from '../errors.ts';
 import type { CallOptions, TimeRange } from '../reader.ts';
-import { LeftOut } from '../rest/schemas/leftOut.ts';
+import { LeftOut } from '../records/leftOut.ts';
 
 /** The key of the application itself among its hosts. */
 export const ITSELF = '';

@@ -7,7 +7,7 @@ import type { Client } from '../http/client.ts';
 import { isObject } from '../http/shapes.ts';
 import type { SplitReason } from '../observer.ts';
 import type { CallOptions } from '../reader.ts';
-import { LeftOut } from '../rest/schemas/leftOut.ts';
+import { LeftOut } from '../records/leftOut.ts';
 import type { UpstreamError } from '../errors.ts';
 
 /** For whom a call is made; calls are counted by it. */

@@ -9,7 +9,7 @@ const PARAMETER = /\s*;\s*([^\s=;,"<>]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,
 const SEPARATOR = /[\s;]*(?:,\s*)+/y;
 
 /**
- * Reads a `Link` header as far as it can be read: quotes and spaces vary between senders (api-facts 5). What follows a
+ * Reads a `Link` header as far as it can be read: quotes and spaces vary between senders. What follows a
  * part that is no link is not guessed at.
  */
 export function parseLinks(header: string): Link[] {

@@ -8,7 +8,7 @@ type NextPage =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Where a list goes on (api-facts 5, "Pagination"). It ends without a `next`, with an empty cursor, and where the last
+ * Where a list goes on (the vendor's page "Pagination for API output"). It ends without a `next`, with an empty cursor, and where the last
  * page is 0. A `next` is only followed on the origin and under the path of the page that named it, because the key
  * travels with it. Its parameters win over ours, ours fill the gaps; a cursor replaces the page number.
  *

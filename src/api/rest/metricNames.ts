@@ -10,7 +10,7 @@ import type { MetricName } from '../types.ts';
 import * as endpoints from './endpoints.ts';
 import { oneByOne } from './oneByOne.ts';
 import type { RestClient } from './restClient.ts';
-import { parseList } from './schemas/lenient.ts';
+import { parseList } from '../records/lenient.ts';
 import { metricName } from './schemas/metricName.ts';
 
 /** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */

@@ -24,7 +24,7 @@ export interface Pages {
 }
 
 /**
- * Reads a list page by page (api-facts 5, "Pagination"), one after the other. A page past the end is empty. Rejects with
+ * Reads a list page by page, one after the other. A page past the end is empty. Rejects with
  * an UpstreamError when any page fails, names an address twice, or there is no end: half a list is no list.
  *
  * @returns false when it stopped before the end as told

@@ -6,8 +6,8 @@ import type { CallOptions } from '../reader.ts';
 import type { Target } from './endpoints.ts';
 import { readPages } from './paging.ts';
 import type { Pages } from './paging.ts';
-import { LeftOut } from './schemas/leftOut.ts';
-import { parseList, parseSingle } from './schemas/lenient.ts';
+import { LeftOut } from '../records/leftOut.ts';
+import { parseList, parseSingle } from '../records/lenient.ts';
 
 /** Calls the endpoints of the REST interface, and reads lists and records out of their answers. */
 export class RestClient {

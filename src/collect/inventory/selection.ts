@@ -44,13 +44,13 @@ export function effectiveSettings(account: AccountConfig, application: Applicati
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
 }
 
-/** True when metric data of the application is read: it reports, or the account asks for all (contract 2). */
+/** True when metric data of the application is read: it reports, or the account asks for all. */
 export function readsMetricData(account: AccountConfig, application: Application): boolean {
   return application.reporting !== false || !account.applications.reporting_only;
 }
 
 /**
- * The key transactions an account serves (contract 2): with `true` all, or those of the included applications where
+ * The key transactions that an account serves: with `true` all, or those of the included applications where
  * applications are filtered; else by their own include and exclude.
  */
 export function selectKeyTransactions(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, isReporting } from './entity.ts';
-import { amount, count, id } from '../../rest/schemas/fields.ts';
+import { amount, count, id } from '../../records/fields.ts';
 import { NO_SUMMARY } from '../summaries.ts';
 import type { Application } from '../../types.ts';
 

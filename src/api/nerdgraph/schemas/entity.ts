@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { text } from '../../rest/schemas/fields.ts';
+import { text } from '../../records/fields.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our

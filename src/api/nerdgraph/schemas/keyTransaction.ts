@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, isReporting } from './entity.ts';
-import { amount, text } from '../../rest/schemas/fields.ts';
+import { amount, text } from '../../records/fields.ts';
 
 /** The tag that holds the id which the REST interface gives a key transaction. */
 const ID_TAG = 'keyTransactionId';

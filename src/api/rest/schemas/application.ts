@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Application, ApplicationSettings } from '../../types.ts';
-import { amount, id, ids, text, time } from './fields.ts';
+import { amount, id, ids, text, time } from '../../records/fields.ts';
 import { summary } from './summary.ts';
 
 const settings = z
@@ -23,7 +23,7 @@ const links = z.object({
   application_instances: ids.optional(),
 });
 
-/** An application (specification, "Application"); what may be absent is in api-facts 3.1. */
+/** An application. Only its id and its name are always there: one that does not report has no summaries. */
 export const application = z
   .object({
     id,

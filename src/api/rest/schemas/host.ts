@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Host, Instance } from '../../types.ts';
-import { id, text } from './fields.ts';
+import { id, text } from '../../records/fields.ts';
 import { summary } from './summary.ts';
 
-/** What a host and an instance have in common (api-facts 3.2). */
+/** What a host and an instance have in common in upstream's answers. */
 const machine = z.object({
   id,
   host: text,

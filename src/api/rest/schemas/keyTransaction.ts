@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { KeyTransaction } from '../../types.ts';
-import { id, text, time } from './fields.ts';
+import { id, text, time } from '../../records/fields.ts';
 import { summary } from './summary.ts';
 
-/** A key transaction (specification, "Key transaction"); bodies of 2014 have no status fields (api-facts 3.3). */
+/** A key transaction; bodies of 2014 have no status fields. */
 export const keyTransaction = z
   .object({
     id,

@@ -2,7 +2,7 @@ import { CallFailure } from '../../http/callFailure.ts';
 import { isList, isObject } from '../../http/shapes.ts';
 import { parseTime } from '../../timestamps.ts';
 import type { MetricData, Timeslice } from '../../types.ts';
-import type { LeftOut } from './leftOut.ts';
+import type { LeftOut } from '../../records/leftOut.ts';
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
 const NEVER_NEGATIVE = new Set([
@@ -15,7 +15,7 @@ const CUSTOM = 'Custom/';
 const NO_VALUES: Timeslice['values'] = Object.freeze({});
 
 /**
- * The timeslices of an answer (api-facts 4.1), oldest first. Checked by hand in one pass: this is by far the most frequent
+ * The timeslices of an answer, oldest first. Checked by hand in one pass: this is by far the most frequent
  * answer. Throws a CallFailure without the envelope, or when none of its metrics can be read.
  *
  * A metric that was answered without anything usable has one timeslice over the range asked for, without values:

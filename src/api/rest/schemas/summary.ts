@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { RollingSummary } from '../../types.ts';
-import { amount, count } from './fields.ts';
+import { amount, count } from '../../records/fields.ts';
 
-/** `application_summary` and `end_user_summary`; older bodies have fewer fields (api-facts 3.1). */
+/** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
 export const summary = z
   .object({
     response_time: amount.optional(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LeftOut } from '../../../../src/api/rest/schemas/leftOut.ts';
+import { LeftOut } from '../../../../src/api/records/leftOut.ts';
 import { parseMetricData } from '../../../../src/api/rest/schemas/metricData.ts';
 import type { MetricData } from '../../../../src/api/types.ts';
 

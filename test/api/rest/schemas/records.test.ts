@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { application } from '../../../../src/api/rest/schemas/application.ts';
 import { host, instance } from '../../../../src/api/rest/schemas/host.ts';
 import { keyTransaction } from '../../../../src/api/rest/schemas/keyTransaction.ts';
-import { LeftOut } from '../../../../src/api/rest/schemas/leftOut.ts';
-import { parseList, parseRecord } from '../../../../src/api/rest/schemas/lenient.ts';
+import { LeftOut } from '../../../../src/api/records/leftOut.ts';
+import { parseList, parseRecord } from '../../../../src/api/records/lenient.ts';
 import { metricName } from '../../../../src/api/rest/schemas/metricName.ts';
 
 const WHOLE = {

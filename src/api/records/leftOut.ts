@@ -1,4 +1,4 @@
-/** Counts what an answer held that could not be used (contract 4, point 7). */
+/** Counts what an answer held that could not be used (docs/interface.md). */
 export class LeftOut {
   #values = 0;
   #records = 0;

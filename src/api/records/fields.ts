@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseTime } from '../../timestamps.ts';
+import { parseTime } from '../timestamps.ts';
 
 /** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */
 export const id = z.int().positive();

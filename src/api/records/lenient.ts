@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import { CallFailure } from '../../http/callFailure.ts';
-import { isList, isObject } from '../../http/shapes.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isList, isObject } from '../http/shapes.ts';
 import type { LeftOut } from './leftOut.ts';
 
-/** Pages have 200 records, of metric names 1,000 (api-facts 5); a page of millions would stop everything else. */
+/** Pages have 200 records, of metric names 1,000; a page of millions would stop everything else. */
 const MOST_RECORDS = 20_000;
 
 /**

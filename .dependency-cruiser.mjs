@@ -1,0 +1,85 @@
+/**
+ * Which folder of src may import which others, at any depth: imports point one way (docs/architecture.md). `cli` wires the
+ * parts and may import everything.
+ */
+const MAY_IMPORT = {
+  formulas: [],
+  log: [],
+  api: [],
+  simulator: [],
+  metrics: ['api', 'formulas'],
+  config: ['metrics'],
+  exposition: ['metrics'],
+  collect: ['api', 'config', 'formulas', 'metrics'],
+  telemetry: ['api', 'collect', 'exposition', 'metrics'],
+  web: ['collect', 'config', 'exposition', 'metrics'],
+};
+
+/** Folders in an order: each may import those before it, and none after it. */
+const IN_ORDER = [
+  ['src/collect/inventory', 'src/collect/reading', 'src/collect/schedule', 'src/collect/answers'],
+  ['src/api/http', 'src/api/records', 'src/api/rest'],
+  ['src/api/http', 'src/api/records', 'src/api/nerdgraph'],
+];
+
+/** Folders that know nothing of each other. */
+const APART = [
+  ['src/api/rest', 'src/api/nerdgraph'],
+  ['src/simulator/rest', 'src/simulator/nerdgraph'],
+];
+
+/** The world of the simulator is a pure function of seed and time: it imports nothing else. */
+const ALONE = ['src/simulator/world', 'src/formulas'];
+
+const forbidden = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+export default {
+  forbidden: [
+    forbidden('no-circle', 'Files must not import each other in a circle.', {}, { circular: true }),
+    {
+      ...forbidden('no-folder-circle', 'Folders must not import each other in a circle.', {}, { circular: true }),
+      scope: 'folder',
+    },
+    ...Object.entries(MAY_IMPORT).map(([folder, allowed]) =>
+      forbidden(
+        `${folder}-imports`,
+        `src/${folder} may import ${allowed.length === 0 ? 'nothing else of ours' : allowed.join(', ')}: docs/architecture.md`,
+        { path: `^src/${folder}/` },
+        { path: '^src/', pathNot: `^src/(?:${[folder, ...allowed].join('|')})/` },
+      ),
+    ),
+    ...IN_ORDER.flatMap((folders) =>
+      folders.map((folder, place) =>
+        forbidden(
+          `${folder.split('/').slice(1).join('-')}-order`,
+          `${folder} may import only what comes before it: ${folders.join(', ')}`,
+          { path: `^${folder}/` },
+          { path: folders.slice(place + 1).map((later) => `^${later}/`) },
+        ),
+      ),
+    ).filter(({ to }) => to.path.length > 0),
+    ...APART.flatMap(([a, b]) => [
+      forbidden('apart', `${a} and ${b} must not know each other`, { path: `^${a}/` }, { path: `^${b}/` }),
+      forbidden('apart', `${a} and ${b} must not know each other`, { path: `^${b}/` }, { path: `^${a}/` }),
+    ]),
+    ...ALONE.map((folder) =>
+      forbidden(
+        'alone',
+        `${folder} imports nothing: it takes what it needs as arguments`,
+        { path: `^${folder}/` },
+        { pathNot: `^${folder}/` },
+      ),
+    ),
+    forbidden(
+      'one-prom-client',
+      'src/exposition/promClient.ts is the only file that imports prom-client',
+      { path: '^src/', pathNot: '^src/exposition/promClient\\.ts$' },
+      { path: 'prom-client' },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};
