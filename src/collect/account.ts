@@ -160,7 +160,7 @@ export class AccountCollector {
     const stretched = timetable.plan().stretch > 1;
     for (const entity of entities) {
       if (entity.gone || !this.#isCovered(refresh, entity)) continue;
-      entity.ask(refresh.askedAt);
+      timetable.ask(entity, refresh.askedAt);
       if (!this.#accepts(entity)) continue;
       if (entity.state !== 'idle') refresh.add(entity);
       else if (entity.retryAt > refresh.askedAt || !this.#isReady(entity)) continue;

@@ -112,6 +112,62 @@ describe('a reload', () => {
     expect(old?.closed).toBe(true);
   });
 
+  it('leaves alone what waits after a failure, and tries it at once only when the key is another one', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
+    for (let second = 0; second < 50; second += 5) {
+      await world.scrape();
+      await world.clock.advance(5_000);
+    }
+    const before = world.reader.of('metric_data').length;
+    world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
+    await world.scrape();
+    expect(world.reader.of('metric_data')).toHaveLength(before);
+    world.keyGeneration += 1;
+    world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
+    await world.scrape();
+    expect(world.reader.of('metric_data')).toHaveLength(before + 1);
+  });
+
+  it('wakes scrapes that wait for what it removes', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    world.reader.latency = ({ applicationId }) => (applicationId === 2 ? 60_000 : 100);
+    const asked = world.clock.monotonic();
+    const scrape = world.collector.refresh(EVERYTHING, 9_500);
+    await world.clock.advance(1_000);
+    world.collector.reconfigure(config(accountConfig({ applications: { exclude: [{ id: 2 }] } })));
+    await world.clock.run(scrape);
+    expect(world.clock.monotonic() - asked).toBe(1_000);
+  });
+
+  it('that cannot be built changes nothing', async () => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    const bad: CustomMetricConfig = { ...QUEUE, match: '{a}/{b}' };
+    expect(() =>
+      world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
+    ).toThrow();
+    const { blocks } = world.collector.answer(EVERYTHING);
+    expect(blocks[0]?.labels).not.toHaveProperty('a');
+    expect(world.opened[0]?.closed).toBe(false);
+    await world.nextMinute(1);
+    expect(await world.scrape()).toMatchObject({ complete: true });
+  });
+
+  it.each([
+    ['interface', { api: 'nerdgraph' as const }],
+    ['account id', { account_id: 42 }],
+  ])('that names another %s begins anew', async (_, over) => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig(over)));
+    expect(world.collector.answer(EVERYTHING).blocks).toEqual([]);
+  });
+
   it('that drops or moves an account stops it, and opens the new one empty', async () => {
     const world = new World();
     world.populate(1);

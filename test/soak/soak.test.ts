@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/collect/view.ts';
+import type { Answer, Scope } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
 import { seeded } from './random.ts';
@@ -10,6 +10,12 @@ const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9))
 const HOURS = Number(process.env['SOAK_HOURS'] ?? 24);
 const SCRAPE_EVERY = 15_000;
 const MAX_AGE = 300;
+
+/** By how much the wall clock may be wrong, in milliseconds. */
+const CLOCK_STEPS = [0, 0, 61_000, -61_000, 3_600_000, -3_600_000, 86_400_000, -86_400_000];
+
+/** What a scrape of some groups asks for. */
+const SUBSET: Scope = { groups: new Set(['application_metrics', 'key_transactions']) };
 
 /** The families whose value is the time at which upstream gave it, and what that time is multiplied with. */
 const TIMES: Readonly<Record<string, number>> = {
@@ -32,9 +38,9 @@ function watchBudget(world: World, account: string): { calls: number; most: numb
   const recent: number[] = [];
   const reader = world.readers.get(account);
   if (reader === undefined) throw new Error(account);
-  reader.seen = ({ at }) => {
-    while (at - (recent[0] ?? at) > 60_000) recent.shift();
-    recent.push(at);
+  reader.seen = ({ monotonicAt }) => {
+    while (monotonicAt - (recent[0] ?? monotonicAt) > 60_000) recent.shift();
+    recent.push(monotonicAt);
     seen.calls += 1;
     seen.most = Math.max(seen.most, recent.length);
   };
@@ -84,19 +90,36 @@ describe('a day of random faults', () => {
     const seen = limits.map(({ name }) => watchBudget(world, name));
     const effective = new Map<string, number>();
     const heap: number[] = [];
-    const start = world.clock.now();
+    const start = world.clock.monotonic();
+    let off = 0;
+    let clockSteps = 0;
+    let probes = 0;
     let steps = 0;
     let worst = -Infinity;
     let complete = 0;
     for (let time = start; time < start + HOURS * 3_600_000; time += SCRAPE_EVERY) {
-      await world.clock.until(time + Math.floor(random() * 5_000));
+      const late = time + Math.floor(random() * 5_000) - world.clock.monotonic();
+      await world.clock.advance(Math.max(0, late));
       for (const upstream of upstreams) {
         upstream.tick();
         if (random() < 0.02) upstream.change();
       }
       if (random() < 0.0005) world.collector.reconfigure({ accounts, collection });
       if (random() < 0.001) world.keyGeneration += 1;
-      const answer = await world.scrape(EVERYTHING, Math.floor(random() * 9_500));
+      if (random() < 0.002) {
+        // The wall clock is set; every so often back to the right time.
+        const wrong = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? 0;
+        world.clock.step(wrong - off);
+        off = wrong;
+        clockSteps += 1;
+      }
+      if (random() < 0.05) {
+        const id = [...(upstreams[0]?.ids ?? [])][Math.floor(random() * 5)] ?? 1;
+        await world.clock.run(world.collector.probe('roomy', id, Math.floor(random() * 9_500)));
+        probes += 1;
+      }
+      const scope = random() < 0.1 ? SUBSET : EVERYTHING;
+      const answer = await world.scrape(scope, Math.floor(random() * 9_500));
       expect(answer.took).toBeLessThanOrEqual(9_500);
       expect(world.collector.progressing()).toBe(true);
       expect(rejections).toEqual([]);
@@ -109,7 +132,7 @@ describe('a day of random faults', () => {
       }
       const overdue = oldestOverdue(
         answer,
-        world.clock.now(),
+        world.clock.monotonic(),
         (account, group) => effective.get(`${account}/${group}`) ?? 0,
       );
       // A list or a value is given up to a step and the slowest call before it is held.
@@ -145,6 +168,8 @@ describe('a day of random faults', () => {
     const figures = {
       simulatedHours: HOURS,
       scrapes: steps,
+      probes,
+      clockSteps,
       complete,
       calls: seen.map(({ calls }) => calls),
       mostCallsPerMinute: seen.map(({ most }) => most),

@@ -58,7 +58,7 @@ export class RestlessUpstream {
     if (dice < 0.35) this.#fault = undefined;
     else if (dice < 0.75) {
       this.#fault = { kind: this.#pick(KINDS), share: this.#pick([0.05, 0.5, 1]), fault: this.#pick(FAULTS) };
-    } else if (dice < 0.85) this.#latency = this.#pick([5, 100, 100, 1_500]);
+    } else if (dice < 0.85) this.#latency = this.#pick([5, 100, 100, 1_500, 4_000]);
     else this.#changeFleet();
   }
 
@@ -115,7 +115,7 @@ export class RestlessUpstream {
   }
 
   get #seconds(): number {
-    return Math.floor(this.#clock.now() / 1000);
+    return Math.floor(this.#clock.monotonic() / 1000);
   }
 
   #pick<T>(choices: readonly T[]): T {

@@ -16,7 +16,7 @@ const MINUTE = 60_000;
 const CLOCK_TOLERANCE = 2_000;
 
 /** A plan is made anew at most this often while entities come and go one by one. */
-const PLAN_AGE = 1_000;
+const PLAN_AGE = 5_000;
 
 /** Entities count for at least this long after something asked for them. */
 const ASKED_FOR = 300_000;
@@ -58,6 +58,8 @@ export class Timetable {
   #window: CurrentWindow;
   #made: Made | undefined;
   #slowed = 1;
+  /** How often an entity began to count. */
+  #newlyAsked = 0;
 
   constructor(sources: TimetableSources) {
     this.#sources = sources;
@@ -132,6 +134,12 @@ export class Timetable {
     return stateOf(entity.held, this.pace(entity.group), this.#sources.context.collection.max_age, time);
   }
 
+  /** Something asks for an entity at `now`: from then on it counts. */
+  ask(entity: Entity, now: number): void {
+    if (!this.counts(entity)) this.#newlyAsked += 1;
+    entity.ask(now);
+  }
+
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
   counts(entity: Entity): boolean {
     if (this.#sources.everythingCounts) return true;
@@ -162,13 +170,18 @@ export class Timetable {
     return now - entity.askedAt <= Math.max(ASKED_FOR, 2 * interval);
   }
 
+  /** Grows whenever what counts may have changed. */
+  get #version(): number {
+    return this.#sources.inventory.version + this.#newlyAsked;
+  }
+
   #planned(exact: boolean): Made {
-    const { context, inventory, clock } = this.#sources;
+    const { context, clock } = this.#sources;
     const made = this.#made;
     const now = clock.monotonic();
     const same = made?.account === context.account && made.collection === context.collection;
     if (same && !exact && now - made.at < PLAN_AGE) {
-      const changed = inventory.version - made.version;
+      const changed = this.#version - made.version;
       if (changed === 0 || changed < made.entities / 10) return made;
     }
     return (this.#made = this.#make(now));
@@ -205,7 +218,7 @@ export class Timetable {
     if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
     const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
     const { account, collection } = context;
-    return { plan, share, at: now, version: inventory.version, entities, account, collection };
+    return { plan, share, at: now, version: this.#version, entities, account, collection };
   }
 }
 

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { Scope } from '../../src/collect/view.ts';
+import { accountConfig } from './support/config.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const TIGHT = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
+
+/** Probes some applications every 30 seconds for so many seconds. */
+async function probeFor(world: World, ids: readonly number[], seconds: number): Promise<void> {
+  const from = world.clock.now();
+  for (let second = 0; second < seconds; second += 30) {
+    await world.clock.until(from + second * 1000);
+    for (const id of ids) await world.clock.run(world.collector.probe('main', id, 9_500));
+  }
+  await world.clock.until(from + seconds * 1000);
+}
+
+describe('an exporter that is probed for 5 of 40 applications', () => {
+  it('is paced and judged by those', async () => {
+    const world = new World([TIGHT]);
+    world.populate(40);
+    await probeFor(world, [1, 2, 3, 4, 5], 600);
+    await world.clock.run(world.collector.probe('main', 5, 9_500));
+    const { entities, effectiveIntervalSeconds, success } = world.group('application_metrics');
+    expect(entities.missing).toBe(0);
+    expect(entities.fresh + entities.stale).toBe(5);
+    expect(effectiveIntervalSeconds).toBe(60);
+    expect(success).toBe(true);
+    expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(5);
+    const read = new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId));
+    expect(read).toEqual(new Set([1, 2, 3, 4, 5]));
+    expect(world.status.warnings).toEqual([]);
+  });
+
+  it('is judged by all of them from the first whole scrape on, and by those again some minutes after the last', async () => {
+    const world = new World([TIGHT]);
+    world.populate(40);
+    await probeFor(world, [1], 60);
+    await world.scrape();
+    expect(world.group('application_metrics').entities.missing).toBeGreaterThan(30);
+    expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
+    await probeFor(world, [1], 900);
+    expect(world.group('application_metrics').entities).toMatchObject({ missing: 0 });
+    expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
+  });
+
+  it('holds no failure of an application against the others', async () => {
+    const world = new World([TIGHT]);
+    world.populate(3);
+    world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
+    await world.scrape();
+    expect(world.group('application_metrics').success).toBe(false);
+    await probeFor(world, [1], 720);
+    expect(world.group('application_metrics').success).toBe(true);
+    expect(await world.clock.run(world.collector.probe('main', 1, 9_500))).toMatchObject({ success: true });
+  });
+});
+
+describe('a scrape of some groups', () => {
+  it('makes nothing else count', async () => {
+    const world = new World();
+    world.populate(10, 2);
+    const scope: Scope = { groups: new Set(['application_metrics']) };
+    await world.scrape(scope);
+    expect(world.group('host_metrics').entities).toEqual({ fresh: 0, stale: 0, missing: 0 });
+    expect(world.group('application_metrics').entities).toEqual({ fresh: 10, stale: 0, missing: 0 });
+    expect(world.status.plan.groups.map(({ group }) => group)).toEqual([
+      'applications',
+      'metric_names',
+      'application_metrics',
+    ]);
+  });
+
+  it('of lists only, as service discovery asks, makes the lists count and nothing else', async () => {
+    const world = new World();
+    world.populate(4, 1);
+    await world.scrape({ groups: new Set(['applications']), listsOnly: true });
+    expect(world.group('applications').entities).toEqual({ fresh: 4, stale: 0, missing: 0 });
+    expect(world.group('application_metrics').entities).toEqual({ fresh: 0, stale: 0, missing: 0 });
+    expect(world.collector.applicationLists()).toMatchObject([{ account: 'main', applications: { length: 4 } }]);
+    await world.scrape(EVERYTHING);
+    expect(world.group('application_metrics').entities.fresh).toBe(4);
+  });
+});

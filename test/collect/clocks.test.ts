@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { refreshInBackground } from '../../src/collect/background.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+const MINUTE = 60_000;
+
+const STEPS = [
+  ['61 seconds on', 61_000],
+  ['an hour on', 3_600_000],
+  ['a day on', 86_400_000],
+  ['61 seconds back', -61_000],
+  ['an hour back', -3_600_000],
+  ['a day back', -86_400_000],
+] as const;
+
+/** Scrapes every 15 seconds of the monotonic clock for so many seconds. */
+async function scrapeFor(world: World, seconds: number, each: () => void = () => undefined): Promise<void> {
+  for (let second = 0; second < seconds; second += 15) {
+    const asked = world.clock.monotonic();
+    await world.scrape();
+    each();
+    await world.clock.advance(Math.max(0, 15_000 - (world.clock.monotonic() - asked)));
+  }
+}
+
+/** The most calls upstream saw in any 60 seconds of real time. */
+function mostPerMinute(world: World): number {
+  const times = world.reader.calls.map(({ monotonicAt }) => monotonicAt);
+  let first = 0;
+  let most = 0;
+  for (const [index, time] of times.entries()) {
+    while (time - (times[first] ?? time) > MINUTE) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
+}
+
+describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
+  it('leaves the budget as it is in real time, whatever the clock shows', async () => {
+    const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
+    const world = new World([accountConfig({ hosts: false, limits })]);
+    world.populate(60);
+    await scrapeFor(world, 100);
+    world.clock.step(ms);
+    await scrapeFor(world, 300);
+    world.clock.step(-ms);
+    await scrapeFor(world, 120);
+    expect(mostPerMinute(world)).toBeLessThanOrEqual(40);
+    expect(world.reader.calls.length).toBeGreaterThan(7 * 40);
+  });
+
+  it('makes nobody forget a pause, nor pause for longer', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(3);
+    await world.scrape();
+    await world.nextMinute(1);
+    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 200 });
+    await world.scrape();
+    world.reader.fault = () => undefined;
+    const paused = world.clock.monotonic();
+    const calls = world.reader.calls.length;
+    world.clock.step(ms);
+    expect(world.status.budget.pausedUntil).toBeCloseTo(world.clock.now() / 1000 + 200, 0);
+    await scrapeFor(world, 180);
+    expect(world.reader.calls).toHaveLength(calls);
+    await scrapeFor(world, 60);
+    const first = world.reader.calls[calls]?.monotonicAt ?? Infinity;
+    expect(first - paused).toBeGreaterThanOrEqual(199_000);
+    expect(first - paused).toBeLessThan(220_000);
+  });
+
+  it('has everything fresh again within a minute, for the window of the new time, and the program stays healthy', async () => {
+    const world = new World();
+    world.populate(3, 1);
+    await world.scrape();
+    await world.clock.advance(20_000);
+    world.clock.step(ms);
+    const stepped = world.clock.monotonic();
+    await scrapeFor(world, 75, () => expect(world.collector.progressing()).toBe(true));
+    expect(await world.scrape()).toMatchObject({ complete: true });
+    const { to } = world.reader.of('metric_data', 1).at(-1)?.query as { to: number };
+    expect(to).toBeLessThanOrEqual(world.clock.now() / 1000 - 120);
+    expect(to).toBeGreaterThan(world.clock.now() / 1000 - 240);
+    const after = world.reader.of('metric_data', 1).filter(({ monotonicAt }) => monotonicAt > stepped);
+    expect(Math.min(...after.map(({ monotonicAt }) => monotonicAt)) - stepped).toBeLessThan(61_000);
+    await scrapeFor(world, 300);
+    // Once a minute for the application and its host, before and after.
+    expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(2 * 9);
+  });
+
+  it('in the middle of a refresh does not hold it up', async () => {
+    const world = new World();
+    world.populate(4, 2);
+    world.reader.latency = () => 1_000;
+    const scrape = world.collector.refresh(EVERYTHING, 9_500);
+    await world.clock.advance(1_500);
+    world.clock.step(ms);
+    const asked = world.clock.monotonic();
+    await world.clock.run(scrape);
+    expect(world.clock.monotonic() - asked).toBeLessThanOrEqual(8_000);
+    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+  });
+
+  it('serves last good values for max_age of real time', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    await world.scrape();
+    world.reader.fault = () => ({ reason: 'network' });
+    world.clock.step(ms);
+    await world.clock.advance(350_000);
+    expect((await world.scrape()).blocks.length).toBeGreaterThan(0);
+    await world.clock.advance(15_000);
+    expect((await world.scrape()).blocks).toEqual([]);
+  });
+
+  it('does not disturb background mode', async () => {
+    const world = new World([accountConfig()], collectionConfig({ background: true }));
+    world.populate(3, 1);
+    const stop = refreshInBackground(
+      (scope, waitMs) => world.collector.refreshNow(scope, waitMs),
+      world.clock,
+      () => 0.5,
+    );
+    await world.clock.advance(100_000);
+    world.clock.step(ms);
+    await world.clock.advance(75_000);
+    expect(await world.scrape()).toMatchObject({ took: 0, complete: true });
+    expect(world.collector.progressing()).toBe(true);
+    const before = world.reader.of('metric_data', 1).length;
+    await world.clock.advance(600_000);
+    expect(world.reader.of('metric_data', 1).length - before).toBeGreaterThanOrEqual(2 * 9);
+    expect(world.reader.of('metric_data', 1).length - before).toBeLessThanOrEqual(2 * 11);
+    stop();
+  });
+});
+
+describe('a wall clock that is corrected by half a second', () => {
+  it.each([500, -500])('by %i ms causes no calls', async (ms) => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(2);
+    for (let second = 0; second < 600; second += 5) {
+      if (second === 300) world.clock.step(ms);
+      await world.scrape();
+      await world.clock.advance(4_700);
+    }
+    const minutes = world.clock.monotonic() / MINUTE;
+    expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(Math.ceil(minutes) + 1);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { pino } from 'pino';
+import type { RollingSummary } from '../../src/api/types.ts';
+import { Collector } from '../../src/collect/collector.ts';
+import { CollectorLog } from '../../src/collect/log.ts';
+import { application, keyTransaction } from './support/bodies.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import { FakeReader } from './support/fakeReader.ts';
+import { VirtualClock } from './support/virtualClock.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
+
+const nerdgraph = (over: Parameters<typeof accountConfig>[0] = {}): World =>
+  new World([accountConfig({ api: 'nerdgraph', ...over })], collectionConfig(), NERDGRAPH);
+
+const rolling = (throughput: number): RollingSummary => ({
+  responseTime: 200,
+  throughput,
+  errorRate: 0,
+  apdexTarget: undefined,
+  apdexScore: 0.9,
+  hostCount: undefined,
+  instanceCount: undefined,
+  concurrentInstanceCount: undefined,
+});
+
+function populated(applications: number, hosts: number, over: Parameters<typeof accountConfig>[0] = {}): World {
+  const world = nerdgraph(over);
+  world.populate(applications, hosts);
+  world.reader.applications = world.reader.applications.map((one) => ({ ...one, summary: undefined }));
+  world.reader.rollingValues = () => ({ summary: rolling(120), endUserSummary: undefined });
+  return world;
+}
+
+describe('an interface whose calls carry many subjects', () => {
+  it('is asked with as few calls as carry them', async () => {
+    const world = populated(25, 2);
+    expect(await world.scrape()).toMatchObject({ complete: true });
+    const calls = (kind: 'hosts' | 'metric_data') => world.reader.of(kind).map(({ subjects }) => subjects.length);
+    // Ten subjects a call; applications and hosts do not share one.
+    expect(calls('hosts')).toEqual([10, 10, 5]);
+    expect(calls('metric_data').toSorted((a, b) => a - b)).toEqual([5, 10, 10, 10, 10, 10, 10, 10]);
+    expect(world.reader.of('metric_names')).toEqual([]);
+  });
+
+  it('has a plan in calls, without a row and a group for lists that it does not have', async () => {
+    const world = populated(25, 2);
+    await world.scrape();
+    const plan = new Map(world.status.plan.groups.map(({ group, callsPerRefresh }) => [group, callsPerRefresh]));
+    expect(plan.get('application_metrics')).toBe(3);
+    expect(plan.get('host_metrics')).toBe(5);
+    expect(plan.has('metric_names')).toBe(false);
+    expect(world.status.groups.map(({ group }) => group)).not.toContain('metric_names');
+    world.reader.calls.length = 0;
+    await world.nextMinute(5);
+    await world.scrape({ groups: new Set(['metric_names']) });
+    expect(world.reader.calls).toEqual([]);
+  });
+
+  it('answers a scrape of a fleet whose entities are more than the budget has calls', async () => {
+    const world = populated(100, 0, { limits: { requests_per_minute: 60 } });
+    expect(await world.scrape()).toMatchObject({ complete: true });
+  });
+
+  it('fails for a subject alone', async () => {
+    const world = populated(5, 0);
+    world.reader.subjectFault = (kind, subject) =>
+      kind === 'metric_data' && 'applicationId' in subject && subject.applicationId === 3
+        ? { reason: 'invalid_response' }
+        : undefined;
+    const answer = await world.scrape();
+    const ids = answer.blocks
+      .filter(({ group }) => group === 'application_metrics')
+      .map(({ labels }) => labels['app_id']);
+    expect(ids).toEqual(['1', '2', '4', '5']);
+    expect(world.group('application_metrics')).toMatchObject({
+      success: false,
+      entities: { fresh: 4, stale: 0, missing: 1 },
+    });
+  });
+
+  it('finds database types in the metric data, those of an application and of each host', async () => {
+    const world = populated(1, 1);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
+    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
+    const labels = { component: 'Datastore/MySQL' };
+    expect(world.value(answer, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
+  });
+
+  it('lets a probe carry others that are due and were asked for, in the call that it makes anyway', async () => {
+    const world = populated(8, 0);
+    for (const id of [1, 2, 3]) await world.clock.run(world.collector.probe('main', id, 9_500));
+    await world.nextMinute(5);
+    world.reader.calls.length = 0;
+    await world.clock.run(world.collector.probe('main', 1, 9_500));
+    const [call] = world.reader.of('metric_data');
+    expect(world.reader.of('metric_data')).toHaveLength(1);
+    expect(call?.subjects).toMatchObject([{ applicationId: 1 }, { applicationId: 2 }, { applicationId: 3 }]);
+    await world.clock.run(world.collector.probe('main', 2, 9_500));
+    expect(world.reader.of('metric_data')).toHaveLength(1);
+  });
+});
+
+describe('rolling values that the lists do not bring', () => {
+  it('are published with what the lists say', async () => {
+    const world = populated(1, 1);
+    world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
+    const answer = await world.scrape();
+    for (const scope of ['application', 'host', 'key_transaction']) {
+      expect(world.value(answer, `newrelic_${scope}_rolling_requests_per_second`), scope).toBe(2);
+      expect(world.value(answer, `newrelic_${scope}_info`), scope).toBe(1);
+    }
+    expect(world.group('applications').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
+    expect(world.group('hosts').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
+  });
+
+  it('that cannot be read make their group fail, are served up to max_age, and hold up neither list nor discovery', async () => {
+    const world = populated(2, 0);
+    await world.scrape();
+    world.reader.fault = ({ kind }) => (kind === 'rolling' ? { reason: 'timeout', latency: 30_000 } : undefined);
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_application_rolling_requests_per_second')).toBe(2);
+    expect(answer.complete).toBe(false);
+    expect(world.status.up).toBe(true);
+    expect((await world.scrape({ groups: new Set(['applications']), listsOnly: true })).took).toBe(0);
+    await world.clock.advance(31_000);
+    expect(world.group('applications')).toMatchObject({ success: false, entities: { fresh: 0, stale: 2, missing: 0 } });
+    for (let second = 0; second < 420; second += 30) {
+      await world.scrape(EVERYTHING, 1_000);
+      await world.clock.advance(29_000);
+    }
+    const later = await world.scrape(EVERYTHING, 1_000);
+    expect(world.value(later, 'newrelic_application_rolling_requests_per_second')).toBeUndefined();
+    expect(world.value(later, 'newrelic_application_info')).toBe(1);
+    expect(world.group('applications').entities).toEqual({ fresh: 0, stale: 0, missing: 2 });
+  });
+});
+
+describe('accounts that share a NerdGraph key', () => {
+  it('make at most 25 calls at once together, and leave other keys alone', async () => {
+    const clock = new VirtualClock();
+    const limits = { max_concurrent_requests: 20, requests_per_minute: 6_000 };
+    const accounts = ['a', 'b', 'c'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
+    const inFlight = { shared: 0, most: 0, mostOfOther: 0 };
+    const readers = new Map(
+      accounts.map(({ name }) => {
+        const reader = new FakeReader(clock, { api: 'nerdgraph', perCall: 1 });
+        reader.applications = Array.from({ length: 60 }, (_, index) => application(index + 1));
+        return [name, reader] as const;
+      }),
+    );
+    for (const [name, reader] of readers) {
+      reader.seen = () => {
+        const shared = ['a', 'b'].reduce((sum, one) => sum + (readers.get(one)?.inFlight ?? 0), 1);
+        if (name === 'c') inFlight.mostOfOther = Math.max(inFlight.mostOfOther, reader.inFlight + 1);
+        else inFlight.most = Math.max(inFlight.most, shared);
+      };
+    }
+    const collector = new Collector(
+      { accounts, collection: collectionConfig() },
+      {
+        clock,
+        log: new CollectorLog(pino({ level: 'silent' })),
+        openReader: ({ name }) => {
+          const reader = readers.get(name) ?? new FakeReader(clock, NERDGRAPH);
+          return { reader, keyMark: () => (name === 'c' ? 'other' : 'shared') };
+        },
+      },
+    );
+    await clock.run(collector.refresh(EVERYTHING, 60_000));
+    expect(collector.answer(EVERYTHING).complete).toBe(true);
+    expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { accountConfig } from './support/config.ts';
+import { World } from './support/world.ts';
+
+/** Scrapes every 15 seconds for so many seconds. */
+async function scrapeFor(world: World, seconds: number, each: () => void = () => undefined): Promise<void> {
+  const from = world.clock.now();
+  for (let second = 0; second < seconds; second += 15) {
+    await world.clock.until(from + second * 1000);
+    await world.scrape();
+    each();
+  }
+  await world.clock.until(from + seconds * 1000);
+}
+
+/** Thousands of calls on a virtual clock take a while on a busy machine. */
+const LONG = 120_000;
+
+describe('an upstream too slow for the calls at once', () => {
+  it(
+    'slows 300 applications at a second a call and two at once evenly, and all of them are fresh',
+    async () => {
+      const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
+      const world = new World([accountConfig({ hosts: false, limits })]);
+      world.populate(300);
+      world.reader.latency = () => 1_000;
+      await scrapeFor(world, 1_800);
+      const intervals = new Set<number>();
+      let stale = 0;
+      let scrapes = 0;
+      await scrapeFor(world, 1_800, () => {
+        const { entities, effectiveIntervalSeconds } = world.group('application_metrics');
+        expect(entities.missing).toBe(0);
+        intervals.add(effectiveIntervalSeconds);
+        stale += entities.stale;
+        scrapes += 1;
+      });
+      // 302 calls a minute and more, of 120 that can be carried.
+      expect(Math.min(...intervals)).toBeGreaterThanOrEqual(60 * 2.5);
+      expect(Math.max(...intervals)).toBeLessThan(60 * 3.2);
+      expect(intervals.size).toBe(1);
+      expect(stale / scrapes / 300).toBeLessThan(0.02);
+      expect(world.status.warnings.join()).toContain('max_concurrent_requests');
+      expect(world.status.plan.stretch).toBeGreaterThan(2.5);
+    },
+    LONG,
+  );
+
+  it(
+    'lets no host be missing for good',
+    async () => {
+      const limits = { requests_per_minute: 600, max_concurrent_requests: 8 };
+      const world = new World([accountConfig({ limits })]);
+      world.populate(100, 3);
+      world.reader.latency = () => 3_000;
+      await scrapeFor(world, 1_200);
+      await scrapeFor(world, 600, () => {
+        expect(world.group('host_metrics').entities.missing).toBe(0);
+      });
+    },
+    LONG,
+  );
+
+  it(
+    'is at its interval again when calls are fast again',
+    async () => {
+      const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
+      const world = new World([accountConfig({ hosts: false, limits })]);
+      world.populate(100);
+      world.reader.latency = () => 3_000;
+      await scrapeFor(world, 900);
+      expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
+      world.reader.latency = () => 100;
+      await scrapeFor(world, 1_200);
+      expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
+      await world.scrape();
+      expect(world.group('application_metrics').entities).toEqual({ fresh: 100, stale: 0, missing: 0 });
+    },
+    LONG,
+  );
+});
+
+describe('what failed', () => {
+  it('comes back within five minutes of upstream, name lists too', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(2);
+    let failing = true;
+    world.reader.fault = ({ kind }) =>
+      failing && kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined;
+    await scrapeFor(world, 3 * 3_600);
+    failing = false;
+    await scrapeFor(world, 375);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_application_total_time_seconds', { app_id: '1' })).toBeCloseTo(0.05);
+  });
+});
+
+describe('a hanging application', () => {
+  it('does not hide what its hosts have without it', async () => {
+    const world = new World();
+    world.populate(2, 2);
+    world.reader.latency = ({ kind, applicationId, hostKey }) =>
+      kind === 'metric_data' && applicationId === 1 && hostKey === undefined ? 60_000 : 100;
+    const answer = await world.scrape();
+    const ofHost = { app_id: '1', host_id: '1000' };
+    expect(world.value(answer, 'newrelic_host_response_time_seconds', ofHost)).toBe(0.1);
+    expect(world.value(answer, 'newrelic_host_total_time_seconds', ofHost)).toBeUndefined();
+    world.reader.latency = () => 100;
+    await world.clock.advance(60_000);
+    const later = await world.scrape();
+    expect(world.value(later, 'newrelic_host_total_time_seconds', ofHost)).toBeCloseTo(0.05);
+  });
+
+  it('whose answer cannot be read leaves the database kind of its hosts undecided', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    const { values } = world.reader;
+    world.reader.values = (query) =>
+      query.hostKey === undefined
+        ? { HttpDispatcher: {}, 'Datastore/MySQL/allWeb': {}, 'Database/allWeb': {} }
+        : values(query);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
+    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
+    world.reader.values = values;
+    await world.nextMinute(1);
+    expect(world.value(await world.scrape(), 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
+  });
+});
