@@ -77,7 +77,7 @@ describe('the deployment', () => {
     expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
   });
 
-  test('is probed on the paths of the contract and the port that is named', () => {
+  test('is probed on the paths that the exporter has and the port that is named', () => {
     const [port] = container.ports;
     expect(port).toEqual({ name: 'http', containerPort: 9126 });
     expect(container.livenessProbe.httpGet).toEqual({ path: '/-/healthy', port: port.name });

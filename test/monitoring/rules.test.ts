@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOME } from '../../src/cli/process/version.ts';
 import { unknownNames } from './names.ts';
+import { REST_ONLY } from '../real/incidents/fleet.ts';
 import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';
 
 const recording = rulesOf('recording.yaml');
@@ -12,6 +13,13 @@ const recorded = new Set(recording.map(({ record }) => record ?? ''));
 
 test.each([...recording, ...alerts, ...migration])('$record$alert names only families that exist', ({ expr }) => {
   expect(unknownNames(expr, recorded)).toEqual([]);
+});
+
+test.each([...recording, ...alerts])('$record$alert needs nothing that one interface lacks', ({ alert, expr }) => {
+  const lacking = [...REST_ONLY].filter((name) => new RegExp(`\\b${name}\\b`).test(expr));
+  // It is about the end of the interface that has the family.
+  const own = alert === 'NewRelicRestApiEndsSoon' ? ['newrelic_exporter_api_end_of_life_timestamp_seconds'] : [];
+  expect(lacking).toEqual(own);
 });
 
 test('a misspelt family would be noticed', () => {

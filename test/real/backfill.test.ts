@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { valuesOf } from '../../src/simulator/world/values.ts';
 import { minutesAgo, isoTime, NOW, openSession, runOn } from '../cli/backfill/support.ts';
+import { accountConfig, config } from '../collect/support/config.ts';
+import { INTERFACES } from './incidents/fleet.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
@@ -17,85 +20,95 @@ await describeReal('a backfill document', {
   tools: ['promtool', 'prometheus'],
   lines: BOTH_LINES,
   define: (program) => {
-    const [from, to] = [minutesAgo(5 * 60), minutesAgo(4 * 60)];
-    let folder: string;
-    let simulator: Simulator;
-    let prometheus: PrometheusServer;
+    describe.each(INTERFACES)('over %s', (api) => {
+      const [from, to] = [minutesAgo(5 * 60), minutesAgo(4 * 60)];
+      let folder: string;
+      let simulator: Simulator;
+      let prometheus: PrometheusServer;
 
-    beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'backfill-real-'));
-      simulator = await startSimulator({ rounding: false, now: () => NOW, applications: 2 });
-      simulator.change(simulator.world.applications()[1]!.id, { traffic: STEADY });
-      const session = openSession(simulator);
-      const output = join(folder, 'out.om');
-      await runOn(session, { from: isoTime(from), to: isoTime(to), labels: { job: 'newrelic' }, hosts: true, output });
-      await session.close();
-      const blocks = join(folder, 'blocks');
-      mkdirSync(blocks);
-      const made = await run(program('promtool'), ['tsdb', 'create-blocks-from', 'openmetrics', output, blocks]);
-      expect(made).toMatchObject({ status: 0, stderr: '' });
-      // The blocks are put into the data folder before the server starts, as docs/backfill.md says.
-      const real = program('prometheus');
-      const script = 'mkdir data && cp -r "$0"/. data && exec "$@"';
-      prometheus = await startPrometheus(
-        { ...real, command: ['sh', '-c', script, blocks, ...real.command] },
-        { config: 'global: {}\n', flags: ['--storage.tsdb.retention.time=100y'] },
+      beforeAll(async () => {
+        folder = mkdtempSync(join(tmpdir(), 'backfill-real-'));
+        simulator = await startSimulator({ rounding: false, now: () => NOW, applications: 2 });
+        simulator.change(simulator.world.applications()[1]!.id, { traffic: STEADY });
+        const session = openSession(simulator, {
+          config: config(accountConfig({ api, api_key_header: INTERFACE_DEFAULTS[api].api_key_header })),
+        });
+        const output = join(folder, 'out.om');
+        await runOn(session, {
+          from: isoTime(from),
+          to: isoTime(to),
+          labels: { job: 'newrelic' },
+          hosts: true,
+          output,
+        });
+        await session.close();
+        const blocks = join(folder, 'blocks');
+        mkdirSync(blocks);
+        const made = await run(program('promtool'), ['tsdb', 'create-blocks-from', 'openmetrics', output, blocks]);
+        expect(made).toMatchObject({ status: 0, stderr: '' });
+        // The blocks are put into the data folder before the server starts, as docs/backfill.md says.
+        const real = program('prometheus');
+        const script = 'mkdir data && cp -r "$0"/. data && exec "$@"';
+        prometheus = await startPrometheus(
+          { ...real, command: ['sh', '-c', script, blocks, ...real.command] },
+          { config: 'global: {}\n', flags: ['--storage.tsdb.retention.time=100y'] },
+        );
+      }, 120_000);
+
+      afterAll(async () => {
+        await prometheus.stop();
+        await simulator.close();
+        rmSync(folder, { recursive: true, force: true });
+      });
+
+      test('becomes blocks of the range it is about, which Prometheus serves', async () => {
+        const names = readdirSync(join(folder, 'blocks')).filter((name) => /^[0-9A-Z]{26}$/.test(name));
+        expect(names.length).toBeGreaterThan(0);
+        expect(names.length).toBeLessThan(4);
+        const counts = await prometheus.query('count_over_time(newrelic_application_web_requests_per_second[1h])', to);
+        expect(counts.map(({ value }) => value)).toEqual([60, 60]);
+        expect(counts.map(({ labels }) => labels['job'])).toEqual(['newrelic', 'newrelic']);
+        expect(await prometheus.query('newrelic_application_web_requests_per_second', from - 60)).toEqual([]);
+      });
+
+      test('has the values of a traffic that is known beforehand', async () => {
+        const value = async (family: string): Promise<number> => {
+          const selector = `newrelic_application_${family}{app_id="${simulator.world.applications()[1]!.id}"}`;
+          const [sample, ...others] = await prometheus.query(selector, minutesAgo(270));
+          expect(others).toEqual([]);
+          return sample!.value;
+        };
+        expect(await value('web_requests_per_second')).toBeCloseTo(STEADY.requests_per_minute / 60, 9);
+        expect(await value('errors_per_second')).toBeCloseTo(STEADY.errors_per_minute / 60, 9);
+        expect(await value('error_ratio')).toBeCloseTo(3 / 120, 9);
+        expect(await value('web_transaction_time_seconds')).toBeCloseTo(0.25, 9);
+      });
+
+      test.each([299, 271, 241, 240])(
+        'has at %i minutes ago what the world of the simulator adds up to',
+        async (minutes) => {
+          const { id } = simulator.world.applications()[0]!;
+          const scope = simulator.world.scope({ application: id })!;
+          const end = minutesAgo(minutes) / 60;
+          const sumOf = (name: string) => {
+            const metric = simulator.world.metric(scope, name)!;
+            const [sum] = simulator.world.sum(scope, [metric], end - WINDOW_MINUTES, end);
+            return valuesOf(metric.kind, sum!, WINDOW_MINUTES);
+          };
+          const web = sumOf('HttpDispatcher');
+          const apdex = sumOf('Apdex');
+          const expected = {
+            web_requests_per_second: web['call_count']! / (WINDOW_MINUTES * 60),
+            web_transaction_time_seconds: web['average_response_time']! / 1000,
+            apdex_score: apdex['score']!,
+            apdex_threshold_seconds: apdex['threshold']!,
+          };
+          for (const [family, value] of Object.entries(expected)) {
+            const [sample] = await prometheus.query(`newrelic_application_${family}{app_id="${id}"}`, end * 60);
+            expect([family, sample!.value / value]).toEqual([family, expect.closeTo(1, 9)]);
+          }
+        },
       );
-    }, 120_000);
-
-    afterAll(async () => {
-      await prometheus.stop();
-      await simulator.close();
-      rmSync(folder, { recursive: true, force: true });
     });
-
-    test('becomes blocks of the range it is about, which Prometheus serves', async () => {
-      const names = readdirSync(join(folder, 'blocks')).filter((name) => /^[0-9A-Z]{26}$/.test(name));
-      expect(names.length).toBeGreaterThan(0);
-      expect(names.length).toBeLessThan(4);
-      const counts = await prometheus.query('count_over_time(newrelic_application_web_requests_per_second[1h])', to);
-      expect(counts.map(({ value }) => value)).toEqual([60, 60]);
-      expect(counts.map(({ labels }) => labels['job'])).toEqual(['newrelic', 'newrelic']);
-      expect(await prometheus.query('newrelic_application_web_requests_per_second', from - 60)).toEqual([]);
-    });
-
-    test('has the values of a traffic that is known beforehand', async () => {
-      const value = async (family: string): Promise<number> => {
-        const selector = `newrelic_application_${family}{app_id="${simulator.world.applications()[1]!.id}"}`;
-        const [sample, ...others] = await prometheus.query(selector, minutesAgo(270));
-        expect(others).toEqual([]);
-        return sample!.value;
-      };
-      expect(await value('web_requests_per_second')).toBeCloseTo(STEADY.requests_per_minute / 60, 9);
-      expect(await value('errors_per_second')).toBeCloseTo(STEADY.errors_per_minute / 60, 9);
-      expect(await value('error_ratio')).toBeCloseTo(3 / 120, 9);
-      expect(await value('web_transaction_time_seconds')).toBeCloseTo(0.25, 9);
-    });
-
-    test.each([299, 271, 241, 240])(
-      'has at %i minutes ago what the world of the simulator adds up to',
-      async (minutes) => {
-        const { id } = simulator.world.applications()[0]!;
-        const scope = simulator.world.scope({ application: id })!;
-        const end = minutesAgo(minutes) / 60;
-        const sumOf = (name: string) => {
-          const metric = simulator.world.metric(scope, name)!;
-          const [sum] = simulator.world.sum(scope, [metric], end - WINDOW_MINUTES, end);
-          return valuesOf(metric.kind, sum!, WINDOW_MINUTES);
-        };
-        const web = sumOf('HttpDispatcher');
-        const apdex = sumOf('Apdex');
-        const expected = {
-          web_requests_per_second: web['call_count']! / (WINDOW_MINUTES * 60),
-          web_transaction_time_seconds: web['average_response_time']! / 1000,
-          apdex_score: apdex['score']!,
-          apdex_threshold_seconds: apdex['threshold']!,
-        };
-        for (const [family, value] of Object.entries(expected)) {
-          const [sample] = await prometheus.query(`newrelic_application_${family}{app_id="${id}"}`, end * 60);
-          expect([family, sample!.value / value]).toEqual([family, expect.closeTo(1, 9)]);
-        }
-      },
-    );
   },
 });

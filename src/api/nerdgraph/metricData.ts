@@ -2,6 +2,7 @@ import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { isDatastore } from './metricNames.ts';
+import { inTurns } from './nrqlAnswer.ts';
 import { MOST_ROWS } from './plan.ts';
 import type { PlanOptions } from './plan.ts';
 import type { Row } from './row.ts';
@@ -18,6 +19,9 @@ import type {
   Outcome,
   TimeRange,
 } from '../reader.ts';
+
+/** So many are put together before other work gets its turn. */
+const SUBJECTS_PER_TURN = 25;
 
 const NO_ROWS: ReadonlyMap<string, readonly Row[]> = new Map();
 
@@ -49,14 +53,19 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
     for (const [index, subject] of subjects.entries()) {
       if (index === 0 || subject.applicationId !== subjects[index - 1]?.applicationId) this.#learn(subject, found);
     }
-    return subjects.map((subject) => {
+    const outcomes: Outcome<MetricDataAnswer>[] = [];
+    await inTurns(subjects, SUBJECTS_PER_TURN, (subject) => {
       const entity = found(subject);
       const failure = entity?.failureOf(subject.hostKey ?? ITSELF);
-      if (failure !== undefined) return { error: failure };
+      if (failure !== undefined) {
+        outcomes.push({ error: failure });
+        return;
+      }
       const rows = entity?.rows.get(subject.hostKey ?? ITSELF) ?? NO_ROWS;
       const single = new Map([...rows].flatMap(([name, [row]]) => (row === undefined ? [] : [[name, row] as const])));
-      return { value: answerOf(single, subject.names, range) };
+      outcomes.push({ value: answerOf(single, subject.names, range) });
     });
+    return outcomes;
   }
 
   /** How many datastore metrics an application has decides how many applications fit into the next query. */

@@ -61,10 +61,15 @@ export function checkAnswer(
 }
 
 /** Hands each row over, with pauses in which other work goes on. */
-export async function eachRow(rows: readonly unknown[], take: (row: unknown) => void): Promise<void> {
-  for (let start = 0; start < rows.length; start += ROWS_PER_TURN) {
+export function eachRow(rows: readonly unknown[], take: (row: unknown) => void): Promise<void> {
+  return inTurns(rows, ROWS_PER_TURN, take);
+}
+
+/** Hands each element over, in order, with a pause for other work after so many. */
+export async function inTurns<T>(list: readonly T[], perTurn: number, take: (each: T) => void): Promise<void> {
+  for (let start = 0; start < list.length; start += perTurn) {
     if (start > 0) await nextTurn();
-    for (const row of rows.slice(start, start + ROWS_PER_TURN)) take(row);
+    for (const each of list.slice(start, start + perTurn)) take(each);
   }
 }
 

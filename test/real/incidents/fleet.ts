@@ -1,3 +1,5 @@
+import { FAMILIES } from '../../../src/metrics/catalogue.ts';
+
 /** The interface of New Relic through which the exporter reads the account. */
 export type Interface = 'rest' | 'nerdgraph';
 export const INTERFACES: readonly Interface[] = ['rest', 'nerdgraph'];
@@ -24,13 +26,7 @@ const GROUPS = ['applications', 'key_transactions', 'application_metrics', 'host
 
 /** Families that an account read through NerdGraph does not have. */
 export const REST_ONLY: ReadonlySet<string> = new Set([
-  'newrelic_application_last_reported_timestamp_seconds',
-  'newrelic_application_settings_end_user_apdex_threshold_seconds',
-  'newrelic_application_rolling_concurrent_instances',
-  'newrelic_application_real_user_monitoring_enabled',
-  'newrelic_key_transaction_last_reported_timestamp_seconds',
-  'newrelic_host_health_status',
-  'newrelic_host_rolling_instances',
+  ...FAMILIES.filter(({ interfaces }) => !interfaces.includes('nerdgraph')).map(({ name }) => name),
   'newrelic_exporter_api_end_of_life_timestamp_seconds',
 ]);
 

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { applicationIdOf } from '../../../src/api/nerdgraph/schemas/keyTransaction.ts';
+import { failureOf } from '../support/reading.ts';
+import { ACCOUNT, NAMES, RANGE, startBoth } from './nerdGraphReading.ts';
+import { startBetween } from './proxy.ts';
+import type { Fault } from './proxy.ts';
+
+type Entity = Record<string, unknown>;
+interface Page {
+  data: {
+    actor: { entitySearch: { count: unknown; results: { nextCursor: unknown; entities: (Entity | null)[] } | null } };
+  };
+}
+
+const edit =
+  (change: (search: Page['data']['actor']['entitySearch']) => void): Fault =>
+  (response, { text }, good) => {
+    if (!text.includes('entitySearch')) return false;
+    const body = JSON.parse(good) as Page;
+    change(body.data.actor.entitySearch);
+    response.end(JSON.stringify(body));
+    return true;
+  };
+
+describe('the account', () => {
+  it('that the key sees is found once, however many ask', async () => {
+    const { nerdGraph } = await startBoth({ applications: 2 }, { accountId: undefined });
+    const { reader, call, notes } = nerdGraph;
+    await Promise.all([reader.listApplications({}, call), reader.listKeyTransactions({}, call)]);
+    await reader.listApplications({}, call);
+    expect(notes.failures).toEqual([]);
+    expect(notes.started.filter((endpoint) => endpoint === 'graphql:applications')).toHaveLength(3);
+  });
+
+  it.each<[string, { id: number; name: string }[], RegExp]>([
+    [
+      'several',
+      [
+        { id: 7, name: 'Alpha' },
+        { id: 8, name: 'Beta' },
+      ],
+      /the key sees 2 accounts, set account_id to one of them: 7 \(Alpha\), 8 \(Beta\)/,
+    ],
+    ['none', [], /the key sees no account/],
+  ])('is not guessed where the key sees %s', async (_, accounts, words) => {
+    const { nerdGraph } = await startBoth({ applications: 2, accounts }, { accountId: undefined });
+    const failure = await failureOf(nerdGraph.reader.listApplications({}, nerdGraph.call));
+    expect(failure.message).toMatch(words);
+  });
+
+  it('is told apart from those that the key sees', async () => {
+    const { nerdGraph } = await startBoth({ applications: 2, accounts: [{ id: 7, name: 'Alpha' }] });
+    const { reader, call } = nerdGraph;
+    await reader.listApplications({}, call);
+    expect(await reader.diagnose(RANGE, call)).toEqual([
+      `The key does not list account ${ACCOUNT}; it sees 7 (Alpha).`,
+    ]);
+  });
+
+  it('without any timeslice is pointed out, and one with timeslices is not', async () => {
+    const between = await startBetween({ applications: 2 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    expect(await reader.diagnose(RANGE, call)).toEqual([]);
+    between.fault = (response, { nrql }, good) => {
+      if (nrql === '') return false;
+      response.end(good.replace(/"results":\[.*?\],"otherResult"/s, '"results":[],"otherResult"'));
+      return true;
+    };
+    expect((await reader.diagnose(RANGE, call))[0]).toMatch(
+      /NRQL has no timeslice of 2 reporting applications in account/,
+    );
+  });
+});
+
+describe('the list of applications', () => {
+  it('has all pages', async () => {
+    const { nerdGraph } = await startBoth({ applications: 450, hostsPerApplication: 1 });
+    const { reader, call, notes } = nerdGraph;
+    expect(await reader.listApplications({}, call)).toHaveLength(450);
+    expect(notes.started).toHaveLength(3);
+    expect((await reader.listApplications({ ids: [1_000_449, 1] }, call)).map(({ id }) => id)).toEqual([1_000_449]);
+    expect((await reader.readApplication(1_000_002, call)).name).toBe('Checkout API');
+    expect((await failureOf(reader.readApplication(1, call))).failure.reason).toBe('not_found');
+  }, 30_000);
+
+  it.each<[string, (search: Page['data']['actor']['entitySearch']) => void, RegExp]>([
+    ['a page is null', (search) => (search.results = null), /no list "entities"/],
+    ['the service counts more', (search) => (search.count = 4), /3 entities, but the service counts 4/],
+    ['there is no count', (search) => (search.count = null), /no "count"/],
+    ['an entity is null', (search) => (search.results!.entities[1] = null), /2 entities, but the service counts 3/],
+    [
+      'a cursor comes again',
+      (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),
+      /its next page has been read before/,
+    ],
+    ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /its next page has been read before/],
+    [
+      'no record can be read',
+      ({ results }) => results!.entities.forEach((each) => delete each!['applicationId']),
+      /none of the 3 entities/,
+    ],
+  ])('is refused as a whole where %s', async (_, change, words) => {
+    const between = await startBetween({ applications: 3 });
+    between.fault = edit(change);
+    const failure = await failureOf(between.reader.listApplications({}, between.call));
+    expect(failure.failure.reason).toBe('invalid_response');
+    expect(failure.message).toMatch(words);
+  });
+
+  it.each<[string, Entity, Entity | undefined]>([
+    ['red where alerts are critical', { alertSeverity: 'CRITICAL' }, { healthStatus: 'red' }],
+    ['orange where alerts warn', { alertSeverity: 'WARNING' }, { healthStatus: 'orange' }],
+    ['unknown without alerts', { alertSeverity: 'NOT_CONFIGURED' }, { healthStatus: 'unknown' }],
+    ['without a health status', { alertSeverity: null }, { healthStatus: undefined }],
+    [
+      'gray where it does not report',
+      { alertSeverity: 'CRITICAL', reporting: false },
+      { healthStatus: 'gray', reporting: false },
+    ],
+    ['reporting where that is null', { reporting: null }, { reporting: true }],
+    ['in lower case', { language: 'JAVA' }, { language: 'java' }],
+    [
+      'without what cannot be read',
+      { language: 7, apmSummary: 'x', settings: { apdexTarget: -1, serverSideConfig: true } },
+      { language: undefined, hosts: undefined, settings: { apdexThreshold: undefined, serverSideConfig: true } },
+    ],
+    ['left out without an id', { applicationId: null }, undefined],
+    ['left out when it is of another account', { accountId: 7 }, undefined],
+  ])('has an application %s', async (_, fields, expected) => {
+    const between = await startBetween({ applications: 3 });
+    between.fault = edit(({ results }) => Object.assign(results!.entities[1]!, fields));
+    const list = await between.reader.listApplications({}, between.call);
+    const second = list.find(({ id }) => id === 1_000_002);
+    if (expected === undefined) expect(second).toBeUndefined();
+    else expect(second).toMatchObject(expected);
+    expect(list).toHaveLength(expected === undefined ? 2 : 3);
+  });
+});
+
+describe('key transactions', () => {
+  it('keep their details as long as they are told to', async () => {
+    let time = 0;
+    const { nerdGraph } = await startBoth(
+      { applications: 16, keyTransactions: 30 },
+      { detailsMs: 1_000, monotonic: () => time },
+    );
+    const { reader, call, notes } = nerdGraph;
+    const calls: number[] = [];
+    for (time of [0, 999, 1_000]) {
+      const before = notes.started.length;
+      await reader.listKeyTransactions({}, call);
+      calls.push(notes.started.length - before);
+    }
+    expect(calls).toEqual([3, 1, 3]);
+  });
+
+  it('stay with the details that were read before when they cannot be read again', async () => {
+    let time = 0;
+    const between = await startBetween(
+      { applications: 3, keyTransactions: 2 },
+      { detailsMs: 1_000, monotonic: () => time },
+    );
+    const { reader, call } = between;
+    const before = await reader.listKeyTransactions({}, call);
+    time = 2_000;
+    between.fault = (response, { text }) => {
+      if (!text.includes('entities(guids')) return false;
+      response.end('{}');
+      return true;
+    };
+    expect(await reader.listKeyTransactions({}, call)).toEqual(before);
+    expect(between.notes.failures).toHaveLength(1);
+  });
+
+  it.each<[string, string | undefined, number | undefined]>([
+    ['with padding', Buffer.from('12|APM|APPLICATION|3456').toString('base64'), 3456],
+    ['without padding', Buffer.from('12|APM|APPLICATION|3456').toString('base64url'), 3456],
+    ['of something else', 'xyz', undefined],
+    ['that is missing', undefined, undefined],
+  ])('find their application in a guid %s', (_, guid, id) => {
+    expect(applicationIdOf(guid)).toBe(id);
+  });
+});
+
+describe('a large answer', () => {
+  it('reaches each of its hosts', async () => {
+    const between = await startBetween({ applications: 1 });
+    const { reader, call } = between;
+    const rows = Array.from({ length: 4_400 }, (_, index) => ({
+      facet: ['1000001', `host-${index % 290}.production.example.com`, `Custom/Name/${Math.floor(index / 290)}`],
+      ...{ c: 120, t: 30.123456789, x: 12.3456789, mn: 0.123456789, mx: 2.3456789, q: 9.87654321 },
+    }));
+    const names = [...NAMES, ...Array.from({ length: 16 }, (_, index) => `Custom/Name/${index}`)];
+    between.fault = (response, { nrql }, good) => {
+      if (nrql === '') return false;
+      const body = JSON.parse(good) as { data: { actor: { account: { nrql: { results: unknown } } } } };
+      body.data.actor.account.nrql.results = rows;
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    const subjects = Array.from({ length: 290 }, (_, index) => ({
+      applicationId: 1_000_001,
+      hostKey: `host-${index}.production.example.com`,
+      names,
+    }));
+    const outcomes = await reader.metricData.read(subjects, RANGE, call);
+    expect(outcomes.filter((outcome) => 'value' in outcome && outcome.value.data.size >= 15)).toHaveLength(290);
+  });
+});

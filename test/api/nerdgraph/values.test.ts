@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mergeRows } from '../../../src/api/nerdgraph/row.ts';
+import type { Row } from '../../../src/api/nerdgraph/row.ts';
+import { keyTransactionOf, rollingOf } from '../../../src/api/nerdgraph/rollingValues.ts';
+import { answerOf, valuesOf } from '../../../src/api/nerdgraph/values.ts';
+import { NERDGRAPH_VALUES } from '../../../src/metrics/nerdgraphValues.ts';
+
+const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
+
+const row = (members: Partial<Row> = {}): Row => ({
+  ...RANGE,
+  ...{ count: 120, sum: 30, exclusive: 12, min: 0.1, max: 2, squares: 9 },
+  ...members,
+});
+
+describe('the values of a row', () => {
+  it.each<[string, string, number]>([
+    ['HttpDispatcher', 'average_response_time', 250],
+    ['HttpDispatcher', 'average_call_time', 250],
+    ['HttpDispatcher', 'average_exclusive_time', 100],
+    ['HttpDispatcher', 'min_response_time', 100],
+    ['HttpDispatcher', 'max_response_time', 2_000],
+    ['HttpDispatcher', 'call_count', 120],
+    ['HttpDispatcher', 'requests_per_minute', 4],
+    ['OtherTransaction/all', 'calls_per_minute', 4],
+    ['Errors/all', 'error_count', 120],
+    ['Errors/all', 'errors_per_minute', 4],
+    ['HttpDispatcher', 'total_call_time_per_minute', 1],
+    ['Custom/x', 'count', 120],
+    ['Custom/x', 'average_value', 0.25],
+    ['Custom/x', 'total_value', 30],
+    ['Custom/x', 'min_value', 0.1],
+    ['Custom/x', 'max_value', 2],
+    ['Custom/x', 'throughput', 120 / 1_800],
+    ['Custom/x', 'rate', 30 / 1_800],
+    ['Custom/x', 'percent', 25],
+    ['Custom/x', 'as_percentage', 25],
+    ['Custom/x', 'standard_deviation', 1_000 * Math.sqrt(9 / 120 - 0.0625)],
+    ['CPU/User Time', 'percent', (100 * 30) / 1_800],
+    ['Memory/Physical', 'used_mb_by_host', 0.25],
+    ['Memory/Physical', 'total_used_mb', (0.25 * 60 * 90) / 1_800],
+    ['EndUser', 'average_fe_response_time', 100],
+    ['EndUser', 'average_be_response_time', 150],
+    ['EndUser', 'average_network_time', 75],
+    ['Apdex', 's', 120],
+    ['Apdex', 't', 30],
+    ['Apdex', 'f', 12],
+    ['Apdex', 'count', 162],
+    ['Apdex', 'score', 135 / 162],
+    ['EndUser/Apdex', 'value', 135 / 162],
+    ['Apdex/Controller/x', 'threshold', 2],
+    ['Apdex', 'threshold_min', 0.1],
+  ])('%s has %s', (metric, value, expected) => {
+    const signs = row({ count: 90 });
+    const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', signs]]));
+    expect(values[value]).toBeCloseTo(expected, 12);
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['any metric', NERDGRAPH_VALUES.any, 'Custom/x'],
+    ['an Apdex metric', NERDGRAPH_VALUES.apdex, 'EndUser/Apdex/x'],
+    ['browser metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.endUser], 'EndUser'],
+    ['memory', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.memory], 'Memory/Physical'],
+  ])('are all that a custom metric may ask for of %s', (_, names, metric) => {
+    const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
+    expect(names.filter((name) => values[name] === undefined)).toEqual([]);
+  });
+
+  it('have no average over nothing', () => {
+    const values = valuesOf('HttpDispatcher', row({ count: 0, sum: 0, exclusive: 0 }), new Map());
+    expect(values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
+    expect(Object.keys(values).filter((name) => name.startsWith('average'))).toEqual([]);
+    expect(valuesOf('Apdex', row({ count: 0, sum: 0, exclusive: 0 }), new Map())['score']).toBeUndefined();
+  });
+
+  it('are finite numbers, whatever the row', () => {
+    const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
+    fc.assert(
+      fc.property(
+        fc.constantFrom('HttpDispatcher', 'Apdex', 'EndUser', 'Memory/Physical', 'CPU/User Time'),
+        amount,
+        amount,
+        amount,
+        (name, count, sum, exclusive) => {
+          const values = valuesOf(name, row({ count, sum, exclusive }), new Map());
+          expect(Object.values(values).every(Number.isFinite)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('the answer for an application or a host', () => {
+  it('counts 0 what is known to have happened never, and only that', () => {
+    const { data } = answerOf(new Map([['Memory/Physical', row()]]), ['HttpDispatcher', 'Errors/all', 'Apdex'], RANGE);
+    expect([...data.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
+    expect(data.get('Errors/all')).toEqual([
+      { ...RANGE, values: expect.objectContaining({ error_count: 0 }) as unknown },
+    ]);
+  });
+
+  it('is empty for what is silent', () => {
+    expect(answerOf(new Map(), ['HttpDispatcher'], RANGE)).toEqual({ data: new Map(), datastores: [] });
+  });
+
+  it('has the datastores that it found, sorted, and no sum of them', () => {
+    const rows = new Map(
+      ['Datastore/b/allWeb', 'Datastore/allWeb', 'Datastore/a/allWeb', 'Datastore/a/b/allWeb'].map((name) => [
+        name,
+        row(),
+      ]),
+    );
+    expect(answerOf(rows, [], RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
+  });
+});
+
+describe('rows in a run', () => {
+  const amount = fc.integer({ min: 0, max: 1_000 });
+  const rows = fc.array(
+    fc.record({ count: amount, sum: amount, exclusive: amount, min: amount, max: amount, squares: amount }),
+    { minLength: 1, maxLength: 30 },
+  );
+
+  it('make the row that one query over all of them gives', () => {
+    fc.assert(
+      fc.property(rows, (list) => {
+        const merged = mergeRows(list.map((each, index) => ({ ...each, from: 60 * index, to: 60 * index + 60 })));
+        const sum = (of: (each: (typeof list)[number]) => number): number =>
+          list.reduce((all, each) => all + of(each), 0);
+        expect(merged).toEqual({
+          from: 0,
+          to: 60 * list.length,
+          count: sum(({ count }) => count),
+          sum: sum(({ sum: each }) => each),
+          exclusive: sum(({ exclusive }) => exclusive),
+          min: Math.min(...list.map(({ min }) => min)),
+          max: Math.max(...list.map(({ max }) => max)),
+          squares: sum(({ squares }) => squares),
+        });
+      }),
+    );
+  });
+
+  it('make no part of a sum where one of them is not known', () => {
+    expect(mergeRows([row(), row({ exclusive: undefined })])?.exclusive).toBeUndefined();
+  });
+});
+
+describe('rolling values', () => {
+  it('are absent where their own denominator is 0, and only there', () => {
+    const jobs = new Map([
+      ['OtherTransaction/all', row({ count: 10 })],
+      ['Errors/all', row({ count: 1 })],
+    ]);
+    expect(rollingOf(jobs, 240).summary).toMatchObject({
+      responseTime: undefined,
+      throughput: 0,
+      errorRate: 0.1,
+      apdexScore: undefined,
+    });
+    const quiet = new Map([['Agent/MetricsReported/count', row()]]);
+    expect(rollingOf(quiet, 240).summary).toMatchObject({
+      responseTime: undefined,
+      throughput: 0,
+      errorRate: undefined,
+    });
+    expect(rollingOf(new Map(), 240).summary?.throughput).toBeUndefined();
+  });
+
+  it('have page load times in seconds, all others in milliseconds', () => {
+    const values = rollingOf(
+      new Map([
+        ['HttpDispatcher', row()],
+        ['EndUser', row()],
+      ]),
+      240,
+    );
+    expect(values.summary).toMatchObject({ responseTime: 250, throughput: 30 });
+    expect(values.endUserSummary).toMatchObject({ responseTime: 0.25, throughput: 30 });
+  });
+
+  it('of a silent key transaction are no requests while its application reports, and nothing else', () => {
+    expect(keyTransactionOf(undefined, row(), true, 600).summary).toMatchObject({
+      throughput: 0,
+      responseTime: undefined,
+      errorRate: undefined,
+      apdexScore: undefined,
+    });
+    expect(keyTransactionOf(undefined, undefined, false, 600).summary?.throughput).toBeUndefined();
+    expect(keyTransactionOf({ count: 60, sum: 30, errors: 3 }, row(), true, 600).summary).toMatchObject({
+      throughput: 6,
+      responseTime: 500,
+      errorRate: 0.05,
+      apdexScore: 135 / 162,
+    });
+  });
+});
