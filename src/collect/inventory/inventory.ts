@@ -133,7 +133,8 @@ export class Inventory {
       const owner = applicationId === undefined ? undefined : names.get(applicationId);
       const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
       const subject = { keyTransactionId: id, ...(applicationId === undefined ? {} : { applicationId }) };
-      const rolls = reader.rolling !== undefined && keyTransaction.reporting !== false;
+      // One that does not report is read too: while its application reports, silence means no requests.
+      const rolls = reader.rolling !== undefined;
       const unchanged = known?.keyTransaction === keyTransaction;
       const record: KeyTransactionRecord = {
         keyTransaction,

@@ -20,6 +20,19 @@ export function account(
   return { name, base_url: upstream.url, api_key: DEMO_API_KEY, ...settings };
 }
 
+/** The account id that simulators answer for. */
+export const ACCOUNT_ID = 1_234_567;
+
+/** An account that reads a simulator through NerdGraph. */
+export function nerdGraphAccount(
+  upstream: { readonly url: string },
+  name = 'default',
+  settings: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const nerdGraph = { api: 'nerdgraph', account_id: ACCOUNT_ID, base_url: `${upstream.url}/graphql` };
+  return account(upstream, name, { ...nerdGraph, ...settings });
+}
+
 /** Every group is due again after this interval. */
 export function everyInterval(interval: string): Readonly<Record<string, string>> {
   const groups = ['applications', 'key_transactions', 'application_metrics', 'host_metrics', 'hosts', 'instances'];

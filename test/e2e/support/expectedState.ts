@@ -75,7 +75,7 @@ function score(world: World, scope: Scope, name: string, minutes: Minutes): numb
   return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
 }
 
-/** Everything about one key transaction (contract 5.3). `health` is what the upstream body says. */
+/** Everything about one key transaction. `health` is what the upstream body says. */
 export function expectKeyTransaction(
   series: SeriesMap,
   world: World,

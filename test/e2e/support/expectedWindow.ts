@@ -24,25 +24,46 @@ function metricOf(component: string): string {
   return component === 'ActiveRecord' ? 'ActiveRecord/all' : `${component}/allWeb`;
 }
 
+/** What an interface tells of an application or host over a window. */
+export interface WindowFigures {
+  readonly level: 'application' | 'host';
+  /** Seconds and counts of a metric; undefined when the interface has no data of it. */
+  readonly get: (name: string) => TimesliceSum | undefined;
+  readonly memoryMegabytes: number | undefined;
+  /** Errors where the interface has no data of them, while there were so many requests and background transactions. */
+  readonly errorsWithoutData: (requests: number) => number | undefined;
+}
+
+/** What the REST interface tells of a scope. */
+export function restFigures(world: World, scope: Scope, minutes: Minutes): WindowFigures {
+  const level = scope.level === 'host' ? 'host' : 'application';
+  const memory = reported(world, scope, 'Memory/Physical', minutes);
+  const divisor = level === 'host' ? memory?.count : minutes.to - minutes.from;
+  return {
+    level,
+    get: (name) => reported(world, scope, name, minutes),
+    memoryMegabytes: memory && divisor ? memory.total / divisor : undefined,
+    // Nothing was ever recorded: for an application with traffic that means no errors, for a host nobody knows.
+    errorsWithoutData: (requests) => (level === 'application' && requests > 0 ? 0 : undefined),
+  };
+}
+
 /**
- * The families of contract 5.4 for one application or host, from seconds and counts as the agents reported them.
+ * The families about a window (docs/metrics.md) for one application or host, from seconds and counts as the agents
+ * reported them.
  *
  * @param databases components of the database kind that counts
  */
 export function expectWindow(
   series: SeriesMap,
-  world: World,
-  scope: Scope,
+  { level, get, memoryMegabytes, errorsWithoutData }: WindowFigures,
   labels: Readonly<Record<string, string>>,
   minutes: Minutes,
   databases: readonly string[],
 ): void {
-  const level = scope.level === 'host' ? 'host' : 'application';
-  const get = (name: string): TimesliceSum | undefined => reported(world, scope, name, minutes);
   const add = (suffix: string, value: number | undefined, more: Readonly<Record<string, string>> = {}): void =>
     series.add(`newrelic_${level}_${suffix}`, { ...labels, ...more }, value);
-  const length = minutes.to - minutes.from;
-  const seconds = length * 60;
+  const seconds = (minutes.to - minutes.from) * 60;
 
   const web = get('HttpDispatcher');
   const background = get('OtherTransaction/all');
@@ -68,8 +89,7 @@ export function expectWindow(
   add('web_requests_per_second', web === undefined ? undefined : web.count / seconds);
   add('non_web_requests_per_second', background === undefined ? undefined : background.count / seconds);
   const all = requests + (background?.count ?? 0);
-  // Nothing was ever recorded: for an application with traffic that means no errors, for a host nobody knows.
-  const errors = get('Errors/all')?.count ?? (level === 'application' && all > 0 ? 0 : undefined);
+  const errors = get('Errors/all')?.count ?? errorsWithoutData(all);
   add('error_ratio', errors === undefined || all === 0 ? undefined : errors / all);
   add('errors_per_second', errors === undefined ? undefined : errors / seconds);
 
@@ -79,9 +99,7 @@ export function expectWindow(
   add('end_user_page_views_per_second', browser === undefined ? undefined : browser.count / seconds);
   expectApdex('end_user_apdex', get('EndUser/Apdex'));
 
-  const memory = get('Memory/Physical');
-  const divisor = level === 'host' ? memory?.count : length;
-  add('memory_used_bytes', memory && divisor ? (memory.total / divisor) * MEBIBYTE : undefined);
+  add('memory_used_bytes', memoryMegabytes === undefined ? undefined : memoryMegabytes * MEBIBYTE);
   const cpu = get('CPU/User Time');
   add('cpu_usage_ratio', cpu === undefined ? undefined : cpu.total / seconds);
 

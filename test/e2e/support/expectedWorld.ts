@@ -1,8 +1,9 @@
+import type { Archetype } from '../../../src/simulator/world/archetype.ts';
 import type { ApplicationIdentity } from '../../../src/simulator/world/identity.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB } from './expectedState.ts';
-import { expectWindow, type Minutes } from './expectedWindow.ts';
+import { expectWindow, restFigures, type Minutes } from './expectedWindow.ts';
 
 /**
  * The database components that count, by language and name of the application: the cases of the specification decided by
@@ -26,6 +27,13 @@ const DATABASES: Readonly<Record<string, readonly string[]>> = {
   'dotnet Admin panel': ['Datastore/MSSQL'],
 };
 
+/** The database components that count for applications of this kind. */
+export function databasesOf({ language, name }: Archetype): readonly string[] {
+  const databases = DATABASES[`${language} ${name}`];
+  if (databases === undefined) throw new Error(`which database counts for ${language} ${name}?`);
+  return databases;
+}
+
 /** The health of entities by id, as the upstream bodies say it: passed on as it is. */
 export type Health = ReadonlyMap<number, string>;
 
@@ -37,7 +45,7 @@ export interface Asked {
   readonly health: Health;
 }
 
-/** Every series of contract 5.1 to 5.4 for a whole account named `default`, instances too. */
+/** Every series about a whole account named `default` that is read through the REST interface, instances too. */
 export function expectWorld(world: World, asked: Asked): SeriesMap {
   const series = new SeriesMap();
   for (const application of world.applications()) expectApplication(series, world, application, asked);
@@ -83,9 +91,8 @@ function expectApplication(series: SeriesMap, world: World, application: Applica
   }
   if (kind.summaryCounts === 'all') add('rolling_concurrent_instances', instances.length);
 
-  const databases = DATABASES[`${kind.language} ${kind.name}`];
-  if (databases === undefined) throw new Error(`which database counts for ${kind.language} ${kind.name}?`);
-  expectWindow(series, world, scope, labels, asked.window, databases);
+  const databases = databasesOf(kind);
+  expectWindow(series, restFigures(world, scope, asked.window), labels, asked.window, databases);
   for (const host of hosts) {
     const part = world.scope({ application: application.id, host: host.id });
     if (part === undefined) throw new Error(`no host ${host.id}`);
@@ -94,7 +101,7 @@ function expectApplication(series: SeriesMap, world: World, application: Applica
     if (kind.summaryCounts !== 'none') {
       series.add('newrelic_host_rolling_instances', hostLabels, part.instances.length);
     }
-    expectWindow(series, world, part, hostLabels, asked.window, databases);
+    expectWindow(series, restFigures(world, part, asked.window), hostLabels, asked.window, databases);
   }
   for (const { id, host, hostId, port } of instances) {
     const part = world.scope({ application: application.id, instance: id });
@@ -105,7 +112,7 @@ function expectApplication(series: SeriesMap, world: World, application: Applica
   }
 }
 
-/** State and rolling summary of a host or an instance (contract 5.2). */
+/** State and rolling summary of a host or an instance. */
 function expectPart(
   series: SeriesMap,
   world: World,

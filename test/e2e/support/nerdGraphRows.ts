@@ -1,0 +1,75 @@
+import type { ApplicationIdentity, InstanceIdentity } from '../../../src/simulator/world/identity.ts';
+import type { MetricDefinition } from '../../../src/simulator/world/metrics.ts';
+import { TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
+import type { Minutes, WindowFigures } from './expectedWindow.ts';
+
+/** What NerdGraph has rows of: a metric of an application, or of all its processes on hosts of one name. */
+export interface Reporter {
+  readonly application: ApplicationIdentity;
+  readonly host: string | undefined;
+}
+
+const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
+const COUNTED_FROM_NOTHING = ['HttpDispatcher', 'OtherTransaction/all', 'Errors/all'];
+
+/** The rows of one application or host over some minutes, from what its agents stored: nothing is stored of silence. */
+export class NerdGraphRows {
+  readonly #sums: ReadonlyMap<string, TimesliceSum>;
+  readonly #minutes: Minutes;
+
+  constructor(world: World, { application, host }: Reporter, minutes: Minutes) {
+    const scope = world.scope({ application: application.id });
+    const sums = new Map<string, TimesliceSum>();
+    this.#sums = sums;
+    this.#minutes = minutes;
+    if (scope === undefined) return;
+    const here = ({ host: name }: InstanceIdentity): boolean => host === undefined || host === name;
+    const metrics = world.metrics(scope).filter(({ reach }) => host === undefined || reach !== 'browser');
+    world.eachMinute(scope, minutes.from, minutes.to, (done, instance) => {
+      if (here(instance)) for (const metric of metrics) addRecord(sums, metric, done);
+      return undefined;
+    });
+  }
+
+  /** Whether there is any row. */
+  get reports(): boolean {
+    return ['Memory/Physical', SIGN_OF_LIFE, ...COUNTED_FROM_NOTHING].some((name) => this.#sums.has(name));
+  }
+
+  /** The row of a metric as it is stored. */
+  row(name: string): TimesliceSum | undefined {
+    return this.#sums.get(name);
+  }
+
+  /** The row of a metric, where nothing counts 0 for what reports. */
+  counted(name: string): TimesliceSum | undefined {
+    const none = this.reports && COUNTED_FROM_NOTHING.includes(name) ? new TimesliceSum() : undefined;
+    return this.#sums.get(name) ?? none;
+  }
+
+  /** For the families about a window. */
+  figures(level: WindowFigures['level']): WindowFigures {
+    const memory = this.row('Memory/Physical');
+    const processes = (this.row(SIGN_OF_LIFE)?.count ?? 0) / (this.#minutes.to - this.#minutes.from);
+    const each = memory === undefined ? undefined : memory.total / memory.count;
+    return {
+      level,
+      get: (name) => this.counted(name),
+      memoryMegabytes: each === undefined || level === 'host' ? each : each * processes,
+      errorsWithoutData: () => undefined,
+    };
+  }
+}
+
+function addRecord(
+  sums: Map<string, TimesliceSum>,
+  metric: MetricDefinition,
+  done: Parameters<MetricDefinition['record']>[0],
+): void {
+  const record = metric.record(done);
+  if (record === undefined || (record.count === 0 && record.total === 0 && record.totalExclusive === 0)) return;
+  const sum = sums.get(metric.name) ?? new TimesliceSum();
+  sums.set(metric.name, sum);
+  for (let sample = 0; sample < (metric.samplesPerMinute ?? 1); sample += 1) sum.add(record);
+}
