@@ -6,7 +6,7 @@ export function formatTime(unixSeconds: number): string {
 }
 
 /**
- * Unix seconds of an ISO 8601 timestamp with `Z` or a numeric offset .
+ * Unix seconds of an ISO 8601 timestamp with `Z` or a numeric offset.
  * Undefined for anything else: a time without an offset could be any hour.
  */
 export function parseTime(text: string): number | undefined {

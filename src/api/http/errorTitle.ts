@@ -24,7 +24,7 @@ export function errorTitle(text: string, mask: KeyMask): string | undefined {
 export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
-  // A 401 echoes the key it was sent, which may be an older one than ours .
+  // A 401 echoes the key it was sent, which may be an older one than ours.
   const echoed = echoedKeys(body, DEEPEST)
     .slice(0, MOST_KEYS)
     .map((key) => new KeyMask(key));

@@ -15,7 +15,7 @@ export class RefusedNames {
 
   add(applicationId: number, name: string): void {
     let names = this.#byApplication.get(applicationId);
-    if (names === undefined) this.#byApplication.set(applicationId, (names = new Map()));
+    if (names === undefined) this.#byApplication.set(applicationId, (names = new Map<string, number>()));
     names.set(name, this.#monotonic() + this.#keepMs);
   }
 
