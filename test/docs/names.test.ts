@@ -1,0 +1,185 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { FAILURE_REASONS } from '../../src/api/errors.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
+import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
+import { GROUPS } from '../../src/metrics/groups.ts';
+import { PATHS } from '../../src/web/routes/paths.ts';
+import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+
+const program = buildProgram();
+const flagsOf = (command: Command): readonly string[] => command.options.flatMap(({ long }) => long ?? []);
+const OWN_FLAGS = new Set(['--help', ...[program, ...program.commands].flatMap(flagsOf)]);
+
+/** Flags of npm scripts and of other programs that pages speak of. */
+const OTHER_FLAGS = new Set([...['--json', '--quick', '--growth'], '--storage.tsdb.allow-overlapping-blocks']);
+
+/** Lines that call another program; its flags are its own. */
+const OTHER_PROGRAM = /^\s*(?:docker|kubectl|promtool|npm|curl|htpasswd|sudo|systemctl|openssl)\b/;
+
+const schema = z
+  .object({
+    properties: z.record(z.string(), z.unknown()).optional(),
+    items: z.unknown().optional(),
+    anyOf: z.array(z.unknown()).optional(),
+  })
+  .loose();
+
+/** Every key of the configuration, with what it stands in: `accounts.limits.max_retries`. */
+function keyPaths(node: unknown, path: readonly string[] = []): string[] {
+  const parsed = schema.safeParse(node);
+  if (!parsed.success) return [];
+  const { properties = {}, items, anyOf = [] } = parsed.data;
+  const inner = Object.entries(properties).flatMap(([key, value]) => [
+    [...path, key].join('.'),
+    ...keyPaths(value, [...path, key]),
+  ]);
+  return [...inner, ...keyPaths(items, path), ...anyOf.flatMap((each) => keyPaths(each, path))];
+}
+
+const KEYS = keyPaths(JSON.parse(readFileSync(join(ROOT, 'docs/configuration.schema.json'), 'utf8')));
+
+function flagsIn(text: string): readonly string[] {
+  return [...text.matchAll(/(?<![\w-])--[a-z][a-z0-9.-]*[a-z0-9]/g)].map(([flag]) => flag);
+}
+
+/** Lines of blocks, with continued ones joined, and code within lines. */
+function commandLines(text: string): readonly string[] {
+  const blocks = [...blocksOf(text, 'sh'), ...blocksOf(text, '')].join('\n').replace(/\\\n/g, ' ');
+  return [...blocks.split('\n'), ...codeSpansOf(text)];
+}
+
+/** Names of the rules that pages and rule files record. */
+function recordedNames(): ReadonlySet<string> {
+  const texts = [readFileSync(join(ROOT, 'monitoring/rules/recording.yaml'), 'utf8'), ...PAGES.map(({ text }) => text)];
+  const records = texts.flatMap((text) => [...text.matchAll(/record: (\S+)/g)].map(([, name = '']) => name));
+  return new Set(records.flatMap((name) => name.split(':')));
+}
+
+/** Metrics of other exporters stand in the first column of the tables that map them. */
+function withoutOldNames(path: string, text: string): string {
+  if (path !== 'docs/migrating.md') return text;
+  const [ours = '', old = ''] = text.split('\n## From an older exporter\n');
+  return [ours, ...rowsOf(old).map(([, own = '']) => own)].join('\n');
+}
+
+describe.each(PAGES)('$path', ({ path, text }) => {
+  test('names flags that exist', () => {
+    const lines = commandLines(text).filter((line) => !OTHER_PROGRAM.test(line));
+    expect(lines.flatMap(flagsIn).filter((flag) => !OWN_FLAGS.has(flag) && !OTHER_FLAGS.has(flag))).toEqual([]);
+  });
+
+  test('shows commands that exist, with flags of their own', () => {
+    const wrong = commandLines(text).flatMap((line) => {
+      const call = /(?:newrelic-apm-exporter|dist\/main\.js) +([a-z][a-z-]*)\b(.*)/.exec(line);
+      if (call === null) return [];
+      const [, name = '', rest = ''] = call;
+      const command = program.commands.find((each) => each.name() === name);
+      if (command === undefined) return [line];
+      const own = flagsOf(command);
+      return flagsIn(rest).some((flag) => flag !== '--help' && !own.includes(flag)) ? [line] : [];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('names metrics that exist', () => {
+    const recorded = recordedNames();
+    const names = withoutOldNames(path, text).match(/(?<![\w/])newrelic_[a-z0-9_]*/g) ?? [];
+    const known = (name: string): boolean =>
+      BUILT_IN_NAMES.has(name) ||
+      recorded.has(name) ||
+      name.startsWith('newrelic_custom_') ||
+      // A beginning, as in `newrelic_host_*` or `newrelic_<scope>`.
+      (name.endsWith('_') && [...BUILT_IN_NAMES].some((each) => each.startsWith(name)));
+    expect(names.filter((name) => !known(name))).toEqual([]);
+  });
+
+  test('names keys of the configuration that exist', () => {
+    const spans = codeSpansOf(text).map((span) => span.replace(/^accounts\[\]/, 'accounts').split(/[:\s]/)[0] ?? '');
+    const dotted = spans.filter((span) =>
+      /^(?:accounts|collection|limits|applications|key_transactions|intervals|tls)(?:\.[a-z_[\]]+)+$/.test(span),
+    );
+    const known = (span: string): boolean => {
+      const plain = span.replaceAll('[]', '');
+      return KEYS.some((key) => key === plain || key.endsWith(`.${plain}`));
+    };
+    expect(dotted.filter((span) => !known(span))).toEqual([]);
+  });
+
+  test('names files that exist', () => {
+    const files = codeSpansOf(text).filter((span) =>
+      /^(?:src|test|docs|monitoring|deploy|scripts|bench)\/[\w./*-]*$/.test(span),
+    );
+    const missing = files.filter((file) => !existsSync(join(ROOT, file.replace(/[^/]*\*.*$/, ''))));
+    expect(missing).toEqual([]);
+  });
+
+  test('names environment variables that exist', () => {
+    const known = pageAt('docs/configuration.md').text;
+    const names = text.match(/\bNEW_RELIC_[A-Z_]*[A-Z]\b/g) ?? [];
+    expect(names.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('shows configurations that are valid', () => {
+    const samples = blocksOf(text, 'yaml').filter((block) => /^(?:accounts|collection):/.test(block));
+    for (const sample of samples) {
+      const whole = sample.startsWith('accounts:') ? sample : `accounts: [{name: a, api_key: k}]\n${sample}`;
+      expect(loadConfig({ path, text: whole }, { NEW_RELIC_API_KEY: 'NRAK-EXAMPLE' })).not.toHaveProperty('faults');
+    }
+  });
+});
+
+describe('docs/interface.md', () => {
+  const { text } = pageAt('docs/interface.md');
+
+  test.each(program.commands.map((command) => command.name()))('describes the command %s', (name) => {
+    expect(sectionOf(pageAt('docs/interface.md'), '## Commands')).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'));
+    expect(pageAt('README.md').text).toMatch(new RegExp(`^\\| .*\`${name}[ \`]`, 'm'));
+  });
+
+  test.each(['/metrics', '/', ...Object.values(PATHS)])('describes the endpoint %s', (endpoint) => {
+    expect(rowsOf(sectionOf(pageAt('docs/interface.md'), '## Endpoints')).map(([cell = '']) => cell)).toContainEqual(
+      expect.stringMatching(new RegExp(` ${endpoint}[?\`]`)),
+    );
+  });
+
+  test.each(GROUPS)('names the group %s', (group) => {
+    expect(text).toContain(`\`${group}\``);
+  });
+
+  test('names every family that NerdGraph does not have', () => {
+    const section = sectionOf(pageAt('docs/interface.md'), '## NerdGraph');
+    const absent = FAMILIES.filter(({ interfaces }) => !interfaces.includes('nerdgraph')).map(({ name }) => name);
+    const named = section.match(/newrelic_[a-z_]+/g) ?? [];
+    const said = (name: string): boolean =>
+      named.some((each) => each === name || (each.endsWith('_') && name.startsWith(each))) ||
+      (name.startsWith('newrelic_instance_') && section.includes('everything about instances'));
+    expect(absent.filter((name) => !said(name))).toEqual([]);
+  });
+});
+
+describe('docs/operations.md', () => {
+  const serve = program.commands.find((command) => command.name() === 'serve');
+
+  test.each(serve === undefined ? [] : flagsOf(serve))('has the flag %s with its default', (flag) => {
+    if (flag === '--version') return;
+    const rows = rowsOf(sectionOf(pageAt('docs/operations.md'), '## Flags of `serve`'));
+    expect(rows.filter(([cell = '']) => cell.includes(`\`${flag}\``))).toHaveLength(1);
+  });
+});
+
+test('docs/errors.md explains every reason', () => {
+  const rows = rowsOf(sectionOf(pageAt('docs/errors.md'), '## Upstream failures')).map(([cell]) => cell);
+  expect(FAILURE_REASONS.filter((reason) => !rows.includes(`\`${reason}\``))).toEqual([]);
+});
+
+test('docs/metrics.md has every family of the exporter', () => {
+  const { text } = pageAt('docs/metrics.md');
+  const names = [...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].map(({ name }) => name);
+  expect(names.filter((name) => !text.includes(`\`${name}`))).toEqual([]);
+});
