@@ -43,12 +43,15 @@ describe('docs/scaling.md', () => {
     expect(rows.length).toBeGreaterThan(3);
   });
 
-  test.each(rows)('says what the plan says of %s applications with %s hosts', (applications, hosts, calls, verdict) => {
-    const plan = planOf(numberIn(applications ?? ''), (hosts ?? '').startsWith('none') ? 0 : numberIn(hosts ?? ''));
-    expect(numberIn(calls ?? '')).toBe(Math.round(plan.callsPerMinute));
-    if (plan.stretch === 1) expect(verdict).toBe('fits');
-    else expect(verdict).toMatch(new RegExp(`^${plan.stretch.toFixed(1)} times slower`));
-  });
+  test.each(rows)(
+    'says what the plan says of %s applications with %s hosts',
+    (applications = '', hosts = '', calls = '', verdict = '') => {
+      const plan = planOf(numberIn(applications), hosts.startsWith('none') ? 0 : numberIn(hosts));
+      expect(numberIn(calls)).toBe(Math.round(plan.callsPerMinute));
+      if (plan.stretch === 1) expect(verdict).toBe('fits');
+      else expect(verdict).toMatch(new RegExp(`^${plan.stretch.toFixed(1)} times slower`));
+    },
+  );
 });
 
 describe('README.md', () => {
