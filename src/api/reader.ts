@@ -153,6 +153,14 @@ export interface MetricNameList {
   readonly complete: boolean;
 }
 
+/** What was found when an account was tried (`check --live`), in sentences. */
+export interface Diagnosis {
+  /** What the key sees. */
+  readonly facts: readonly string[];
+  /** Things that somebody should look at. */
+  readonly warnings: readonly string[];
+}
+
 /**
  * The upstream service as the collector and the commands see it, over either interface: both give the same values in the
  * same units (types.ts). Every method rejects with an UpstreamError, or with the reason of the signal.
@@ -180,8 +188,8 @@ export interface UpstreamReader {
   readonly metricSeries: SeriesRead;
   /** Metric names in the order in which upstream gives them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
-  /** Tries what the lists do not show (`check --live`); gives a sentence for each thing that somebody should look at. */
-  diagnose(range: TimeRange, call: CallOptions): Promise<readonly string[]>;
+  /** Tries what the lists do not show, after they were read. */
+  diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Closes kept connections; calls in flight are aborted. */
   close(): Promise<void>;
 }

@@ -1,10 +1,13 @@
 import process from 'node:process';
+import { UpstreamError } from '../api/errors.ts';
+import type { Diagnosis } from '../api/reader.ts';
+import type { Collector } from '../collect/collector.ts';
 import type { AccountStatus, EntityStatus } from '../collect/view.ts';
 import type { AccountConfig } from '../config/config.ts';
-import { endOfLife } from '../config/endOfLife.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
+import { describeInterfaceEnd } from './interfaceEnd.ts';
 import { ExitStatus } from './process/exitStatus.ts';
-import { readLists } from './upstream/listReading.ts';
+import { withLists } from './upstream/listReading.ts';
 import type { CommonOptions } from './flags/commonFlags.ts';
 
 /**
@@ -12,52 +15,82 @@ import type { CommonOptions } from './flags/commonFlags.ts';
  * the plan fits. An account that is refused or cannot be read ends it with status 1; warnings do not.
  */
 export async function runCheckLive(options: CommonOptions): Promise<void> {
-  const { config, collector } = await readLists(options);
-  const reports = collector.status().map((status) => {
-    const account = config.accounts.find(({ name }) => name === status.name);
-    return account === undefined ? { text: '', failed: false } : report(account, status, Date.now());
+  await withLists(options, async ({ config, collector, signal }) => {
+    const statuses = new Map(collector.status().map((status) => [status.name, status]));
+    const reports = await Promise.all(
+      config.accounts.map(async (account) => {
+        const status = statuses.get(account.name);
+        if (!isRead(status)) return unreadable(account, status);
+        return report(account, status, await tried(collector, account, signal), Date.now());
+      }),
+    );
+    process.stdout.write(reports.map(({ text }) => `${text}\n`).join('\n'));
+    if (reports.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
-  process.stdout.write(reports.map(({ text }) => `${text}\n`).join('\n'));
-  if (reports.some(({ failed }) => failed)) throw new ExitStatus(1);
+}
+
+/** What is printed about one account. */
+interface Report {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** The status of an account whose application list was read. */
+type ReadStatus = AccountStatus & { readonly applications: NonNullable<AccountStatus['applications']> };
+
+/** What was found beyond the lists, or why that could not be tried. */
+type Tried = Diagnosis | { readonly problem: string };
+
+const NOTHING: Diagnosis = { facts: [], warnings: [] };
+
+/** How the interfaces are called where no end of theirs is known. */
+const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
+
+function isRead(status: AccountStatus | undefined): status is ReadStatus {
+  return status?.up === true && status.applications !== undefined;
+}
+
+async function tried(collector: Collector, { name }: AccountConfig, signal: AbortSignal): Promise<Tried> {
+  try {
+    return await collector.diagnose(name, signal);
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    return { problem: error.message };
+  }
+}
+
+function unreadable(account: AccountConfig, status: AccountStatus | undefined): Report {
+  const list = status?.entities.find(({ group }) => group === 'applications');
+  const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
+  const text = `${placeOf(account)}: ${verdict}: ${list?.problem ?? 'nothing was read'}`;
+  return { text: escapeUnsafe(text), failed: true };
+}
+
+function placeOf({ name, region, base_url }: AccountConfig): string {
+  return `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
 }
 
 /** What there is to say about one account at a time, Unix milliseconds. */
-export function report(account: AccountConfig, status: AccountStatus, now: number): { text: string; failed: boolean } {
-  const region = account.region === undefined ? '' : `region ${account.region}, `;
-  const where = `account ${account.name} (${region}${account.base_url})`;
+function report(account: AccountConfig, status: ReadStatus, found: Tried, now: number): Report {
   const failing = status.entities.filter(({ problem }) => problem !== undefined);
-  const list = failing.find(({ group }) => group === 'applications');
-  if (list !== undefined || status.applications === undefined) {
-    const problem = list?.problem ?? 'nothing was read';
-    const verdict = status.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
-    return { text: escapeUnsafe(`${where}: ${verdict}: ${problem}`), failed: true };
-  }
   const { applications, visible, plan } = status;
   const reporting = applications.filter((application) => application.reporting).length;
+  const { facts, warnings } = 'problem' in found ? NOTHING : found;
   const lines = [
-    `${where}: the key is accepted`,
-    ...interfaceEnd(account, now),
+    `${placeOf(account)}: the key is accepted`,
+    `  interface: ${describeInterfaceEnd(account, now) ?? API_NAMES[account.api]}`,
+    ...facts.map((fact) => `  account: ${fact}`),
     `  applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `  key transactions: ${keyTransactions(account, status, failing)}`,
     `  plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ` +
       (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
-    ...status.warnings.map((warning) => `  warning: ${warning}`),
+    ...[...status.warnings, ...warnings].map((warning) => `  warning: ${warning}`),
     ...failing.map(({ group, application, problem }) =>
       [`  problem: ${group}`, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),
     ),
+    ...('problem' in found ? [`  problem: ${found.problem}`] : []),
   ];
-  return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 };
-}
-
-/** How long the interface of the account still exists, where its end is known. */
-function interfaceEnd(account: AccountConfig, now: number): string[] {
-  const end = endOfLife(account);
-  if (end === undefined) return [];
-  const day = new Date(end * 1000).toISOString().slice(0, 10);
-  const days = Math.max(0, Math.ceil((end - now / 1000) / 86_400));
-  return [
-    `  interface: REST, which the vendor ends on ${day}, in ${days} days: "api: nerdgraph" reads the same account`,
-  ];
+  return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 || 'problem' in found };
 }
 
 function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly EntityStatus[]): string {

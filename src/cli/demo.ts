@@ -15,7 +15,13 @@ import { runReloadingService, type ReloadingService } from './process/signals.ts
 import type { LogOptions } from './flags/commonFlags.ts';
 import { describeStartFailure, simulatorOptions, type SimulatorFlags } from './simulate.ts';
 
-/** The series shown at the start: what this exporter gives that the summaries alone do not. */
+/** The accounts of the demo: the same simulated service, read through each of its interfaces. */
+const REST_ACCOUNT = 'demo';
+const NERDGRAPH_ACCOUNT = 'demo-nerdgraph';
+
+const ACCOUNTS = [REST_ACCOUNT, NERDGRAPH_ACCOUNT];
+
+/** The families shown at the start: what this exporter gives that the summaries alone do not. */
 const TELLING = [
   'newrelic_up',
   'newrelic_application_response_time_seconds',
@@ -28,8 +34,9 @@ const TELLING = [
   'newrelic_key_transaction_rolling_response_time_seconds',
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
+/** Its series are there once metric data were read. */
+const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
-const LINES_PER_FAMILY = 2;
 
 interface Demo extends ReloadingService {
   readonly daemon: Daemon;
@@ -96,16 +103,23 @@ async function start(options: SimulatorFlags): Promise<Simulator> {
   }
 }
 
-/** One account, which is the simulator; of a configuration file, where one is named, the part `collection`. */
+/** Two accounts, which are the simulator; of a configuration file, where one is named, the part `collection`. */
 async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
-  const account = {
-    name: 'demo',
-    base_url: simulator.url,
+  const access = {
     api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
     ...(simulated.tlsCertFile === undefined ? {} : { tls: { ca_file: simulated.tlsCertFile } }),
-    instances: true,
   };
-  const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts: [account] }) }, {});
+  const accounts = [
+    { name: REST_ACCOUNT, base_url: `${simulator.url}/v2`, ...access, instances: true },
+    {
+      name: NERDGRAPH_ACCOUNT,
+      api: 'nerdgraph',
+      account_id: simulated.accountId,
+      base_url: `${simulator.url}/graphql`,
+      ...access,
+    },
+  ];
+  const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts }) }, {});
   if ('faults' in loaded) throw new Error(loaded.faults.map(({ message }) => message).join('; '));
   if (flags.configFile === undefined) return loaded.config;
   const { config } = await loadOrExit({ configFile: flags.configFile });
@@ -129,19 +143,19 @@ async function introduce(
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // With TLS or basic auth in front, only its owner can scrape it.
-  if (flags.webConfigFile !== undefined) return;
+  // With TLS or basic auth in front, only its owner can scrape it; and this asks over a network socket only.
+  if (flags.webConfigFile !== undefined || !/:\d+$/.test(servers.addresses[0] ?? '')) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
-  if (metrics !== undefined) process.stdout.write([...telling(metrics), '', ''].join('\n'));
+  if (metrics !== undefined) process.stdout.write([...described(metrics), '', ''].join('\n'));
 }
 
-/** The first scrape with metric data, which with faults or a slow upstream takes several; undefined when stopped before. */
-async function firstScrape(url: string, signal: AbortSignal): Promise<string | undefined> {
+/** The first scrape with metric data of both accounts: with faults it is not the first one; undefined when stopped before. */
+async function firstScrape(url: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
   try {
     for (;;) {
       const response = await fetch(url, { signal });
-      const text = await response.text();
-      if (text.includes('newrelic_application_response_time_seconds{')) return text;
+      const lines = (await response.text()).split('\n');
+      if (ACCOUNTS.every((account) => seriesOf(lines, account, `${AWAITED}{`).length > 0)) return lines;
       await sleep(PAUSE_MS, undefined, { signal });
     }
   } catch (error) {
@@ -150,9 +164,23 @@ async function firstScrape(url: string, signal: AbortSignal): Promise<string | u
   }
 }
 
-function telling(metrics: string): string[] {
-  const lines = metrics.split('\n');
-  return TELLING.flatMap((family) => lines.filter((line) => line.startsWith(`${family}{`)).slice(0, LINES_PER_FAMILY));
+/** How many series there are, and the first of each family as each account has it. */
+function described(lines: readonly string[]): string[] {
+  const [rest = 0, nerdGraph = 0] = ACCOUNTS.map((account) => seriesOf(lines, account).length);
+  return [
+    `The same applications, read twice: ${rest} series of account ${REST_ACCOUNT} over REST, instances included,`,
+    `and ${nerdGraph} of account ${NERDGRAPH_ACCOUNT} over NerdGraph. Where the figures differ, REST has rounded them.`,
+    '',
+    ...TELLING.flatMap((family) => ACCOUNTS.flatMap((account) => seriesOf(lines, account, `${family}{`).slice(0, 1))),
+  ];
+}
+
+/** The lines of an account that begin so; by default its series but for those of the exporter itself. */
+function seriesOf(lines: readonly string[], account: string, start?: string): string[] {
+  const ofAccount = lines.filter((line) => line.includes(`{account="${account}"`));
+  return ofAccount.filter((line) =>
+    start === undefined ? /^newrelic_(?!exporter_)/.test(line) : line.startsWith(start),
+  );
 }
 
 /** All interfaces are reached by name from here. */

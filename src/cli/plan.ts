@@ -1,11 +1,12 @@
 import process from 'node:process';
+import type { Collector } from '../collect/collector.ts';
 import type { AccountStatus } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Plan } from '../collect/view.ts';
 import type { Group } from '../metrics/groups.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { escapeUnsafe } from '../log/logfmt.ts';
-import { readLists } from './upstream/listReading.ts';
+import { withLists } from './upstream/listReading.ts';
 import type { CommonOptions } from './flags/commonFlags.ts';
 import { table } from './terminal/table.ts';
 
@@ -46,7 +47,13 @@ const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
-  const { collector } = await readLists(options);
+  await withLists(options, ({ collector }) => {
+    printPlans(collector, options.format);
+    return Promise.resolve();
+  });
+}
+
+function printPlans(collector: Collector, format: 'table' | 'json'): void {
   const statuses = collector.status();
   const unread = statuses.filter(({ applications }) => applications === undefined);
   for (const { name, entities } of unread) {
@@ -55,7 +62,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
   }
   const read = statuses.filter(({ applications }) => applications !== undefined);
   const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
-  if (plans.length > 0) process.stdout.write(formatPlans(plans, options.format));
+  if (plans.length > 0) process.stdout.write(formatPlans(plans, format));
   if (unread.length > 0) throw new ExitStatus(1);
 }
 

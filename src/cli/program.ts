@@ -104,7 +104,7 @@ function checkCommand(): Command {
       const status = check(findings, process);
       if (status !== 0) throw new ExitStatus(status);
       if (!options.live) {
-        const { sayOrigin } = await import('./upstream/session.ts');
+        const { sayOrigin } = await import('./upstream/command.ts');
         sayOrigin(options);
         return;
       }

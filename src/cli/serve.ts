@@ -7,6 +7,7 @@ import { loadOrExit, readFiles } from './configuration.ts';
 import { startDaemon } from './daemon/daemon.ts';
 import type { LogOptions } from './flags/commonFlags.ts';
 import { readServeFlags } from './flags/serveFlags.ts';
+import { describeInterfaceEnd } from './interfaceEnd.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { openLog } from './process/log.ts';
 import { runReloadingService } from './process/signals.ts';
@@ -20,6 +21,10 @@ export async function serve(options: Readonly<Record<string, unknown>> & LogOpti
     const { origin, config, warnings } = await loadOrExit(flags);
     logger.info(describeOrigin(origin));
     for (const warning of warnings) logger.warn(formatFault(warning));
+    for (const account of config.accounts) {
+      const end = describeInterfaceEnd(account, Date.now());
+      if (end !== undefined) logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
+    }
     try {
       const daemon = await startDaemon({
         config,

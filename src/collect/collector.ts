@@ -1,4 +1,4 @@
-import type { UpstreamReader } from '../api/reader.ts';
+import type { Diagnosis, UpstreamReader } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
 import { AccountCollector } from './account.ts';
@@ -147,6 +147,17 @@ export class Collector implements CollectorView {
   expectedSeries(accountName: string): number {
     const account = this.#entries.get(accountName)?.account;
     return account === undefined ? 0 : expectedSeries(account, this.#time(undefined));
+  }
+
+  /**
+   * Tries what the lists of an account do not show, under its budget. Rejects with an UpstreamError, or with the reason of
+   * the signal.
+   */
+  async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
+    const entry = this.#entries.get(accountName);
+    if (entry === undefined) throw new Error(`there is no account ${accountName}`);
+    const { timetable, scheduler } = entry.account;
+    return entry.opened.reader.diagnose(timetable.window, { signal, gate: scheduler.gate, patient: true });
   }
 
   /** Refreshes and answers for one application; waits at most `waitMs` milliseconds. Never rejects. */

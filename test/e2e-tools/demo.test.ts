@@ -15,7 +15,8 @@ describe('demo', () => {
           HTTPS_PROXY: ':::',
           HTTP_PROXY: 'http://127.0.0.1:1',
         },
-        interruptOnce: ({ stdout: text }) => text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{'),
+        interruptOnce: ({ stdout: text }) =>
+          text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{account="demo-nerdgraph"'),
       },
     );
     expect(stderr).not.toMatch(/level=(?:warn|error)|\n {4}at /);
@@ -24,6 +25,34 @@ describe('demo', () => {
     expect(stdout).toMatch(/^Metrics {16}http:\/\/127\.0\.0\.1:[1-9]\d*\/metrics$/m);
     expect(stdout).toMatch(/^newrelic_up\{account="demo"\} 1$/m);
     expect(stdout).toMatch(/^newrelic_application_response_time_seconds\{account="demo",.*\} 0?\.?\d/m);
+    const [, rest, nerdGraph] =
+      /: (\d+) series of account demo over REST.*\n.* (\d+) of account demo-nerdgraph over NerdGraph/.exec(stdout) ??
+      [];
+    // Instances and some families have no counterpart; nothing else is missing.
+    expect(Number(rest)).toBeGreaterThan(Number(nerdGraph));
+    expect(Number(nerdGraph)).toBeGreaterThan(Number(rest) / 2);
+  });
+
+  it('shows the same lines twice: the two interfaces give the same values but for rounding', async () => {
+    const { stdout } = await runTool(['demo', ...PORTS, '--applications=2', '--hosts-per-application=1'], {
+      interruptOnce: ({ stdout: text }) =>
+        text.includes('\nnewrelic_exporter_api_budget_requests_per_minute{account="demo-nerdgraph"'),
+    });
+    const shown = [...stdout.matchAll(/^(newrelic_application_\w+)\{account="([^"]+)",(.*)\} (\S+)$/gm)];
+    const of = (account: string): Map<string, number> =>
+      new Map(
+        shown
+          .filter(([, , name]) => name === account)
+          .map(([, family, , labels, value]) => [`${family}{${labels}}`, Number(value)]),
+      );
+    const rest = of('demo');
+    const nerdGraph = of('demo-nerdgraph');
+    expect(rest.size).toBe(6);
+    expect([...nerdGraph.keys()]).toEqual([...rest.keys()]);
+    for (const [series, value] of rest) {
+      const other = nerdGraph.get(series) ?? NaN;
+      expect(Math.abs(other - value) / Math.max(other, value), series).toBeLessThan(0.1);
+    }
   });
 
   it('says where everything is although the upstream fails from the start, and stops cleanly', async () => {

@@ -5,7 +5,7 @@ import { SIGN_OF_LIFE, WEB } from './metricNames.ts';
 import { all, filled, isIn, TIMESLICE } from './nrql.ts';
 import { checkAnswer } from './nrqlAnswer.ts';
 import type { Transport } from './transport.ts';
-import type { CallOptions, TimeRange } from '../reader.ts';
+import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
 
 /** So many applications are tried: a small query is enough to see whether there are rows at all. */
 const MOST_TRIED = 50;
@@ -20,16 +20,16 @@ export async function diagnose(
   fleet: Fleet,
   range: TimeRange,
   call: CallOptions,
-): Promise<readonly string[]> {
-  const sentences: string[] = [];
+): Promise<Diagnosis> {
+  const warnings: string[] = [];
   const accounts = await account.list(call);
   const id = await account.id(call);
+  const facts = [`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`];
   if (!accounts.some((each) => each.id === id)) {
-    const seen = accounts.length === 0 ? 'it sees none' : `it sees ${namesOf(accounts)}`;
-    sentences.push(`The key does not list account ${id}; ${seen}.`);
+    warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
   }
   const tried = filled(fleet.reporting.slice(0, MOST_TRIED));
-  if (tried === undefined) return sentences;
+  if (tried === undefined) return { facts, warnings };
   const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, WEB])]);
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
@@ -39,10 +39,10 @@ export async function diagnose(
   );
   // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
-    sentences.push(
+    warnings.push(
       `NRQL has no timeslice of ${tried.length} reporting application${tried.length === 1 ? '' : 's'} in account ${id}: ` +
-        'the user of the key may lack the role to query data there, or the region may not offer timeslices over NRQL.',
+        'the user of the key may lack the role to query data there, or the region may not offer timeslices over NRQL',
     );
   }
-  return sentences;
+  return { facts, warnings };
 }

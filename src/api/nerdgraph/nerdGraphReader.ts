@@ -21,7 +21,7 @@ import { Client } from '../http/client.ts';
 import type { ClientOptions } from '../http/client.ts';
 import { createDispatcher } from '../http/dispatcher.ts';
 import type { DispatcherOptions } from '../http/dispatcher.ts';
-import type { CallOptions, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
+import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 
 export interface NerdGraphReaderOptions
@@ -149,7 +149,7 @@ class NerdGraphReader implements UpstreamReader {
     return listMetricNames(this.#transport, this.#account, query, this.#now(), call);
   }
 
-  diagnose(range: TimeRange, call: CallOptions): Promise<readonly string[]> {
+  diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis> {
     return diagnose(this.#transport, this.#account, this.#fleet, range, call);
   }
 

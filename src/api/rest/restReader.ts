@@ -8,6 +8,7 @@ import type {
   BatchRead,
   CallOptions,
   CustomNamesSubject,
+  Diagnosis,
   MetricDataAnswer,
   MetricDataSubject,
   MetricNameList,
@@ -119,8 +120,8 @@ class RestReader implements UpstreamReader {
     return this.#names.list(query, call);
   }
 
-  diagnose(): Promise<readonly string[]> {
-    return Promise.resolve([]);
+  diagnose(): Promise<Diagnosis> {
+    return Promise.resolve({ facts: [], warnings: [] });
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { AccountConfig } from '../../config/config.ts';
+import { endOfLife } from '../../config/endOfLife.ts';
 import { GROUPS, type Group } from '../../metrics/groups.ts';
 import { isEnabled } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
@@ -28,9 +28,6 @@ interface Counted {
 }
 
 const WORSE: readonly EntityState[] = ['missing', 'stale', 'fresh'];
-
-/** 31 July 2027, when the vendor ends the REST API (version 2) in its regions `us` and `eu`. */
-const REST_END_OF_LIFE = 1_816_992_000;
 
 /**
  * Everything about one account. What only the pages show is put together when it is asked for.
@@ -229,9 +226,4 @@ function entityStatus(account: AnsweredAccount, entity: Entity, time: AnswerTime
     seconds: entity.seconds,
     windowEnd: entity.held?.windowEnd,
   };
-}
-
-function endOfLife({ api, region }: AccountConfig): number | undefined {
-  if (api !== 'rest') return undefined;
-  return region === undefined || region === 'us' || region === 'eu' ? REST_END_OF_LIFE : undefined;
 }

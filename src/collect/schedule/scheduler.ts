@@ -76,6 +76,11 @@ export class Scheduler {
     this.#lastProgress = clock.monotonic();
   }
 
+  /** Grants calls of work that is not queued here, under the same budget. */
+  get gate(): Gate {
+    return this.#gate;
+  }
+
   /** Moving average of how long a call that ended well took, in milliseconds; undefined before the first. */
   get averageCall(): number | undefined {
     return this.#averageCall;

@@ -5,6 +5,7 @@ import type {
   BatchRead,
   CallOptions,
   CustomNamesSubject,
+  Diagnosis,
   MetricDataAnswer,
   MetricDataSubject,
   MetricNameList,
@@ -177,8 +178,8 @@ export class FakeReader implements UpstreamReader {
     throw new Error('the collector reads no series');
   }
 
-  diagnose(): Promise<readonly string[]> {
-    return Promise.resolve([]);
+  diagnose(): Promise<Diagnosis> {
+    return Promise.resolve({ facts: [], warnings: [] });
   }
 
   close(): Promise<void> {
