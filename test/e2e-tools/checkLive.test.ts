@@ -111,4 +111,93 @@ describe('check --live', () => {
     expect(stderr).toMatch(/^config\.yaml:5:\d+: collection\.window: /m);
     expect(simulator.requests.count()).toBe(before);
   });
+
+  it('names the accounts of a key over NerdGraph, and finds nothing wrong where timeslices are answered', async () => {
+    const accounts = [
+      { id: 1234567, name: 'Shop' },
+      { id: 7654321, name: 'Blog' },
+    ];
+    const upstream = await startSimulator({ applications: 2, hostsPerApplication: 1, accounts });
+    const { status, stdout, stderr } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
+    });
+    await upstream.close();
+    expect(stderr).toBe('');
+    expect(stdout.split('\n')).toEqual([
+      'config.yaml: valid',
+      `account shop (${upstream.url}/graphql): the key is accepted`,
+      '  interface: NerdGraph',
+      '  account: the key sees 1234567 (Shop), 7654321 (Blog); account 1234567 is read',
+      '  applications: 2 visible, 2 exported, 2 of them reporting',
+      '  key transactions: 8 visible, 8 exported',
+      expect.stringMatching(/^ {2}plan: \d+\.\d of 600 calls per minute, every group keeps its interval$/),
+      '',
+    ]);
+    expect(status).toBe(0);
+  });
+
+  it('warns of an account that the key does not list, and of NRQL that answers no timeslice at all', async () => {
+    const upstream = await startSimulator({
+      applications: 2,
+      hostsPerApplication: 1,
+      accounts: [{ id: 99, name: 'Another' }],
+      // Its timeslices end long before the window that is asked for.
+      now: () => Date.now() - 7_200_000,
+    });
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
+    });
+    await upstream.close();
+    expect(stdout.match(/warning: .*/g)).toEqual([
+      expect.stringMatching(/^warning: account_id: the key does not list account 1234567: /),
+      expect.stringMatching(/^warning: NRQL has no timeslice of 2 reporting applications in account 1234567: .*role/),
+    ]);
+    expect(status).toBe(0);
+  });
+
+  it('names the accounts of a key that sees several where none is chosen, and ends with 1', async () => {
+    const accounts = [
+      { id: 1234567, name: 'Shop' },
+      { id: 7654321, name: 'Blog' },
+    ];
+    const upstream = await startSimulator({ applications: 1, accounts });
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', nerdGraphOf(upstream))] },
+    });
+    await upstream.close();
+    expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
+    expect(status).toBe(1);
+  });
+
+  it('says that NRQL cannot be read, and ends with 1', async () => {
+    const upstream = await startSimulator({
+      applications: 1,
+      faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
+    });
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', nerdGraphOf(upstream))] },
+    });
+    await upstream.close();
+    expect(stdout).toMatch(/^ {2}problem: graphql:applications: /m);
+    expect(status).toBe(1);
+  });
+
+  it('says that a plan does not fit because calls are slow, from how long they took', async () => {
+    const slow = await startSimulator({ applications: 2, hostsPerApplication: 40, latencyMs: 1000 });
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: {
+        accounts: [account(slow, 'slow', { limits: { max_concurrent_requests: 1 }, key_transactions: false })],
+      },
+    });
+    await slow.close();
+    expect(stdout).toContain('of 600 calls per minute, which does not fit');
+    expect(stdout).toMatch(
+      /warning: limits\.max_concurrent_requests: .* and 1 at once carry [1-5]\d while one takes \d\.\d s/,
+    );
+    expect(status).toBe(0);
+  });
 });
+
+function nerdGraphOf(upstream: Simulator): { readonly api: string; readonly base_url: string } {
+  return { api: 'nerdgraph', base_url: `${upstream.url}/graphql` };
+}

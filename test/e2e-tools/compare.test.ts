@@ -45,6 +45,16 @@ describe('compare', () => {
     expect(status).toBe(0);
   });
 
+  it('reads an application that is given by its id by that id, and one by its name from the list', async () => {
+    simulator.requests.clear();
+    expect((await compare('--app=1000001')).status).toBe(0);
+    const lists = (): string[] => simulator.requests.all('applications').map(({ query }) => decodeURIComponent(query));
+    expect(lists()).toEqual([expect.stringContaining('filter[ids]=1000001')]);
+    simulator.requests.clear();
+    expect((await compare('--app=Storefront')).status).toBe(0);
+    expect(lists()).toEqual([expect.not.stringContaining('filter[ids]')]);
+  });
+
   it('fails with 1 where the interfaces differ without a reason, and shows that first', async () => {
     simulator.faults.add(parseFault('nulls,on=metric_data'));
     const { status, stdout } = await compare('--app=Storefront');

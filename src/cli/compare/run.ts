@@ -5,6 +5,7 @@ import { windowAt } from '../../collect/schedule/window.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 import { ExitStatus } from '../process/exitStatus.ts';
 import { UsageError } from '../process/usageError.ts';
+import { isId } from '../upstream/applications.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import { compareSides, type Comparison } from './differences.ts';
 import { pairOf, type PairOptions } from './pair.ts';
@@ -91,9 +92,14 @@ async function readChosen(
   apps: readonly string[],
   name: string,
 ): Promise<Application[]> {
-  const list = await reader.listApplications({}, call).catch((error: unknown) => {
-    throw new Error(`the applications cannot be read over ${name}`, { cause: error });
-  });
+  const read = (query: { readonly ids?: readonly number[] }): Promise<Application[]> =>
+    reader.listApplications(query, call).catch((error: unknown) => {
+      throw new Error(`the applications cannot be read over ${name}`, { cause: error });
+    });
+  const ids = apps.filter((app) => isId(app)).map(Number);
+  // Ids are read by id. What is no id of the account may be a name, which only the whole list shows.
+  const byId = ids.length > 0 && ids.length === apps.length ? await read({ ids }) : [];
+  const list = byId.length > 0 && byId.length === new Set(ids).size ? byId : await read({});
   const chosen =
     apps.length === 0
       ? list.filter((application) => selects(config.applications, application))

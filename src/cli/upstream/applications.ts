@@ -15,7 +15,12 @@ interface Attempt {
   readonly failure: unknown;
 }
 
-/** True when reader says that there is no such thing, as of an id that is another account's. */
+/** True of a text that can be the id of an application. */
+export function isId(text: string): boolean {
+  return /^[1-9][0-9]{0,14}$/.test(text);
+}
+
+/** True when the reader says that there is no such thing, as of an id that is another account's. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof UpstreamError && error.failure.reason === 'not_found';
 }
@@ -26,7 +31,7 @@ export function isNotFound(error: unknown): boolean {
  * account cannot be read, because it may have it; an id that another account has is found all the same.
  */
 export async function findApplication(accounts: readonly LiveAccount[], app: string): Promise<FoundApplication> {
-  const found = /^[1-9][0-9]{0,15}$/.test(app) ? await findById(accounts, Number(app)) : undefined;
+  const found = isId(app) ? await findById(accounts, Number(app)) : undefined;
   return found ?? findByName(accounts, app);
 }
 
