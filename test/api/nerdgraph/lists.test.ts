@@ -52,22 +52,23 @@ describe('the account', () => {
     const { nerdGraph } = await startBoth({ applications: 2, accounts: [{ id: 7, name: 'Alpha' }] });
     const { reader, call } = nerdGraph;
     await reader.listApplications({}, call);
-    expect(await reader.diagnose(RANGE, call)).toEqual([
-      `The key does not list account ${ACCOUNT}; it sees 7 (Alpha).`,
-    ]);
+    expect(await reader.diagnose(RANGE, call)).toMatchObject({
+      facts: [`the key sees 7 (Alpha); account ${ACCOUNT} is read`],
+      warnings: [expect.stringContaining(`the key does not list account ${ACCOUNT}`)],
+    });
   });
 
   it('without any timeslice is pointed out, and one with timeslices is not', async () => {
     const between = await startBetween({ applications: 2 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
-    expect(await reader.diagnose(RANGE, call)).toEqual([]);
+    expect((await reader.diagnose(RANGE, call)).warnings).toEqual([]);
     between.fault = (response, { nrql }, good) => {
       if (nrql === '') return false;
       response.end(good.replace(/"results":\[.*?\],"otherResult"/s, '"results":[],"otherResult"'));
       return true;
     };
-    expect((await reader.diagnose(RANGE, call))[0]).toMatch(
+    expect((await reader.diagnose(RANGE, call)).warnings[0]).toMatch(
       /NRQL has no timeslice of 2 reporting applications in account/,
     );
   });
