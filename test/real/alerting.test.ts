@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { delayUntilNextWindow } from '../e2e/support/config.ts';
 import { startExporter } from '../e2e/support/program.ts';
-import { accountBy, SERVED_INTERFACES } from './support/accounts.ts';
+import { INTERFACES } from './incidents/fleet.ts';
+import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { quickRules } from './support/rules.ts';
 import { startAlertmanager, startPrometheus } from './support/servers.ts';
@@ -47,7 +48,7 @@ await describeReal('an incident upstream', {
   tools: ['prometheus', 'alertmanager'],
   lines: BOTH_LINES,
   define: (program) => {
-    test.concurrent.each(SERVED_INTERFACES)(
+    test.concurrent.each(INTERFACES)(
       '%s: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over',
       async (by) => {
         const simulator = await startSimulator({ applications: 12 });

@@ -3,12 +3,13 @@ import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { ClassicDashboard } from './frame.ts';
 import { frame } from './frame.ts';
-import { LINE_OVER_STACK, lines, stacked, stat, steps } from './panels.ts';
+import { LINE_OVER_STACK, lines, nameStat, stacked, stat, steps } from './panels.ts';
 import { ACCOUNT, EXPORTER, select } from './selectors.ts';
 import { account, datasource, jobAndInstance } from './variables.ts';
 
 const NAME = '{{instance}} {{account}}';
 const GROUP = `${NAME} {{group}}`;
+const DAY = 86_400;
 
 /** A family of one process and account: never folded, since every process has a budget of its own. */
 const own = (family: string, more = ''): string => select(`newrelic_exporter_${family}`, ACCOUNT, more);
@@ -79,6 +80,16 @@ const CALLS: Builder<Panel>[] = [
   lines({ title: 'Pause', description: 'How long calls will still pause after an overload answer.', unit: 's' }, [
     [orZero(`${own('api_paused_until_timestamp_seconds')} - time()`), NAME],
   ]).min(0),
+  lines(
+    {
+      title: 'Batches read again in parts',
+      description:
+        'Batches of NerdGraph that were truncated, too slow or refused, per minute: each costs calls. Always 0 for an ' +
+        'account read through the REST API.',
+      unit: 'rpm',
+    },
+    [[orZero(perMinute('api_batches_split_total', 'reason')), `${NAME} {{reason}}`]],
+  ).min(0),
 ];
 
 const process = (family: string): string => select(family, EXPORTER);
@@ -138,6 +149,30 @@ export function exporterDashboard(): ClassicDashboard {
         [[process('newrelic_exporter_build_info'), '{{instance}} {{version}}']],
         8,
       ),
+    )
+    .withPanel(
+      nameStat(
+        {
+          title: 'Interface',
+          description: 'What each account is read through (rest or nerdgraph), and its region where it has one.',
+          unit: 'short',
+        },
+        [own('account_info'), `${NAME} {{api}} {{region}}`],
+        12,
+      ),
+    )
+    .withPanel(
+      stat(
+        {
+          title: 'Time until the interface ends',
+          description:
+            'How long New Relic still serves what the account is read through. Empty for an account read through ' +
+            'NerdGraph, of which no end is announced.',
+          unit: 's',
+        },
+        [[`${own('api_end_of_life_timestamp_seconds')} - time()`, NAME]],
+        12,
+      ).thresholds(steps(['red', null], ['orange', 90 * DAY], ['green', 180 * DAY])),
     )
     .withRow(new RowBuilder('Freshness'));
   for (const panel of AGES) dashboard.withPanel(panel);

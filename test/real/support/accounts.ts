@@ -1,9 +1,6 @@
 import { account } from '../../e2e/support/config.ts';
 import type { Interface } from '../incidents/fleet.ts';
 
-/** The interfaces through which the daemon reads accounts. */
-export const SERVED_INTERFACES: readonly Interface[] = ['rest'];
-
 /** An account of a configuration file that reads a simulator through the given interface of it. */
 export function accountBy(
   by: Interface,
