@@ -9,11 +9,11 @@ import type { Group } from '../../src/metrics/groups.ts';
 const MINUTE = 60_000;
 
 const planOf = (calls: Readonly<Partial<Record<Group, number>>>, budget: number, slow?: [string, number]): Plan =>
-  planCalls(
-    new Map(Object.entries(calls) as [Group, number][]),
-    (group) => (group === slow?.[0] ? slow[1] : MINUTE),
-    { perMinute: budget, slowed: 1, byPlaces: undefined },
-  );
+  planCalls(new Map(Object.entries(calls) as [Group, number][]), (group) => (group === slow?.[0] ? slow[1] : MINUTE), {
+    perMinute: budget,
+    slowed: 1,
+    byPlaces: undefined,
+  });
 
 describe('what to change when a plan does not fit', () => {
   it('is nothing when it fits', () => {

@@ -58,7 +58,10 @@ export function discoveryHandler(deps: WebDependencies): Handler {
 /** Reads the lists that are due: those of the accounts wanted, or of all. */
 async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, waitMs: number): Promise<void> {
   if (wanted.size === 0) await collector.refresh({ groups: LISTS, listsOnly: true }, waitMs);
-  else await Promise.all([...wanted].map((account) => collector.refresh({ groups: LISTS, listsOnly: true, account }, waitMs)));
+  else
+    await Promise.all(
+      [...wanted].map((account) => collector.refresh({ groups: LISTS, listsOnly: true, account }, waitMs)),
+    );
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {
