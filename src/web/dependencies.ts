@@ -1,27 +1,19 @@
-import type { ProbeResult } from '../collect/view.ts';
 import type {
+  AccountStatus,
   Answer,
-  AccountStatus as CollectedStatus,
   ApplicationView,
   BudgetStatus,
   CollectorView,
   EntityStatus,
   GroupStatus,
+  ProbeResult,
 } from '../collect/view.ts';
-import type { Api, CollectionConfig } from '../config/config.ts';
+import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/own.ts';
 
 /** What the web side shows of the collector, from here for all its files. */
-export type { Answer, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
-
-/** An account as the pages show it. */
-export type AccountStatus = CollectedStatus & {
-  /** The interface through which it is read. */
-  readonly api?: Api;
-  /** When the vendor ends that interface, Unix seconds; undefined when no end is known. */
-  readonly endOfLife?: number | undefined;
-};
+export type { AccountStatus, Answer, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {

@@ -28,14 +28,10 @@ export function accountSection(account: AccountStatus, now: number): Html {
     }
     ${endNotice(account, now)}
     <dl class="facts">
-      ${
-        account.api === undefined
-          ? undefined
-          : html`<div>
-              <dt>Interface</dt>
-              <dd>${INTERFACES[account.api]}</dd>
-            </div>`
-      }
+      <div>
+        <dt>Interface</dt>
+        <dd>${INTERFACES[account.api]}</dd>
+      </div>
       <div>
         <dt>Applications</dt>
         <dd>${account.applications === undefined ? 'not read yet' : account.applications.length}</dd>

@@ -17,7 +17,7 @@ export function statusDocument(
 function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string, Breakdown>): Json {
   return {
     name: account.name,
-    api: account.api ?? null,
+    api: account.api,
     api_end_of_life: account.endOfLife ?? null,
     labels: account.labels,
     up: account.up,
