@@ -163,6 +163,33 @@ describe('docs/interface.md', () => {
   });
 });
 
+/** Flags that the commands which read an account share with the daemon. */
+const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--version'];
+
+test.each(['check', 'plan', 'discover', 'metric-names', 'backfill', 'compare'])(
+  'docs/interface.md has exactly the flags of the command %s',
+  (name) => {
+    let current = '';
+    const documented = rowsOf(sectionOf(pageAt('docs/interface.md'), '### Flags of the other commands')).flatMap(
+      ([command = '', flag = '']) => {
+        current = command === '' ? current : command;
+        return current === `\`${name}\`` ? [flag.slice(1, -1)] : [];
+      },
+    );
+    const command = program.commands.find((each) => each.name() === name);
+    const own = command === undefined ? [] : flagsOf(command).filter((flag) => !SHARED_FLAGS.includes(flag));
+    expect([...documented].sort()).toEqual([...own].sort());
+  },
+);
+
+test('docs/simulator.md has every flag of simulate', () => {
+  const command = program.commands.find((each) => each.name() === 'simulate');
+  const { text } = pageAt('docs/simulator.md');
+  expect(command === undefined ? ['simulate'] : flagsOf(command).filter((flag) => !text.includes(flag))).toEqual([
+    '--version',
+  ]);
+});
+
 describe('docs/operations.md', () => {
   const serve = program.commands.find((command) => command.name() === 'serve');
 
