@@ -7,11 +7,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import { ask, end, PROJECT } from './processes.ts';
+import { ACCOUNT_ID } from './upstreamNerdGraph.ts';
 
 /** Of a whole process since its start. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly peakRssMegabytes: number;
+  /** Since it was last asked, once the main thread is watched: the longest time on a processor between two turns. */
+  readonly longestBlockMs: number;
 }
 
 export interface Scrape {
@@ -30,33 +33,62 @@ export interface Exporter {
   /** Goes on to the next window. */
   nextWindow(): Promise<void>;
   usage(): Promise<ProcessUsage>;
+  /** Begins to watch the main thread, which costs processor time of its own (Linux only). */
+  watch(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Loaded before the program: its time runs within the minute it was started in, and jumps to the next when told to. */
+/** Loaded before the program: its clocks run within the minute it was started in, and jump to the next when told to. */
 const HANDLES = `
+import { readFileSync } from 'node:fs';
 const real = Date.now;
 let origin = real();
 let minute = Math.ceil(origin / 60000) * 60000;
+let skipped = 0;
+const monotonic = performance.now.bind(performance);
+performance.now = () => monotonic() + skipped;
 Date.now = () => minute + Math.min(real() - origin, 59000);
+const busy = () => Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+let longestBlockMs = 0;
+const watch = () => {
+  let last = busy();
+  const turn = () => {
+    longestBlockMs = Math.max(longestBlockMs, busy() - last);
+    last = busy();
+    setImmediate(turn).unref();
+  };
+  turn();
+};
 process.on('message', (message) => {
+  if (message === 'watch') watch();
   if (message === 'next') {
     origin = real();
     minute += 60000;
+    skipped += 60000;
   }
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  process.send({ cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakRssMegabytes: maxRSS / 1024 });
+  process.send({ cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakRssMegabytes: maxRSS / 1024, longestBlockMs });
+  longestBlockMs = 0;
 });
 process.channel.unref();
 `;
 
+const REST: Reading = { api: 'rest', atOnce: 32 };
+
 /** The longest a scrape may take: the budget is out of the way, so a refresh ends long before. */
 const SCRAPE_TIMEOUT_SECONDS = 300;
 
-export async function startExporter(upstream: string): Promise<Exporter> {
+/** How the program reads: the interface, and the calls that it makes at once. */
+export interface Reading {
+  readonly api: 'rest' | 'nerdgraph';
+  readonly atOnce: number;
+}
+
+/** @param upstream the address of the upstream without a path */
+export async function startExporter(upstream: string, reading: Reading = REST): Promise<Exporter> {
   const folder = await mkdtemp(join(tmpdir(), 'exporter-bench-'));
   const file = join(folder, 'config.yaml');
-  await writeFile(file, stringify(configuration(upstream)));
+  await writeFile(file, stringify(configuration(upstream, reading)));
   const started = performance.now();
   const handles = `data:text/javascript,${encodeURIComponent(HANDLES)}`;
   const args = ['--import', handles, 'dist/main.js', 'serve', '--config.file', file];
@@ -74,6 +106,9 @@ export async function startExporter(upstream: string): Promise<Exporter> {
       await ask(child, 'next');
     },
     usage: () => ask<ProcessUsage>(child, 'usage'),
+    watch: async () => {
+      await ask(child, 'watch');
+    },
     stop: async () => {
       await end(child);
       await rm(folder, { recursive: true });
@@ -81,10 +116,15 @@ export async function startExporter(upstream: string): Promise<Exporter> {
   };
 }
 
-function configuration(upstream: string): object {
-  const limits = { max_concurrent_requests: 32, requests_per_minute: 1_000_000 };
+function configuration(upstream: string, { api, atOnce }: Reading): object {
+  const limits = { max_concurrent_requests: atOnce, requests_per_minute: 1_000_000 };
+  const common = { name: 'production', api_key: 'benchmark-key-0123456789', limits };
+  const account =
+    api === 'rest'
+      ? { ...common, base_url: `${upstream}/v2` }
+      : { ...common, api, account_id: ACCOUNT_ID, base_url: `${upstream}/graphql` };
   return {
-    accounts: [{ name: 'production', base_url: upstream, api_key: 'benchmark-key-0123456789', limits }],
+    accounts: [account],
     collection: { max_series: 10_000_000 },
   };
 }

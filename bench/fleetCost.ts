@@ -1,5 +1,4 @@
-import type { Exporter } from './exporter.ts';
-import { startExporter } from './exporter.ts';
+import { startExporter, type Exporter, type Reading } from './exporter.ts';
 import type { Upstream } from './processes.ts';
 import { startUpstream } from './processes.ts';
 import type { FleetSize } from './upstreamBodies.ts';
@@ -9,6 +8,8 @@ export interface FleetCost extends FleetSize {
   readonly series: number;
   readonly coldCalls: number;
   readonly coldMs: number;
+  /** Processor time of the first refresh and its answer. */
+  readonly coldCpuSeconds: number;
   readonly refreshCalls: number;
   readonly refreshMs: number;
   /** Processor time of the second refresh and its answer. */
@@ -23,10 +24,11 @@ export async function withExporter<T>(
   size: FleetSize,
   latencyMs: number,
   work: (exporter: Exporter, upstream: Upstream) => Promise<T>,
+  reading?: Reading,
 ): Promise<T> {
   const upstream = await startUpstream(size, latencyMs);
   try {
-    const exporter = await startExporter(upstream.address);
+    const exporter = await startExporter(upstream.address, reading);
     try {
       return await work(exporter, upstream);
     } finally {
@@ -37,8 +39,9 @@ export async function withExporter<T>(
   }
 }
 
-export function fleetCost(size: FleetSize, latencyMs: number): Promise<FleetCost> {
-  return withExporter(size, latencyMs, async (exporter, upstream) => {
+export function fleetCost(size: FleetSize, latencyMs: number, reading?: Reading): Promise<FleetCost> {
+  const work = async (exporter: Exporter, upstream: Upstream): Promise<FleetCost> => {
+    const started = await exporter.usage();
     const cold = await exporter.scrape({ gzip: true });
     const coldCalls = (await upstream.usage()).calls;
     const before = await exporter.usage();
@@ -53,13 +56,15 @@ export function fleetCost(size: FleetSize, latencyMs: number): Promise<FleetCost
       series: await seriesOf(exporter),
       coldCalls,
       coldMs: cold.milliseconds,
+      coldCpuSeconds: before.cpuSeconds - started.cpuSeconds,
       refreshCalls: calls - coldCalls,
       refreshMs: refresh.milliseconds,
       refreshCpuSeconds: after.cpuSeconds - before.cpuSeconds,
       warmMs: warm.milliseconds,
       peakRssMegabytes,
     };
-  });
+  };
+  return withExporter(size, latencyMs, work, reading);
 }
 
 /** How many series a whole answer has. */

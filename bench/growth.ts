@@ -1,7 +1,7 @@
 import { fleetCost } from './fleetCost.ts';
 import type { FleetCost } from './fleetCost.ts';
 import { FLEETS } from './rowsOfResources.ts';
-import { figure, table } from './rows.ts';
+import { figure, median, table } from './rows.ts';
 import type { FleetSize } from './upstreamBodies.ts';
 
 const LATENCY_MS = 50;
@@ -25,9 +25,8 @@ export const GROWTHS: readonly {
   { of: 'series (5 hosts each, upstream without latency)', latencyMs: 0, sizes: Object.values(FLEETS) },
 ];
 
-export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number]): Promise<string> {
-  const costs: FleetCost[] = [];
-  for (const size of sizes) costs.push(await fleetCost(size, latencyMs));
+/** Medians of so many runs for each fleet, the range of the peak memory with them. */
+export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number], runs: number): Promise<string> {
   const head = [
     'Applications',
     'Hosts',
@@ -38,17 +37,26 @@ export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number]
     'Same window again',
     'Peak RSS',
   ];
-  return table(
-    head,
-    costs.map((cost) => [
-      String(cost.applications),
-      String(cost.applications * cost.hostsPerApplication),
-      String(cost.series),
-      `${cost.coldCalls} calls, ${figure(cost.coldMs / 1000)} s`,
-      `${cost.refreshCalls} calls, ${figure(cost.refreshMs / 1000)} s`,
-      `${figure(cost.refreshCpuSeconds)} s`,
-      `${figure(cost.warmMs)} ms`,
-      `${figure(cost.peakRssMegabytes)} MB`,
-    ]),
-  );
+  const lines: string[][] = [];
+  for (const size of sizes) {
+    const costs: FleetCost[] = [];
+    for (let run = 0; run < runs; run += 1) costs.push(await fleetCost(size, latencyMs));
+    lines.push(line(size, costs));
+  }
+  return table(head, lines);
+}
+
+function line({ applications, hostsPerApplication }: FleetSize, costs: readonly FleetCost[]): string[] {
+  const of = (figureOf: (cost: FleetCost) => number): string => figure(median(costs.map(figureOf)));
+  const peaks = costs.map(({ peakRssMegabytes }) => peakRssMegabytes);
+  return [
+    String(applications),
+    String(applications * hostsPerApplication),
+    of(({ series }) => series),
+    `${of(({ coldCalls }) => coldCalls)} calls, ${of(({ coldMs }) => coldMs / 1000)} s`,
+    `${of(({ refreshCalls }) => refreshCalls)} calls, ${of(({ refreshMs }) => refreshMs / 1000)} s`,
+    `${of(({ refreshCpuSeconds }) => refreshCpuSeconds)} s`,
+    `${of(({ warmMs }) => warmMs)} ms`,
+    `${of(({ peakRssMegabytes }) => peakRssMegabytes)} MB (${figure(Math.min(...peaks))} to ${figure(Math.max(...peaks))})`,
+  ];
 }

@@ -1,8 +1,8 @@
 /**
- * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--only <part> ...] [--growth]`. Every row is set
- * against a reference that is measured in the same run. `--quick` takes three runs of smaller fleets, `--only` some parts of
- * the table, `--growth` shows in place of the rows how cost grows. Whatever it finds, it ends with status 0: no timing
- * decides anything.
+ * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--only=<part> ...] [--growth] [--runs=<n>]`.
+ * Every row is set against a reference that is measured in the same run. `--quick` takes three runs of smaller fleets,
+ * `--only` some parts of the table, `--growth` shows in place of the rows how cost grows, `--runs` says how many runs there
+ * are (5). Whatever it finds, it ends with status 0: no timing decides anything.
  */
 import { cpus, totalmem } from 'node:os';
 import { createRequire } from 'node:module';
@@ -10,7 +10,8 @@ import { parseArgs } from 'node:util';
 import { GROWTHS, growthTable } from './growth.ts';
 import type { JudgedRow, Row } from './rows.ts';
 import { figure, judge, rowTable } from './rows.ts';
-import { callRows, refreshRows } from './rowsOfCalls.ts';
+import { blockRows, callRows, refreshRows } from './rowsOfCalls.ts';
+import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
 import { answerRows, memoryRow, startRow } from './rowsOfResources.ts';
 
@@ -25,13 +26,18 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    runs: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
   },
 });
 
+const runs = Number(flags.runs ?? (flags.quick ? 3 : 5));
+
 const parts: readonly Part[] = [
   { name: 'calls', rows: callRows },
   { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
+  { name: 'blocks', rows: (runs) => blockRows(runs, flags.quick ? 200 : 1000) },
+  { name: 'nerdgraph', rows: nerdGraphRows, large: true },
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },
   { name: 'answers', rows: answerRows },
@@ -39,6 +45,11 @@ const parts: readonly Part[] = [
   { name: 'memory-500k', rows: async (runs) => [await memoryRow('500k', runs)], large: true },
   { name: 'start', rows: async (runs) => [await startRow(runs)] },
 ];
+
+const unknown = flags.only.filter((name) => !parts.some((part) => part.name === name));
+if (unknown.length > 0 || !(runs >= 1)) {
+  throw new Error(`--only takes ${parts.map(({ name }) => name).join(', ')}; --runs a number of at least 1`);
+}
 
 const machine = {
   date: new Date().toISOString().slice(0, 10),
@@ -50,8 +61,10 @@ const machine = {
 
 function versionsOf(...names: readonly string[]): Record<string, string> {
   const load = createRequire(import.meta.url);
-  const { dependencies } = load('../package.json') as { readonly dependencies: Record<string, string> };
-  return Object.fromEntries(names.map((name) => [name, dependencies[name] ?? '']));
+  const { devDependencies: libraries } = load('../package.json') as {
+    readonly devDependencies: Record<string, string>;
+  };
+  return Object.fromEntries(names.map((name) => [name, libraries[name] ?? '']));
 }
 
 function isWanted({ name, large }: Part): boolean {
@@ -64,7 +77,6 @@ function progress(words: string): void {
 
 async function rows(): Promise<JudgedRow[]> {
   const judged: JudgedRow[] = [];
-  const runs = flags.quick ? 3 : 5;
   for (const part of parts.filter(isWanted)) {
     const started = performance.now();
     const ofPart = (await part.rows(runs)).map(judge);
@@ -78,7 +90,7 @@ async function rows(): Promise<JudgedRow[]> {
 const title = Object.entries(machine).map(([what, value]) => `${what} ${value}`);
 if (flags.growth) {
   console.log(`${title.join(', ')}\n`);
-  for (const growth of GROWTHS) console.log(`Growth with ${growth.of}\n\n${await growthTable(growth)}\n`);
+  for (const growth of GROWTHS) console.log(`Growth with ${growth.of}\n\n${await growthTable(growth, runs)}\n`);
 } else if (flags.json) {
   console.log(JSON.stringify({ machine, rows: await rows() }, undefined, 2));
 } else {

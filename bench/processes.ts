@@ -30,7 +30,7 @@ export async function ask<T>(child: ChildProcess, message: string): Promise<T> {
 }
 
 export interface Upstream {
-  /** Ends in `/v2`. */
+  /** Without a path. */
   readonly address: string;
   usage(): Promise<UpstreamUsage>;
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startUpstream(size: FleetSize, latencyMs: number): Promise
   const child = spawn(process.execPath, args, { cwd: PROJECT, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }];
   return {
-    address: `http://127.0.0.1:${port}/v2`,
+    address: `http://127.0.0.1:${port}`,
     usage: () => ask<UpstreamUsage>(child, 'usage'),
     stop: () => end(child),
   };

@@ -14,7 +14,7 @@ export interface RenderMeasurement {
   /** Milliseconds, one for each refresh. */
   readonly first: readonly number[];
   readonly warm: readonly number[];
-  /** Longest times without a turn of the event loop, of first answers and warm ones in turn; milliseconds on the processor. */
+  /** Longest times without a turn of the event loop, of first answers; milliseconds on the processor. */
   readonly blocks: readonly number[];
   readonly longestBlock: number;
   readonly bytes: number;
@@ -87,7 +87,7 @@ async function measure(fleet: Fleet, { take, render }: Contender, rounds: number
     }
     take(fleet.refresh());
     await pause(20);
-    blocks.push(await longestBlock(render), await longestBlock(render));
+    blocks.push(await longestBlock(render));
   }
   const peakRssMegabytes = process.resourceUsage().maxRSS / 1024;
   return { first, warm, blocks, longestBlock: Math.max(...blocks), bytes, peakRssMegabytes };

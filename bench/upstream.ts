@@ -1,11 +1,13 @@
 /**
  * The canned upstream, in a process of its own: `node --import tsx bench/upstream.ts <applications> <hosts> <latency ms>`.
- * All bodies are made beforehand. Sends its port to its parent, and on `usage` what it was asked for so far.
+ * It answers both interfaces, REST under `/v2` and NerdGraph under `/graphql`. The bodies of REST are made beforehand. Sends its port to its parent, and on `usage` what it was asked for so far.
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { applicationPages, hostsBody, KEY_TRANSACTIONS, METRIC_NAMES, metricDataBodies } from './upstreamBodies.ts';
+import { graphqlBody, type GraphqlRequest } from './upstreamNerdGraph.ts';
 
 export interface UpstreamUsage {
   readonly calls: number;
@@ -42,15 +44,25 @@ const server = createServer((request, response) => {
   calls += 1;
   underWay += 1;
   atOnce = Math.max(atOnce, underWay);
-  const body = bodyOf(request.url ?? '', response) ?? Buffer.from('{}');
-  const answer = (): void => {
+  const arrived = performance.now();
+  const answer = (body: Buffer): void => {
     underWay -= 1;
     response.setHeader('Content-Type', 'application/json');
     response.setHeader('Content-Length', body.length);
     response.end(body);
   };
-  if (latency === 0) answer();
-  else setTimeout(answer, latency);
+  const answerLater = (body: Buffer): void => {
+    const left = latency - (performance.now() - arrived);
+    if (left <= 0) answer(body);
+    else setTimeout(answer, left, body);
+  };
+  if (request.method !== 'POST') {
+    answerLater(bodyOf(request.url ?? '', response) ?? Buffer.from('{}'));
+    return;
+  }
+  void json(request).then((asked) => {
+    answerLater(graphqlBody({ applications, hostsPerApplication }, asked as GraphqlRequest, calls % metricData.length));
+  });
 });
 
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

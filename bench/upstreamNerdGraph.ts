@@ -1,0 +1,124 @@
+import type { FleetSize } from './upstreamBodies.ts';
+import { PAGE_SIZE, pagesOf } from './upstreamBodies.ts';
+
+export const ACCOUNT_ID = 1_234_567;
+
+/** What a request of NerdGraph says, as far as the answers here depend on it. */
+export interface GraphqlRequest {
+  readonly query: string;
+  readonly variables?: {
+    readonly search?: string;
+    readonly cursor?: string | null;
+    readonly nrql?: string;
+  };
+}
+
+const DATASTORE = 'Datastore/MySQL/allWeb';
+const KNOWN = new Set([
+  'Agent/MetricsReported/count',
+  'Apdex',
+  'EndUser/Apdex',
+  'HttpDispatcher',
+  'EndUser',
+  'OtherTransaction/all',
+  'WebTransactionTotalTime',
+  'WebFrontend/QueueTime',
+  'Database/allWeb',
+  'ActiveRecord/all',
+  'Memcache/allWeb',
+  'External/allWeb',
+  'Errors/all',
+  'Memory/Physical',
+  'CPU/User Time',
+  DATASTORE,
+]);
+
+/** Answers with the same metrics as the REST upstream has; `variant` changes all figures. */
+export function graphqlBody(size: FleetSize, { query, variables }: GraphqlRequest, variant: number): Buffer {
+  return Buffer.from(JSON.stringify({ data: { actor: actorOf(size, query, variables ?? {}, variant) } }), 'utf8');
+}
+
+function actorOf(
+  size: FleetSize,
+  query: string,
+  { search, cursor, nrql }: NonNullable<GraphqlRequest['variables']>,
+  variant: number,
+): object {
+  if (nrql !== undefined) return { account: { nrql: nrqlResult(size, nrql, variant) } };
+  if (search === undefined) {
+    return query.includes('accounts') ? { accounts: [{ id: ACCOUNT_ID, name: 'production' }] } : { entities: [] };
+  }
+  if (!search.includes("'APPLICATION'"))
+    return { entitySearch: { count: 0, results: { nextCursor: null, entities: [] } } };
+  const page = Number(cursor ?? 0);
+  const nextCursor = page + 1 < pagesOf(size.applications) ? String(page + 1) : null;
+  return { entitySearch: { count: size.applications, results: { nextCursor, entities: applicationsOf(size, page) } } };
+}
+
+function applicationsOf({ applications, hostsPerApplication }: FleetSize, page: number): object[] {
+  return Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => {
+    const id = page * PAGE_SIZE + index + 1;
+    return {
+      guid: Buffer.from(`${ACCOUNT_ID}|APM|APPLICATION|${id}`).toString('base64'),
+      name: `checkout-service-${id}`,
+      accountId: ACCOUNT_ID,
+      reporting: true,
+      alertSeverity: 'NOT_ALERTING',
+      applicationId: id,
+      language: 'java',
+      apmSummary: { hostCount: hostsPerApplication, instanceCount: hostsPerApplication },
+      settings: { apdexTarget: 0.5, serverSideConfig: true },
+    };
+  });
+}
+
+/** One row for each application, perhaps host, and metric that the query names; all its applications have all its metrics. */
+function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: number): object {
+  const facets = /FACET (.+?) SINCE/.exec(nrql)?.[1]?.split(', ') ?? [];
+  const ids = literals(nrql, 'appId').map(Number);
+  const names = [...new Set(literals(nrql, 'metricTimesliceName'))].filter((name) => KNOWN.has(name));
+  if (nrql.includes("LIKE 'Datastore/")) names.push(DATASTORE);
+  const asked = new Set(literals(nrql, 'host'));
+  const columns = [...nrql.matchAll(/(\w+)\(([^)]*)\) AS (\w+)/g)].map(([, of = '', from = '', as = '']) => {
+    return { as, value: columnOf(of, from) };
+  });
+  const results: object[] = [];
+  for (const id of new Set(ids)) {
+    const hosts = facets.includes('host') ? hostNames(id, hostsPerApplication) : [undefined];
+    for (const host of hosts) {
+      if (host !== undefined && asked.size > 0 && !asked.has(host)) continue;
+      for (const name of names) {
+        const facet = facets.map((attribute) =>
+          attribute === 'appId' ? String(id) : attribute === 'host' ? host : name,
+        );
+        const x = variant + (id % 50) / 8;
+        results.push({ facet, ...Object.fromEntries(columns.map(({ as, value }) => [as, value(name, x)])) });
+      }
+    }
+  }
+  const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]));
+  return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: { begin, end } } };
+}
+
+/** The values after `attribute =` and `attribute IN`. */
+function literals(nrql: string, attribute: string): string[] {
+  const lists = nrql.matchAll(new RegExp(`\\b${attribute} (?:IN \\(([^)]*)\\)|= ('[^']*'|\\d+))`, 'g'));
+  return [...lists].flatMap(([, list, one]) =>
+    (list ?? one ?? '').split(',').map((each) => each.replace(/^'|'$/g, '')),
+  );
+}
+
+function hostNames(application: number, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `node-${application * 1000 + index}.example`);
+}
+
+/** A figure of a metric: Apdex has its three zones in count, total and totalExclusive. */
+function columnOf(of: string, from: string): (name: string, x: number) => number {
+  const isApdex = (name: string): boolean => name.endsWith('Apdex');
+  const calls = (x: number): number => 1800 + Math.floor(x * 10);
+  if (of === 'min') return (name) => (isApdex(name) ? 0.5 : 0.0015);
+  if (of === 'max') return (name, x) => (isApdex(name) ? 0.5 : 0.9 + x / 1000);
+  if (from.includes('totalExclusive')) return (name, x) => (isApdex(name) ? 50 : calls(x) * 0.04);
+  if (of === 'count' || from.includes("'count'")) return (name, x) => calls(name === 'Errors/all' ? 0 : x);
+  return (name, x) => (isApdex(name) ? 250 : calls(x) * (0.1 + x / 3000));
+}
