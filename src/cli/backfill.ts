@@ -28,7 +28,7 @@ Examples:
 
   # One day of one application and its hosts, each minute by itself, as the series of an existing scrape job
   newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
-    --window=1m --label=job=newrelic --label=instance=exporter:9126 --output=checkout.om
+    --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
 
   # After an interruption, with the same flags
   newrelic-apm-exporter backfill --from=7d --output=week.om --resume`;
