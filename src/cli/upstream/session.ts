@@ -43,7 +43,7 @@ export function withAccounts<T>(
 ): Promise<T> {
   const withOpened = async (context: CommandContext): Promise<T> => {
     const { config, signal } = context;
-    const accounts = openAccounts(context);
+    const accounts = openAccounts(context, WAITING_CLOCK);
     try {
       return await run({ config, accounts, signal });
     } finally {
@@ -53,12 +53,20 @@ export function withAccounts<T>(
   return runReadingCommand(options, withOpened, prepare);
 }
 
-function openAccounts({ config, signal, openReader }: CommandContext): readonly LiveAccount[] {
+/**
+ * Opens the accounts of a configuration, each with a budget of its own.
+ *
+ * @param clock by which the budget and its waiting go
+ */
+export function openAccounts(
+  { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
+  clock: Clock,
+): readonly LiveAccount[] {
   return config.accounts.map((account) => {
     const { limits } = account;
     const { reader } = openReader(account, config);
     const budget = new Budget(limits.requests_per_minute);
-    const gate = new CallGate(budget, WAITING_CLOCK, limits.max_concurrent_requests, () => undefined);
+    const gate = new CallGate(budget, clock, limits.max_concurrent_requests, () => undefined);
     return { config: account, reader, call: { signal, gate, patient: true } };
   });
 }
