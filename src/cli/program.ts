@@ -13,13 +13,21 @@ import { collectGarbageEarly } from './process/garbage.ts';
 import { HOME, NAME, REVISION, VERSION } from './process/version.ts';
 import { simulateCommand, simulatorFlags, type SimulatorFlags } from './simulate.ts';
 
+/** Said where the flags of the daemon are. */
+const ENVIRONMENT = `
+Without a configuration file it reads one account, from the environment:
+  NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
+  NEW_RELIC_REGION      us (the default), eu, gov or jp
+  NEW_RELIC_API         rest (the default) or nerdgraph
+  NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
+
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for New Relic APM')
     .usage('[command] [options]')
     .helpOption('-h, --help')
-    .addHelpText('after', `\nWithout a command it serves. Documentation: ${HOME}#readme`)
+    .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;
@@ -73,7 +81,9 @@ function serveCommand(): Command {
   return addServeFlags(command)
     .addHelpText(
       'after',
-      examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
+      ENVIRONMENT +
+        '\n' +
+        examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
     )
     .action(async (options: Record<string, unknown> & LogOptions) => {
       const [unknown] = command.args;

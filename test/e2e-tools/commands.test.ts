@@ -3,13 +3,14 @@ import { DEMO_API_KEY, startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool } from './support/tool.ts';
 
-const COMMANDS = ['serve', 'check', 'plan', 'discover', 'metric-names', 'backfill', 'simulate', 'demo'];
+const COMMANDS = ['serve', 'check', 'plan', 'discover', 'metric-names', 'backfill', 'compare', 'simulate', 'demo'];
 const READING: string[][] = [
   ['check', '--live'],
   ['plan'],
   ['discover'],
   ['metric-names', '--app=1000001'],
   ['backfill', '--from=10m', '--to=5m', '--output=out.om'],
+  ['compare'],
 ];
 
 describe.concurrent('every command', () => {
@@ -67,6 +68,14 @@ describe.concurrent('every command', () => {
     const flagsOf = (help: string): string[] => [...help.matchAll(/^ {2}(--[a-z.-]+)/gm)].map(([, flag]) => flag ?? '');
     expect(flagsOf(serve.stdout)).toContain('--web.disable-exporter-metrics');
     expect(flagsOf(root.stdout).toSorted()).toEqual(flagsOf(serve.stdout).toSorted());
+  });
+
+  it('the help without a command lists every command, and the variables that stand for a file', async () => {
+    const [root, serve] = await Promise.all([runTool(['--help']), runTool(['serve', '--help'])]);
+    for (const command of COMMANDS) expect(root.stdout).toMatch(new RegExp(`^  ${command} \\[options\\]`, 'm'));
+    for (const name of ['API_KEY', 'API_KEY_FILE', 'REGION', 'API', 'ACCOUNT_ID']) {
+      for (const { stdout } of [root, serve]) expect(stdout).toMatch(new RegExp(`\\bNEW_RELIC_${name}\\b`));
+    }
   });
 
   it('the help of demo groups its flags and says what is true of it', async () => {

@@ -30,16 +30,16 @@ describe('a backfill that waits for its budget', () => {
     const accounts = openAccounts({ ...session, openReader }, clock);
     const begin = clock.monotonic();
     simulator.requests.clear();
-    let ended = false;
-    const run = runOn({ ...session, accounts }, { from: '4h', window: MINUTE }).finally(() => (ended = true));
+    const state = { ended: false };
+    const run = runOn({ ...session, accounts }, { from: '4h', window: MINUTE }).finally(() => (state.ended = true));
     // After the first call, while others are still to be made in the same minute.
     await waitUntil(() => simulator.requests.count() > 0);
     clock.step(step);
-    while (!ended && clock.monotonic() - begin < 30 * MINUTE) {
+    while (!state.ended && clock.monotonic() - begin < 30 * MINUTE) {
       await sleep(20);
       if (simulator.requests.running === 0) await clock.advance(MINUTE / 6);
     }
-    expect(ended).toBe(true);
+    expect(state.ended).toBe(true);
     expect((await run).document).toBe(unlimited.document);
     const calls = simulator.requests.count();
     expect(calls).toBeGreaterThan(2 * PER_MINUTE);

@@ -1,0 +1,54 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { account } from '../e2e/support/config.ts';
+import { runTool, type ToolResult } from './support/tool.ts';
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 3, hostsPerApplication: 1 });
+});
+afterAll(() => simulator.close());
+afterEach(() => simulator.faults.clear());
+
+const MINUTE = 60_000;
+const begin = Math.floor(Date.now() / MINUTE) * MINUTE;
+const ago = (minutes: number): string => new Date(begin - minutes * MINUTE).toISOString();
+
+function backfill(api: 'rest' | 'nerdgraph', ...flags: readonly string[]): Promise<ToolResult> {
+  const base_url = `${simulator.url}/${api === 'rest' ? 'v2' : 'graphql'}`;
+  const limits = { request_timeout: '1s', max_concurrent_requests: 2 };
+  return runTool(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`, ...flags], {
+    config: { accounts: [account(simulator, 'shop', { api, base_url, limits })] },
+  });
+}
+
+describe('backfill', () => {
+  it.each([
+    ['rest', 'rate-limit=retry-after,seconds=1,on=metric_data,skip=2,times=2'],
+    ['rest', 'hang,on=metric_data,skip=1,times=2'],
+    ['nerdgraph', 'rate-limit=retry-after,seconds=1,on=graphql_nrql,skip=1,times=2'],
+    ['nerdgraph', 'graphql-error=TIMEOUT,on=graphql_nrql,skip=1,times=2'],
+  ] as const)('over %s survives "%s" in its middle, and writes the same document', async (api, fault) => {
+    const undisturbed = await backfill(api);
+    expect(undisturbed).toMatchObject({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
+    expect(undisturbed.stdout.length).toBeGreaterThan(10_000);
+    simulator.faults.add(parseFault(fault));
+    const { status, stdout } = await backfill(api);
+    const [entry] = simulator.faults.entries();
+    expect(entry?.matched).toBe((entry?.rule.skip ?? 0) + (entry?.rule.times ?? 0));
+    expect(status).toBe(0);
+    expect(stdout).toBe(undisturbed.stdout);
+  });
+
+  it('reads an application that is given by its id by that id, and no list', async () => {
+    simulator.requests.clear();
+    const { status, stdout } = await backfill('rest', '--app=1000002');
+    expect(status).toBe(0);
+    expect(stdout).toContain('app_id="1000002"');
+    expect(stdout).not.toContain('app_id="1000001"');
+    const counts = simulator.requests.counts();
+    expect(counts['applications']).toBeUndefined();
+    expect(counts['application']).toBe(1);
+  });
+});
