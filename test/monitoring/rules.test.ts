@@ -46,7 +46,7 @@ describe('recording rules', () => {
 });
 
 describe('alerts', () => {
-  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'exporter-alerts.yaml']
+  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'weekly-alerts.yaml', 'exporter-alerts.yaml']
     .flatMap(ruleTestsOf)
     .flatMap(({ alert_rule_test }) => alert_rule_test);
   const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');

@@ -28,7 +28,14 @@ await describeReal('the shipped rules and dashboards', {
       expect(check.stdout).toMatch(/SUCCESS: \d+ rules found/);
     });
 
-    test.each(['recording.yaml', 'service-alerts.yaml', 'long-alerts.yaml', 'exporter-alerts.yaml', 'migration.yaml'])(
+    test.each([
+      'recording.yaml',
+      'service-alerts.yaml',
+      'long-alerts.yaml',
+      'weekly-alerts.yaml',
+      'exporter-alerts.yaml',
+      'migration.yaml',
+    ])(
       'every case of %s holds',
       async (file) => {
         const folder = join(MONITORING, 'tests');
