@@ -3,10 +3,10 @@ import type { AnswerCounts } from './counts.ts';
 import { familiesBeyond } from './seriesLimit.ts';
 import type { Turns } from './turns.ts';
 
-/** A block of an answer: the labels of its entity as they are written, and its samples. */
-export interface Row {
-  readonly labels: Buffer;
-  readonly samples: WrittenSamples;
+/** The blocks of an answer: in each place the labels of an entity as they are written, and its samples. */
+export interface Rows {
+  readonly labels: readonly Buffer[];
+  readonly samples: readonly WrittenSamples[];
 }
 
 /** Where the series of one family are, in the order of the answer. */
@@ -20,7 +20,7 @@ export interface FamilySeries {
 
 /** The collected part of an answer, family by family. */
 export interface AnswerFamilies {
-  readonly rows: readonly Row[];
+  readonly rows: Rows;
   readonly families: readonly FamilySeries[];
   readonly counts: AnswerCounts;
 }
@@ -54,7 +54,7 @@ class FamilySeriesDraft implements FamilySeries {
  * Brings the series of each family together: families in the order in which they first appear, series in the order of
  * their rows. Families beyond `maxSeries` are left out and counted.
  */
-export async function answerFamilies(rows: readonly Row[], maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
+export async function answerFamilies(rows: Rows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
   const found = await countedFamilies(rows, turns);
   const all = new Map(Array.from(found, ([name, { series }]) => [name, series]));
   const dropped = familiesBeyond(maxSeries, all);
@@ -62,14 +62,13 @@ export async function answerFamilies(rows: readonly Row[], maxSeries: number, tu
   for (const [name, counted] of found) if (!dropped.has(name)) drafts.set(name, new FamilySeriesDraft(counted));
   const draftsOf = new Map<Columns, readonly (FamilySeriesDraft | undefined)[]>();
   let refused = 0;
-  for (const [row, { samples }] of rows.entries()) {
-    const { columns } = samples;
+  for (const [row, { columns, refused: ofRow }] of rows.samples.entries()) {
     let ofColumns = draftsOf.get(columns);
     if (ofColumns === undefined) {
       draftsOf.set(columns, (ofColumns = columns.list.map(({ family }) => drafts.get(family.name))));
     }
     for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
-    refused += samples.refused;
+    refused += ofRow;
     const turn = turns.after(ofColumns.length);
     if (turn !== undefined) await turn;
   }
@@ -88,10 +87,10 @@ export async function answerFamilies(rows: readonly Row[], maxSeries: number, tu
 }
 
 /** The families that have series, by name, in the order in which they first appear. */
-async function countedFamilies(rows: readonly Row[], turns: Turns): Promise<ReadonlyMap<string, SeriesCount>> {
+async function countedFamilies({ samples }: Rows, turns: Turns): Promise<ReadonlyMap<string, SeriesCount>> {
   const rowsWith = new Map<Columns, number>();
-  for (const { samples } of rows) {
-    rowsWith.set(samples.columns, (rowsWith.get(samples.columns) ?? 0) + 1);
+  for (const { columns } of samples) {
+    rowsWith.set(columns, (rowsWith.get(columns) ?? 0) + 1);
     const turn = turns.after(1);
     if (turn !== undefined) await turn;
   }

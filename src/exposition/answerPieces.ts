@@ -1,51 +1,60 @@
-import type { AnswerFamilies, FamilySeries, Row } from './answerFamilies.ts';
+import type { AnswerFamilies, FamilySeries, Rows } from './answerFamilies.ts';
 import type { Format } from './format.ts';
 import { metadata } from './metadata.ts';
 import { PieceWriter } from './pieceWriter.ts';
 import type { Turns } from './turns.ts';
 
-/**
- * Writes the collected part of an answer piece by piece, and gives way to other work after each.
- *
- * @param take what becomes of a piece; the next one is begun when it has resolved
- * @param inUse how many pieces `take` has in use at once, Infinity for all: older ones are written over
- */
+/** Lines that are written before other work may go on: less than a millisecond. */
+const LINES_PER_TURN = 1000;
+
+/** What becomes of the pieces of an answer. */
+export interface PieceTaker {
+  /** Bytes of a piece. */
+  readonly size: number;
+  /** How many pieces it has in use at once, Infinity for all: older ones are written over. */
+  readonly inUse: number;
+  /** The next piece is begun when it has resolved. */
+  take(piece: Buffer): void | Promise<void>;
+}
+
+/** Writes the collected part of an answer piece by piece, and lets other work go on every thousand lines. */
 export async function writeAnswer(
   { rows, families }: AnswerFamilies,
   format: Format,
-  take: (piece: Buffer) => void | Promise<void>,
-  inUse: number,
+  taker: PieceTaker,
   turns: Turns,
 ): Promise<void> {
-  const writer = new PieceWriter(inUse);
+  const writer = new PieceWriter(taker.size, taker.inUse);
   for (const series of families) {
     writer.addText(metadata(series.family, format));
     for (let next = 0; next < series.rows.length;) {
       next = addLines(writer, series, rows, next);
-      if (!writer.full) continue;
-      await take(writer.take());
+      if (writer.full) await taker.take(writer.take());
       await turns.next();
     }
   }
-  if (writer.length > 0) await take(writer.take());
+  if (writer.length > 0) await taker.take(writer.take());
 }
 
-/** Adds lines from the series at `first` on until the piece is full; gives the place of the next one. */
+/** Adds lines from the series at `first` on until it is time for a turn or the piece is full; gives the place of the next. */
 function addLines(
   writer: PieceWriter,
   { family, rows: rowOf, columns: columnOf }: FamilySeries,
-  rows: readonly Row[],
+  { labels, samples }: Rows,
   first: number,
 ): number {
   const name = Buffer.from(family.name, 'utf8');
   let place = first;
-  for (; place < rowOf.length && !writer.full; place += 1) {
-    const row = rows[rowOf[place] ?? NaN];
+  const end = Math.min(first + LINES_PER_TURN, rowOf.length);
+  for (; place < end && !writer.full; place += 1) {
+    const row = rowOf[place] ?? NaN;
     const column = columnOf[place] ?? NaN;
-    const value = row?.samples.values[column];
-    const added = row?.samples.columns.list[column]?.labelBytes;
-    if (row === undefined || value === undefined || added === undefined) continue;
-    writer.addLine(name, row.labels, added, value);
+    const ofEntity = labels[row];
+    const ofRow = samples[row];
+    const value = ofRow?.values[column];
+    const added = ofRow?.columns.list[column]?.labelBytes;
+    if (ofEntity === undefined || value === undefined || added === undefined) continue;
+    writer.addLine(name, ofEntity, added, value);
   }
   return place;
 }

@@ -1,19 +1,22 @@
-import type { Block } from '../metrics/sample.ts';
+import type { Block, WrittenSamples } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
-import { answerFamilies, type AnswerFamilies, type Row } from './answerFamilies.ts';
+import { answerFamilies, type AnswerFamilies, type Rows } from './answerFamilies.ts';
 import { writeAnswer } from './answerPieces.ts';
 import type { AnswerCounts } from './counts.ts';
 import { EntityLabelTexts } from './entityLabels.ts';
 import type { Format } from './format.ts';
 import { CONTENT_TYPES } from './format.ts';
 import type { GzipStart } from './gzip.ts';
-import { COMPRESSED_AT_ONCE, GzipWriter, gzipWith } from './gzip.ts';
+import { COMPRESSED_AT_ONCE, GZIP_PIECE, GzipWriter, gzipWith } from './gzip.ts';
 import { KeptAnswers } from './keptAnswers.ts';
 import { END_OF_ANSWER } from './metadata.ts';
 import type { OwnMetrics } from './own.ts';
 import { ownText } from './own.ts';
 import type { RenderedAnswer } from './rendered.ts';
 import { Turns } from './turns.ts';
+
+/** Bytes of a piece of an answer that is not compressed. */
+const PIECE = 128 * 1024;
 
 /** An answer of fewer blocks writes the labels of its entities anew. */
 const MANY_BLOCKS = 200;
@@ -63,29 +66,32 @@ export class Exposition {
     };
   }
 
-  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<readonly Row[]> {
+  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<Rows> {
     const isLarge = blocks.length >= MANY_BLOCKS;
-    const labels = new EntityLabelTexts(isLarge ? this.#labels : undefined);
-    const rows: Row[] = [];
+    const texts = new EntityLabelTexts(isLarge ? this.#labels : undefined);
+    const labels: Buffer[] = [];
+    const samples: WrittenSamples[] = [];
     for (const block of blocks) {
-      rows.push({ labels: labels.next(block.labels), samples: withoutLabelsOf(block.labels, block.samples) });
+      labels.push(texts.next(block.labels));
+      samples.push(withoutLabelsOf(block.labels, block.samples));
       const turn = turns.after(1);
       if (turn !== undefined) await turn;
     }
-    if (isLarge) this.#labels = labels;
-    return rows;
+    if (isLarge) this.#labels = texts;
+    return { labels, samples };
   }
 }
 
 async function pieces(families: AnswerFamilies, format: Format, turns: Turns): Promise<readonly Buffer[]> {
   const all: Buffer[] = [];
-  await writeAnswer(families, format, (piece) => void all.push(piece), Infinity, turns);
+  await writeAnswer(families, format, { size: PIECE, inUse: Infinity, take: (piece) => void all.push(piece) }, turns);
   return all;
 }
 
 /** Does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
 async function compressed(families: AnswerFamilies, format: Format, turns: Turns): Promise<GzipStart> {
   const gzip = new GzipWriter();
-  await writeAnswer(families, format, (piece) => gzip.add(piece), COMPRESSED_AT_ONCE, turns);
+  const taker = { size: GZIP_PIECE, inUse: COMPRESSED_AT_ONCE, take: (piece: Buffer) => gzip.add(piece) };
+  await writeAnswer(families, format, taker, turns);
   return gzip.finish();
 }

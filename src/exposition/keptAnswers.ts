@@ -1,36 +1,39 @@
-import type { Row } from './answerFamilies.ts';
+import type { Rows } from './answerFamilies.ts';
 
 /** An answer of fewer series is made again: it does not take the place of a large one that is kept. */
 const WORTH_KEEPING = 2000;
 
 interface Kept<T> {
   readonly maxSeries: number;
-  readonly labels: readonly Buffer[];
-  readonly numbers: readonly number[];
+  readonly labels: Rows['labels'];
+  /** The numbers of the samples: to keep these themselves would keep the values of an earlier refresh in memory. */
+  readonly numbers: Float64Array;
   readonly answer: Promise<T>;
 }
 
 /**
  * The newest answer of each kind, for those who ask for the same again: the second server of a pair, and who asks while
- * the answer is being made. It does not keep the samples of an earlier refresh in memory.
+ * the answer is being made.
  */
 export class KeptAnswers<T> {
   readonly #byKind = new Map<string, Kept<T>>();
 
   /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
-  of(kind: string, rows: readonly Row[], maxSeries: number, make: () => Promise<T>): Promise<T> {
-    if (rows.reduce((series, { samples }) => series + samples.values.length, 0) < WORTH_KEEPING) return make();
+  of(kind: string, { labels, samples }: Rows, maxSeries: number, make: () => Promise<T>): Promise<T> {
+    if (samples.reduce((series, { values }) => series + values.length, 0) < WORTH_KEEPING) return make();
+    const numbers = Float64Array.from(samples, ({ number }) => number);
     const kept = this.#byKind.get(kind);
-    if (kept?.maxSeries === maxSeries && isMadeOf(kept, rows)) return kept.answer;
-    const labels = rows.map((row) => row.labels);
-    const numbers = rows.map(({ samples }) => samples.number);
+    if (kept?.maxSeries === maxSeries && isSame(kept.numbers, numbers) && isSame(kept.labels, labels)) {
+      return kept.answer;
+    }
     const answer = make();
     this.#byKind.set(kind, { maxSeries, labels, numbers, answer });
     return answer;
   }
 }
 
-function isMadeOf({ labels, numbers }: Kept<unknown>, rows: readonly Row[]): boolean {
-  if (rows.length !== numbers.length) return false;
-  return rows.every((row, place) => row.samples.number === numbers[place] && row.labels === labels[place]);
+function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
+  if (a.length !== b.length) return false;
+  for (let place = 0; place < a.length; place += 1) if (a[place] !== b[place]) return false;
+  return true;
 }

@@ -1,6 +1,3 @@
-/** How long a piece is, in bytes: its last line goes beyond. About a millisecond of work. */
-const PIECE = 128 * 1024;
-
 /** For the last line of a piece. */
 const ROOM = 16 * 1024;
 
@@ -19,14 +16,19 @@ const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\
  * The memory is used again: what `take` gave holds until as many further pieces were begun as are in use.
  */
 export class PieceWriter {
+  readonly #size: number;
   readonly #inUse: number;
   readonly #memories: Buffer[] = [];
   #turn = 0;
   #bytes: Buffer;
   #length = 0;
 
-  /** @param inUse how many pieces are in use at once; Infinity where all of them are kept */
-  constructor(inUse: number) {
+  /**
+   * @param size how long a piece is, in bytes; its last line goes beyond
+   * @param inUse how many pieces are in use at once; Infinity where all of them are kept
+   */
+  constructor(size: number, inUse: number) {
+    this.#size = size;
     this.#inUse = inUse;
     this.#bytes = this.#memory();
   }
@@ -38,7 +40,7 @@ export class PieceWriter {
 
   /** True when the piece is long enough. */
   get full(): boolean {
-    return this.#length >= PIECE;
+    return this.#length >= this.#size;
   }
 
   addText(text: string): void {
@@ -80,7 +82,7 @@ export class PieceWriter {
   }
 
   #memory(): Buffer {
-    return (this.#memories[this.#turn] ??= Buffer.allocUnsafeSlow(PIECE + ROOM));
+    return (this.#memories[this.#turn] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
   }
 
   #makeRoom(needed: number): void {
