@@ -1,4 +1,4 @@
-/** The two formats an answer is written in (contract 3): text 0.0.4 and OpenMetrics 1.0.0. */
+/** The two formats an answer is written in: text 0.0.4 and OpenMetrics 1.0.0. */
 export type Format = 'text' | 'openmetrics';
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {

@@ -60,7 +60,7 @@ describe('labels', () => {
         ['key_transaction_id', '9'],
       ],
     ],
-  ])('of %s are those of the contract, the static ones last', (_, labels, expected) => {
+  ])('of %s are those that docs/metrics.md names, the static ones last', (_, labels, expected) => {
     expect(Object.entries(labels)).toEqual([...expected, ['team', 'payments']]);
   });
 

@@ -10,7 +10,7 @@ export function addLabel(text: string, before: Labels): Labels {
   const name = text.slice(0, Math.max(0, place));
   const value = text.slice(place + 1);
   if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) || name.startsWith('__') || value === '') {
-    throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic.');
+    throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }
   if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name)) throw new Error(`"${name}" is a label of our own.`);
   if (Object.hasOwn(before, name)) throw new Error(`"${name}" is given twice.`);

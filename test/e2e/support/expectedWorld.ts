@@ -6,7 +6,7 @@ import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB }
 import { expectWindow, restFigures, type Minutes } from './expectedWindow.ts';
 
 /**
- * The database components that count, by language and name of the application: the cases of the specification decided by
+ * The database components that count, by language and name of the application: the documented cases decided by
  * hand, so that the rule itself is tested.
  */
 const DATABASES: Readonly<Record<string, readonly string[]>> = {

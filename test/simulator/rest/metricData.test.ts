@@ -170,7 +170,7 @@ describe('metric data', () => {
     expect(future.metrics_not_found).toEqual(['HttpDispatcher']);
   });
 
-  it('of a host and an instance have the names that the specification gives them', async () => {
+  it('of a host and an instance have the documented names', async () => {
     const asked = [
       'HttpDispatcher',
       'Apdex',

@@ -24,7 +24,7 @@ const calls = (application: ApplicationIdentity, name: string) => reported.get(a
 const datastores = (application: ApplicationIdentity) =>
   [...reported.get(application.id)!.keys()].filter((name) => /^Datastore\/[^/]+\/allWeb$/.test(name));
 
-/** Each case of the specification, as a test for the application that shows it. */
+/** Each case that the vendor documents, as a test for the application that shows it. */
 const CASES: readonly (readonly [string, (application: ApplicationIdentity) => boolean])[] = [
   ...['ruby', 'java', 'python', 'go', 'nodejs', 'php', 'dotnet'].map(
     (language) =>
