@@ -3,16 +3,28 @@ import { UpstreamError } from '../errors.ts';
 import type { FailureReason } from '../errors.ts';
 import type { SplitReason } from '../observer.ts';
 
-/** So many queries may fail before any is answered: then it is the service that fails, and no smaller query helps. */
-const MOST_FAILURES: Readonly<Record<SplitReason, number>> = { truncated: Infinity, timeout: 31, error: 7 };
+interface Division {
+  readonly reason: SplitReason;
+  readonly most: number;
+}
 
-/** Failures that one bad subject can be the cause of. The others are the account's, or the network's. */
-const DIVISIBLE: Partial<Record<FailureReason, SplitReason>> = {
-  timeout: 'timeout',
-  invalid_response: 'error',
-  too_large: 'truncated',
-  server: 'error',
-  other: 'error',
+const TRUNCATED: Division = { reason: 'truncated', most: Infinity };
+
+/**
+ * Failures that one bad subject may be the cause of; the others are the account's. `most` queries may fail before any is
+ * answered: then it is the service that fails, or the network, and no smaller query helps.
+ */
+const DIVISIBLE: Partial<Record<FailureReason, Division>> = {
+  timeout: { reason: 'timeout', most: 31 },
+  invalid_response: { reason: 'error', most: 7 },
+  too_large: TRUNCATED,
+  server: { reason: 'error', most: 7 },
+  other: { reason: 'error', most: 7 },
+  forbidden: { reason: 'error', most: 7 },
+  not_found: { reason: 'error', most: 7 },
+  redirect: { reason: 'error', most: 7 },
+  // What is answered with a broken connection differs little from a network that is down, where every call is in vain.
+  network: { reason: 'error', most: 3 },
 };
 
 export interface Work<P> {
@@ -34,7 +46,7 @@ export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonl
   let failed = 0;
   const run = async (part: P): Promise<void> => {
     let error: UpstreamError | undefined;
-    let reason: SplitReason | undefined = 'truncated';
+    let division: Division | undefined = TRUNCATED;
     try {
       await work.read(part);
       answered += 1;
@@ -42,17 +54,20 @@ export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonl
     } catch (caught) {
       if (caught instanceof UpstreamError) {
         error = caught;
-        reason = DIVISIBLE[caught.failure.reason];
+        division = DIVISIBLE[caught.failure.reason];
       } else if (!(caught instanceof Truncated)) throw caught;
     }
     failed += 1;
-    const tooMany = reason !== undefined && answered === 0 && failed > MOST_FAILURES[reason];
-    const halves = reason === undefined || tooMany ? undefined : work.divide(part, reason);
-    if (reason === undefined || halves === undefined) {
+    if (division === undefined || (answered === 0 && failed > division.most)) {
       work.onFailure(part, error);
       return;
     }
-    work.onSplit(reason);
+    const halves = work.divide(part, division.reason);
+    if (halves === undefined) {
+      work.onFailure(part, error);
+      return;
+    }
+    work.onSplit(division.reason);
     await Promise.all(halves.map(run));
   };
   await run(first);

@@ -26,8 +26,9 @@ export class NerdGraphRows {
     if (scope === undefined) return;
     const here = ({ host: name }: InstanceIdentity): boolean => host === undefined || host === name;
     const metrics = world.metrics(scope).filter(({ reach }) => host === undefined || reach !== 'browser');
-    world.eachMinute(scope, minutes.from, minutes.to, (done, instance) => {
-      if (here(instance)) for (const metric of metrics) addRecord(sums, metric, done);
+    const processes = { ...scope, instances: scope.instances.filter(here) };
+    world.eachMinute(processes, minutes.from, minutes.to, (done) => {
+      for (const metric of metrics) addRecord(sums, metric, done);
       return undefined;
     });
   }

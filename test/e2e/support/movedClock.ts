@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Runs in the program before its own code: its clocks are ahead by the milliseconds in the file named by CLOCK_AHEAD. */
+const SCRIPT = `
+import { readFileSync } from 'node:fs';
+const ahead = () => Number(readFileSync(process.env.CLOCK_AHEAD, 'utf8') || 0);
+const still = Number(process.env.CLOCK_STANDS_AT);
+const speed = Number(process.env.CLOCK_SPEED);
+function pace(now) {
+  const start = now();
+  return () => start + speed * (now() - start) + ahead();
+}
+performance.now = pace(performance.now.bind(performance));
+const wall = pace(Date.now);
+Date.now = () => Math.floor(wall());
+if (still > 0) Date.now = () => still + ahead();
+`;
+
+/** How the program's clocks go by themselves. */
+interface Pace {
+  /** The wall clock moves only when it is moved on, so that no window ends by itself. */
+  readonly standsStill?: boolean;
+  /** How fast the clocks go; 1 unless given. A slow machine has time enough within a minute of a slow clock. */
+  readonly speed?: number;
+}
+
+/** The time of an exporter and a simulator that a test moves on, so that a new window costs no waiting. */
+export class MovedClock {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'clock-'));
+  readonly #file = join(this.#folder, 'ahead');
+  readonly #start = Date.now();
+
+  readonly #pace: Pace;
+
+  constructor(pace: Pace = {}) {
+    this.#pace = pace;
+    writeFileSync(this.#file, '0');
+  }
+
+  /** What starts an exporter with this clock. */
+  get program(): { readonly nodeArgs: readonly string[]; readonly env: Readonly<Record<string, string>> } {
+    const { standsStill = false, speed = 1 } = this.#pace;
+    return {
+      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(SCRIPT)}`],
+      env: {
+        CLOCK_AHEAD: this.#file,
+        CLOCK_SPEED: String(speed),
+        CLOCK_STANDS_AT: String(standsStill ? this.#start : 0),
+      },
+    };
+  }
+
+  /** For a simulator: it stands still but for what the test moves it on. */
+  readonly now = (): number => this.#start + this.#ahead;
+
+  minutesLater(minutes: number): void {
+    writeFileSync(this.#file, String(this.#ahead + minutes * 60_000));
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #ahead(): number {
+    return Number(readFileSync(this.#file, 'utf8'));
+  }
+}
