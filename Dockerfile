@@ -18,7 +18,7 @@ FROM node:24-bookworm-slim
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="newrelic-apm-exporter" \
-      org.opencontainers.image.description="Prometheus exporter for New Relic's APM REST API v2" \
+      org.opencontainers.image.description="Prometheus exporter for New Relic APM, read through NerdGraph or the REST API v2" \
       org.opencontainers.image.source="https://github.com/newrelic-apm-exporter/newrelic-apm-exporter" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
