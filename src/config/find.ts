@@ -28,8 +28,8 @@ export function findConfig(
   if (exists(DEFAULT_CONFIG_FILE)) return { origin: { kind: 'file', path: DEFAULT_CONFIG_FILE } };
   if (hasEnvironmentKey(env)) return { origin: { kind: 'environment' } };
   const message =
-    'there is no such file and NEW_RELIC_API_KEY is not set: write the file (config.example.yaml shows every key), ' +
-    'name another with --config.file, or set NEW_RELIC_API_KEY';
+    'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
+    '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
   return { faults: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
 }
 

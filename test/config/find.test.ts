@@ -40,7 +40,7 @@ describe('the place of the configuration', () => {
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
     const result = find(undefined, false, env);
     expect('faults' in result ? result.faults.map(formatFault) : []).toEqual([
-      'config.yaml: there is no such file and NEW_RELIC_API_KEY is not set: write the file (config.example.yaml shows every key), name another with --config.file, or set NEW_RELIC_API_KEY',
+      'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (config.example.yaml shows every key), name another with --config.file, or set one of the two',
     ]);
   });
 

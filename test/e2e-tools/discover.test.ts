@@ -12,12 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
+/** What was said on standard error but how far the command has come, which it says when it takes some time. */
+function complaintsOf(stderr: string): string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
+}
+
 describe('discover', () => {
   it('prints YAML that serves the same applications when it stands under applications.include', async () => {
     const { status, stdout, stderr } = await runTool(['discover', '--format=yaml'], {
       config: { accounts: [account(simulator)] },
     });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     const pasted = stdout.replace(/^/gm, '        ');
     const settings = `api_key: NRAK-SIMULATOR0000000000000000\n    base_url: ${simulator.url}/v2\n    hosts: false`;
     const exporter = await startExporter({
@@ -75,7 +80,7 @@ describe('discover', () => {
     const { status, stdout, stderr } = await runTool(['discover', ...flags], {
       config: { accounts: [account(simulator)] },
     });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     expect(simulator.requests.counts()).toEqual({ application: 2, key_transaction: 1, hosts: 2, instances: 2 });
     const { accounts } = JSON.parse(stdout) as {
       accounts: { applications: { id: number; hosts: unknown[] }[]; key_transactions: { id: number }[] }[];
@@ -101,7 +106,7 @@ describe('discover', () => {
       stdout: '',
       stderr: 'no key transaction has the id 5: the command discover lists them\n',
     });
-    expect(several).toMatchObject({ status: 0, stderr: '' });
+    expect([several.status, complaintsOf(several.stderr)]).toEqual([0, []]);
   });
 
   it('reads an account through NerdGraph, which knows no instances and no ids of hosts', async () => {
@@ -112,7 +117,7 @@ describe('discover', () => {
       runTool(['discover', '--format=json'], { config }),
       runTool(['discover', '--app=1000001', '--format=json'], { config }),
     ]);
-    expect(table).toMatchObject({ status: 0, stderr: '' });
+    expect([table.status, complaintsOf(table.stderr)]).toEqual([0, []]);
     expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
     expect(table.stdout).toMatch(/^Account shop: 8 key transactions$/m);
     expect(table.stdout).not.toMatch(/instances/i);

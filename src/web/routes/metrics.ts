@@ -12,9 +12,9 @@ import { WriteTimes } from './writeTimes.ts';
 const NOTHING: Answer = { blocks: [], complete: true, cut: new Map() };
 
 /**
- * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is
- * held. `collect[]=exporter` alone calls nothing upstream. A client that has gone costs nothing more. HEAD does the same without sending the body, so that its
- * header fields are those of GET.
+ * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is held.
+ * `collect[]=exporter` alone calls nothing upstream. A client that has gone costs nothing more. HEAD does the same without
+ * sending the body, so that its header fields are those of GET.
  */
 export function metricsHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
@@ -36,11 +36,13 @@ export function metricsHandler(deps: WebDependencies): Handler {
       await unlessGone(collector.refresh({ groups }, budget), gone);
     }
     const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
+    // States are taken in the same turn as the series, so that an answer never counts as fresh what it does not hold.
+    const ownMetrics = selection.own ? deps.ownMetrics(asOf) : undefined;
     deps.scraped(complete ? 'complete' : 'partial');
     const own: OwnMetrics = (counts) => {
       deps.dropped(cut);
       deps.dropped(counts.dropped);
-      return selection.own ? deps.ownMetrics(asOf)(counts) : [];
+      return ownMetrics?.(counts) ?? [];
     };
     const writingFrom = deps.monotonic();
     const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
