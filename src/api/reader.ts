@@ -32,8 +32,8 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   readonly gate: Gate;
   /**
-   * True: a call that is answered with an overload is made again once the gate lets it in after the pause. Commands ask so.
-   * The daemon does not: its scheduler comes back by itself, for the window of then.
+   * True: a call that is answered with an overload is made again once the gate lets it in after the pause, and one that
+   * timed out is tried again. Commands ask so. The daemon does not: its scheduler comes back, for the window of then.
    */
   readonly patient?: boolean;
 }

@@ -63,6 +63,6 @@ describe('check', () => {
       stderr: '/nowhere/c.yaml: the configuration file does not exist\n',
     });
     const nothing = await checked(undefined, {});
-    expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringContaining('set NEW_RELIC_API_KEY\n')]);
+    expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringContaining('or set one of the two\n')]);
   });
 });

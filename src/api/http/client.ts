@@ -81,10 +81,11 @@ interface Reading {
    * given back as soon as the answer is there, and the next calls go out before it is read.
    */
   readonly holdsPlace: boolean;
-  readonly retryTimeouts: boolean;
+  /** Whether a call that timed out is tried again; `patient`: for patient callers only, because it holds a place so long. */
+  readonly retryTimeouts: boolean | 'patient';
 }
 
-const GET: Reading = { inspect: bodyFailure, holdsPlace: false, retryTimeouts: true };
+const GET: Reading = { inspect: bodyFailure, holdsPlace: false, retryTimeouts: 'patient' };
 
 /**
  * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
@@ -138,7 +139,7 @@ export class Client {
       const failed = this.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
-        if (!mayRetry(result, reading) || failures >= this.#options.maxRetries) throw failed;
+        if (!mayRetry(result, reading, call) || failures >= this.#options.maxRetries) throw failed;
         delay = retryDelay(failures, this.#options.random);
         failures += 1;
       } else {
@@ -260,8 +261,9 @@ export class Client {
   }
 }
 
-function mayRetry({ reason, retriable }: CallFailure, reading: Reading): boolean {
-  return retriable && (reason !== 'timeout' || reading.retryTimeouts);
+function mayRetry({ reason, retriable }: CallFailure, { retryTimeouts }: Reading, call: CallOptions): boolean {
+  if (!retriable || reason !== 'timeout') return retriable;
+  return retryTimeouts === 'patient' ? call.patient === true : retryTimeouts;
 }
 
 function readKey(read: () => string): string {

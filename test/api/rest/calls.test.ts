@@ -291,6 +291,16 @@ describe('a failed status', () => {
     expect(notes.entered).toBe(3);
   });
 
+  it.each([
+    ['tries a call that timed out again for a patient caller', true, 2],
+    ['leaves it to the scheduler otherwise', false, 1],
+  ])('%s', async (_, patient, attempts) => {
+    const { reader, call, notes } = await serve(() => undefined, { maxRetries: 1, requestTimeoutMs: 100 });
+    const { failure } = await failureOf(reader.listApplications({}, { ...call, patient }));
+    expect(failure.reason).toBe('timeout');
+    expect(notes.entered).toBe(attempts);
+  });
+
   it('is not waited out for ever, by a patient caller either', async () => {
     const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 0 });
     const { failure } = await failureOf(reader.listApplications({}, { ...call, patient: true }));

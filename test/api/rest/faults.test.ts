@@ -71,7 +71,6 @@ const FAULTS: Record<
     reason: 'timeout',
     words: /no answer within 0\.5 s/,
     timeout: 500,
-    attempts: 2,
   },
   'a slow drip': {
     answer: (response) => {
@@ -79,7 +78,6 @@ const FAULTS: Record<
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     },
-    attempts: 2,
     reason: 'timeout',
     words: /no whole answer within 0\.5 s/,
     timeout: 500,
