@@ -107,9 +107,11 @@ export class AccountCollector {
    * @param keyChanged true when the key is another one
    */
   reconfigure(next: AccountContext, keyChanged: boolean): void {
-    const { account, customMetrics } = this.context;
+    const { account, customMetrics, collection } = this.context;
+    const laterBy = next.collection.delay - collection.delay;
     Object.assign(this.#changeable, next);
     this.inventory.reconfigure();
+    if (laterBy !== 0) for (const entity of this.inventory.entities()) entity.delayChanged(laterBy);
     if (customMetrics !== next.customMetrics) this.#changeCustomMetrics();
     this.#arrivals.decideDatabases();
     const { applicationList, keyTransactionList } = this.inventory;

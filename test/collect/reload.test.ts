@@ -27,6 +27,18 @@ describe('a reload', () => {
     expect(world.reader.calls).toHaveLength(before);
   });
 
+  it('that shortens the delay has the newer window read at once', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    await world.scrape();
+    const before = world.reader.of('metric_data').length;
+    const { delay } = collectionConfig();
+    world.collector.reconfigure(config(accountConfig(), collectionConfig({ delay: delay - 60_000 })));
+    await world.clock.advance(2_000);
+    expect(await world.scrape()).toMatchObject({ complete: true });
+    expect(world.reader.of('metric_data')).toHaveLength(2 * before);
+  });
+
   it('that narrows the applications takes effect at once, one that widens them with the next list', async () => {
     const only = (...ids: number[]) => accountConfig({ applications: { include: ids.map((id) => ({ id })) } });
     const world = new World([only(1, 2)]);

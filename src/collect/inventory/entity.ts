@@ -171,6 +171,11 @@ export class Entity {
     this.#overdue = true;
   }
 
+  /** Windows can be read `ms` later than before (earlier below 0): so could the one that is held. */
+  delayChanged(ms: number): void {
+    if (this.#held !== undefined) this.#held = { ...this.#held, windowStart: this.#held.windowStart + ms };
+  }
+
   /** It leaves the inventory. */
   retire(): void {
     this.#gone = true;
