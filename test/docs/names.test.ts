@@ -17,7 +17,10 @@ const flagsOf = (command: Command): readonly string[] => command.options.flatMap
 const OWN_FLAGS = new Set(['--help', ...[program, ...program.commands].flatMap(flagsOf)]);
 
 /** Flags of npm scripts and of other programs that pages speak of. */
-const OTHER_FLAGS = new Set([...['--json', '--quick', '--growth', '--only', '--runs'], '--storage.tsdb.allow-overlapping-blocks']);
+const OTHER_FLAGS = new Set([
+  ...['--json', '--quick', '--growth', '--only', '--runs'],
+  '--storage.tsdb.allow-overlapping-blocks',
+]);
 
 /** Lines that call another program; its flags are its own. */
 const OTHER_PROGRAM = /^\s*(?:docker|kubectl|promtool|npm|curl|htpasswd|sudo|systemctl|openssl)\b/;
