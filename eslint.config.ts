@@ -14,7 +14,7 @@ const PURE_FILES = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist', 'coverage', '.cache', 'test-output'] },
+  { ignores: ['dist', 'coverage', '.cache', 'test-output', '.dependency-cruiser.mjs'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },
