@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Gate } from '../../../src/api/reader.ts';
 import { UsageError } from '../../../src/cli/process/usageError.ts';
 import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
@@ -27,6 +27,7 @@ beforeEach(() => {
 afterEach(async () => {
   await Promise.all(sessions.splice(0).map((session) => session.close()));
   simulator.faults.clear();
+  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -123,9 +124,10 @@ describe('an interrupted run', () => {
   });
 
   it('leaves nothing behind when there is no output file to resume', async () => {
-    const before = temporaryFolders();
+    // A folder for temporary files of its own: other tests use the common one at the same time.
+    vi.stubEnv('TMPDIR', folder);
     await expect(runOn(countingSession(8).session, WISH)).rejects.toThrow();
-    expect(temporaryFolders()).toEqual(before);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 
@@ -168,7 +170,3 @@ describe('an application that cannot be read', () => {
     expect(readFileSync(output, 'utf8')).toBe(uninterrupted.document);
   });
 });
-
-function temporaryFolders(): string[] {
-  return readdirSync(tmpdir()).filter((name) => name.startsWith('newrelic-apm-exporter-backfill-'));
-}
