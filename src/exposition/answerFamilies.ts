@@ -1,13 +1,8 @@
-import type { Columns, Family, WrittenSamples } from '../metrics/sample.ts';
+import type { Columns, Family } from '../metrics/sample.ts';
+import type { AnswerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
 import { familiesBeyond } from './seriesLimit.ts';
 import type { Turns } from './turns.ts';
-
-/** The blocks of an answer: in each place the labels of an entity as they are written, and its samples. */
-export interface Rows {
-  readonly labels: readonly Buffer[];
-  readonly samples: readonly WrittenSamples[];
-}
 
 /** Where the series of one family are, in the order of the answer. */
 export interface FamilySeries {
@@ -20,7 +15,7 @@ export interface FamilySeries {
 
 /** The collected part of an answer, family by family. */
 export interface AnswerFamilies {
-  readonly rows: Rows;
+  readonly rows: AnswerRows;
   readonly families: readonly FamilySeries[];
   readonly counts: AnswerCounts;
 }
@@ -50,49 +45,60 @@ class FamilySeriesDraft implements FamilySeries {
   }
 }
 
+type DraftsOfColumns = readonly (FamilySeriesDraft | undefined)[];
+
 /**
  * Brings the series of each family together: families in the order in which they first appear, series in the order of
  * their rows. Families beyond `maxSeries` are left out and counted.
  */
-export async function answerFamilies(rows: Rows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
+export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
   const found = await countedFamilies(rows, turns);
   const all = new Map(Array.from(found, ([name, { series }]) => [name, series]));
   const dropped = familiesBeyond(maxSeries, all);
   const drafts = new Map<string, FamilySeriesDraft>();
-  for (const [name, counted] of found) if (!dropped.has(name)) drafts.set(name, new FamilySeriesDraft(counted));
-  const draftsOf = new Map<Columns, readonly (FamilySeriesDraft | undefined)[]>();
-  let refused = 0;
-  for (const [row, { columns, refused: ofRow }] of rows.samples.entries()) {
-    let ofColumns = draftsOf.get(columns);
-    if (ofColumns === undefined) {
-      draftsOf.set(columns, (ofColumns = columns.list.map(({ family }) => drafts.get(family.name))));
+  const series = new Map<string, number>();
+  for (const [name, counted] of found) {
+    if (dropped.has(name)) continue;
+    drafts.set(name, new FamilySeriesDraft(counted));
+    series.set(name, counted.series);
+  }
+  const draftsByColumns = new Map<Columns, DraftsOfColumns>();
+  let columns: Columns | undefined;
+  let ofColumns: DraftsOfColumns = [];
+  for (let row = 0; row < rows.columns.length; row += 1) {
+    if (rows.columns[row] !== columns) {
+      columns = rows.columns[row];
+      ofColumns = draftsOf(columns, drafts, draftsByColumns);
     }
     for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
-    refused += ofRow;
     const turn = turns.after(ofColumns.length);
     if (turn !== undefined) await turn;
   }
-  const series = new Map(
-    Array.from(
-      drafts,
-      ([
-        name,
-        {
-          rows: { length },
-        },
-      ]) => [name, length],
-    ),
-  );
-  return { rows, families: [...drafts.values()], counts: { series, dropped, refused } };
+  return { rows, families: [...drafts.values()], counts: { series, dropped, refused: rows.refused } };
+}
+
+function draftsOf(
+  columns: Columns | undefined,
+  drafts: ReadonlyMap<string, FamilySeriesDraft>,
+  known: Map<Columns, DraftsOfColumns>,
+): DraftsOfColumns {
+  if (columns === undefined) return [];
+  let found = known.get(columns);
+  if (found === undefined) known.set(columns, (found = columns.list.map(({ family }) => drafts.get(family.name))));
+  return found;
 }
 
 /** The families that have series, by name, in the order in which they first appear. */
-async function countedFamilies({ samples }: Rows, turns: Turns): Promise<ReadonlyMap<string, SeriesCount>> {
+async function countedFamilies({ columns }: AnswerRows, turns: Turns): Promise<ReadonlyMap<string, SeriesCount>> {
   const rowsWith = new Map<Columns, number>();
-  for (const { columns } of samples) {
-    rowsWith.set(columns, (rowsWith.get(columns) ?? 0) + 1);
+  for (let first = 0; first < columns.length;) {
+    const those = columns[first];
+    let end = first + 1;
+    while (end < columns.length && columns[end] === those) end += 1;
+    if (those !== undefined) rowsWith.set(those, (rowsWith.get(those) ?? 0) + end - first);
     const turn = turns.after(1);
     if (turn !== undefined) await turn;
+    first = end;
   }
   const found = new Map<string, SeriesCount>();
   for (const [{ list }, times] of rowsWith) {

@@ -1,4 +1,5 @@
-import type { AnswerFamilies, FamilySeries, Rows } from './answerFamilies.ts';
+import type { AnswerFamilies, FamilySeries } from './answerFamilies.ts';
+import type { AnswerRows } from './answerRows.ts';
 import type { Format } from './format.ts';
 import { metadata } from './metadata.ts';
 import { PieceWriter } from './pieceWriter.ts';
@@ -40,7 +41,7 @@ export async function writeAnswer(
 function addLines(
   writer: PieceWriter,
   { family, rows: rowOf, columns: columnOf }: FamilySeries,
-  { labels, samples }: Rows,
+  { labels, columns, values }: AnswerRows,
   first: number,
 ): number {
   const name = Buffer.from(family.name, 'utf8');
@@ -50,9 +51,8 @@ function addLines(
     const row = rowOf[place] ?? NaN;
     const column = columnOf[place] ?? NaN;
     const ofEntity = labels[row];
-    const ofRow = samples[row];
-    const value = ofRow?.values[column];
-    const added = ofRow?.columns.list[column]?.labelBytes;
+    const value = values[row]?.[column];
+    const added = columns[row]?.list[column]?.labelBytes;
     if (ofEntity === undefined || value === undefined || added === undefined) continue;
     writer.addLine(name, ofEntity, added, value);
   }

@@ -1,7 +1,7 @@
-import type { Block, WrittenSamples } from '../metrics/sample.ts';
-import { withoutLabelsOf } from '../metrics/writeSamples.ts';
-import { answerFamilies, type AnswerFamilies, type Rows } from './answerFamilies.ts';
+import type { Block } from '../metrics/sample.ts';
+import { answerFamilies, type AnswerFamilies } from './answerFamilies.ts';
 import { writeAnswer } from './answerPieces.ts';
+import { answerRows, type AnswerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
 import { EntityLabelTexts } from './entityLabels.ts';
 import type { Format } from './format.ts';
@@ -66,19 +66,12 @@ export class Exposition {
     };
   }
 
-  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<Rows> {
+  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<AnswerRows> {
     const isLarge = blocks.length >= MANY_BLOCKS;
     const texts = new EntityLabelTexts(isLarge ? this.#labels : undefined);
-    const labels: Buffer[] = [];
-    const samples: WrittenSamples[] = [];
-    for (const block of blocks) {
-      labels.push(texts.next(block.labels));
-      samples.push(withoutLabelsOf(block.labels, block.samples));
-      const turn = turns.after(1);
-      if (turn !== undefined) await turn;
-    }
+    const rows = await answerRows(blocks, texts, turns);
     if (isLarge) this.#labels = texts;
-    return { labels, samples };
+    return rows;
   }
 }
 

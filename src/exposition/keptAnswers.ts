@@ -1,13 +1,13 @@
-import type { Rows } from './answerFamilies.ts';
+import type { AnswerRows } from './answerRows.ts';
 
 /** An answer of fewer series is made again: it does not take the place of a large one that is kept. */
 const WORTH_KEEPING = 2000;
 
 interface Kept<T> {
   readonly maxSeries: number;
-  readonly labels: Rows['labels'];
-  /** The numbers of the samples: to keep these themselves would keep the values of an earlier refresh in memory. */
-  readonly numbers: Float64Array;
+  /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
+  readonly labels: AnswerRows['labels'];
+  readonly numbers: AnswerRows['numbers'];
   readonly answer: Promise<T>;
 }
 
@@ -19,9 +19,9 @@ export class KeptAnswers<T> {
   readonly #byKind = new Map<string, Kept<T>>();
 
   /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
-  of(kind: string, { labels, samples }: Rows, maxSeries: number, make: () => Promise<T>): Promise<T> {
-    if (samples.reduce((series, { values }) => series + values.length, 0) < WORTH_KEEPING) return make();
-    const numbers = Float64Array.from(samples, ({ number }) => number);
+  of(kind: string, rows: AnswerRows, maxSeries: number, make: () => Promise<T>): Promise<T> {
+    if (rows.series < WORTH_KEEPING) return make();
+    const { labels, numbers } = rows;
     const kept = this.#byKind.get(kind);
     if (kept?.maxSeries === maxSeries && isSame(kept.numbers, numbers) && isSame(kept.labels, labels)) {
       return kept.answer;
