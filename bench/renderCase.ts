@@ -36,7 +36,11 @@ function ours(compressed: boolean): Contender {
   let blocks: Block[] = [];
   return {
     take: (next) => {
-      blocks = next.map(({ group, labels, samples }) => ({ group, labels, samples: writeSamples(group, samples) }));
+      blocks = next.map(({ group, samples, ...labels }) => ({
+        group,
+        ...labels,
+        samples: writeSamples(group, samples),
+      }));
     },
     render: async () => {
       const options = { format: 'text', gzip: compressed, maxSeries: 1e9 } as const;

@@ -1,5 +1,6 @@
 import type { Group } from '../src/metrics/groups.ts';
-import type { Family, Labels, Sample } from '../src/metrics/sample.ts';
+import { writeLabels } from '../src/metrics/labelText.ts';
+import type { Family, Labels, Sample, WrittenLabels } from '../src/metrics/sample.ts';
 
 /** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */
 export type Shape = 'flat' | 'spread';
@@ -10,13 +11,14 @@ const FAMILIES_OF_SPREAD = 35;
 export interface EntitySamples {
   readonly group: Group;
   readonly labels: Labels;
+  readonly labelBytes: Buffer;
   readonly samples: readonly Sample[];
 }
 
 /** A fleet whose values change all at once with every refresh, its labels staying the same objects as in the collector. */
 export class Fleet {
   readonly families: readonly Family[];
-  readonly #entities: readonly Labels[];
+  readonly #entities: readonly WrittenLabels[];
   #state = 1;
 
   constructor(shape: Shape, series: number) {
@@ -29,18 +31,22 @@ export class Fleet {
       group: 'application_metrics' as const,
       labelNames: [],
     }));
-    this.#entities = Array.from({ length: Math.ceil(series / perEntity) }, (_, index) => ({
-      account: 'production',
-      app: `checkout-service-${index}`,
-      app_id: String(1_000_000 + index),
-      team: `team-${index % 20}`,
-    }));
+    this.#entities = Array.from({ length: Math.ceil(series / perEntity) }, (_, index) => {
+      const labels = {
+        account: 'production',
+        app: `checkout-service-${index}`,
+        app_id: String(1_000_000 + index),
+        team: `team-${index % 20}`,
+      };
+      return writeLabels(labels, undefined);
+    });
   }
 
   refresh(): EntitySamples[] {
-    return this.#entities.map((labels) => ({
+    return this.#entities.map(({ labels, bytes }) => ({
       group: 'application_metrics',
       labels,
+      labelBytes: bytes,
       samples: this.families.map((family): Sample => ({ family, labels: undefined, value: this.#value() })),
     }));
   }

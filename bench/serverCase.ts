@@ -11,9 +11,9 @@ import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
 const exposition = new Exposition();
-const blocks = fleet.refresh().map(({ group, labels, samples }) => ({
+const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
   group,
-  labels,
+  ...labels,
   samples: writeSamples(group, samples),
 }));
 const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;

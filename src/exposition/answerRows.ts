@@ -1,6 +1,5 @@
 import type { Block, Columns } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
-import type { EntityLabelTexts } from './entityLabels.ts';
 import type { Turns } from './turns.ts';
 
 /**
@@ -22,8 +21,8 @@ export interface AnswerRows {
   readonly refused: number;
 }
 
-/** Visits the blocks, and takes the labels that were written before from `texts`. */
-export async function answerRows(blocks: readonly Block[], texts: EntityLabelTexts, turns: Turns): Promise<AnswerRows> {
+/** Visits the blocks of an answer. */
+export async function answerRows(blocks: readonly Block[], turns: Turns): Promise<AnswerRows> {
   const labels: Buffer[] = [];
   const columns: Columns[] = [];
   const values: (readonly string[])[] = [];
@@ -33,7 +32,7 @@ export async function answerRows(blocks: readonly Block[], texts: EntityLabelTex
   for (const block of blocks) {
     const samples = withoutLabelsOf(block.labels, block.samples);
     numbers[labels.length] = samples.number;
-    labels.push(texts.next(block.labels));
+    labels.push(block.labelBytes);
     columns.push(samples.columns);
     values.push(samples.values);
     series += samples.columns.list.length;

@@ -1,9 +1,8 @@
 import type { Block } from '../metrics/sample.ts';
 import { answerFamilies, type AnswerFamilies } from './answerFamilies.ts';
 import { writeAnswer } from './answerPieces.ts';
-import { answerRows, type AnswerRows } from './answerRows.ts';
+import { answerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
-import { EntityLabelTexts } from './entityLabels.ts';
 import type { Format } from './format.ts';
 import { CONTENT_TYPES } from './format.ts';
 import type { GzipStart } from './gzip.ts';
@@ -17,9 +16,6 @@ import { Turns } from './turns.ts';
 
 /** Bytes of a piece of an answer that is not compressed. */
 const PIECE = 128 * 1024;
-
-/** An answer of fewer blocks writes the labels of its entities anew. */
-const MANY_BLOCKS = 200;
 
 export interface RenderOptions {
   readonly format: Format;
@@ -42,14 +38,12 @@ interface Collected {
  */
 export class Exposition {
   readonly #kept = new KeptAnswers<Collected>();
-  /** Of the newest answer of many entities. */
-  #labels: EntityLabelTexts | undefined;
 
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
     const { format, gzip, maxSeries } = options;
     const turns = new Turns();
-    const rows = await this.#rowsOf(blocks, turns);
+    const rows = await answerRows(blocks, turns);
     const { counts, start } = await this.#kept.of(`${format} ${gzip}`, rows, maxSeries, async () => {
       const families = await answerFamilies(rows, maxSeries, turns);
       const collected = gzip ? compressed(families, format, turns) : pieces(families, format, turns);
@@ -64,14 +58,6 @@ export class Exposition {
       contentEncoding: gzip ? 'gzip' : undefined,
       pieces: 'crc' in start ? await gzipWith(start, rest) : [...start, rest],
     };
-  }
-
-  async #rowsOf(blocks: readonly Block[], turns: Turns): Promise<AnswerRows> {
-    const isLarge = blocks.length >= MANY_BLOCKS;
-    const texts = new EntityLabelTexts(isLarge ? this.#labels : undefined);
-    const rows = await answerRows(blocks, texts, turns);
-    if (isLarge) this.#labels = texts;
-    return rows;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Labels } from './sample.ts';
+import type { Labels, WrittenLabels } from './sample.ts';
 
 /** Longest label value that is written, in bytes of UTF-8 before escaping; the mark of a cut is within it. */
 const MAX_LABEL_BYTES = 1024;
@@ -30,6 +30,16 @@ export function labelPairs(labels: Labels): string[] {
 /** `a="1",b="2"` as bytes, in the order given. */
 export function labelBytes(labels: Labels): Buffer {
   return Buffer.from(labelPairs(labels).join(','), 'utf8');
+}
+
+/** Writes the labels of an entity; `before` where they have not changed, so that an answer made of them can be kept. */
+export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
+  const names = Object.keys(labels);
+  const isUnchanged =
+    before !== undefined &&
+    names.length === Object.keys(before.labels).length &&
+    names.every((name) => before.labels[name] === labels[name]);
+  return isUnchanged ? before : { labels, bytes: labelBytes(labels) };
 }
 
 /** What stands between a name and a value: one space where there are no labels. */

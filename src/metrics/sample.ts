@@ -3,6 +3,12 @@ import type { Group } from './groups.ts';
 /** Label names and values, in the order in which they are written. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** The labels that all samples of an entity carry, and the same as they are written. */
+export interface WrittenLabels {
+  readonly labels: Labels;
+  readonly bytes: Buffer;
+}
+
 /** One metric family of the catalogue, or of a custom metric. */
 export interface Family {
   readonly name: string;
@@ -59,7 +65,8 @@ export interface WrittenSamples {
 /** The samples of one entity in one group, with the labels that all of them carry. */
 export interface Block {
   readonly group: Group;
-  /** The same object as long as the entity's labels are the same: renderers may cache by identity. */
   readonly labels: Labels;
+  /** The labels as they are written; the same object as long as they are the same. */
+  readonly labelBytes: Buffer;
   readonly samples: WrittenSamples;
 }

@@ -6,6 +6,7 @@ import type { Format } from '../../src/exposition/format.ts';
 import type { OwnFamily } from '../../src/exposition/own.ts';
 import type { RenderedAnswer } from '../../src/exposition/rendered.ts';
 import { parseOpenMetrics, parseText } from '../support/exposition.ts';
+import { labelBytes } from '../../src/metrics/labelText.ts';
 import { anyBlocks, block, gauge, written, type SampleBlock } from '../support/expositionBlocks.ts';
 import { plainAnswer } from '../support/plainAnswer.ts';
 
@@ -277,6 +278,18 @@ describe('rendering the same blocks again', () => {
       expect(second.pieces[1]).toBe(first.pieces[1]);
       expect(third.pieces[1]).toBe(first.pieces[1]);
     }
+  });
+
+  it('has the new labels of an entity that was renamed while its samples stayed', async () => {
+    const exposition = new Exposition();
+    const blocks = fleet(0, ENTITIES).map(written);
+    await exposition.render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    const labels = { account: 'a', app: 'renamed', app_id: '7' };
+    const renamed = blocks.map((one, index) =>
+      index === 7 ? { ...one, labels, labelBytes: labelBytes(labels) } : one,
+    );
+    const answer = await exposition.render(renamed, undefined, { format: 'text', gzip: false, ...limitless });
+    expect(bytesOf(answer).toString()).toContain('app="renamed"');
   });
 
   it('follows every change: values, labels, the guard, entities that come and go', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Block, Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import { GROUPS } from '../../src/metrics/groups.ts';
 import type { Group } from '../../src/metrics/groups.ts';
+import { labelBytes } from '../../src/metrics/labelText.ts';
 import { writeSamples } from '../../src/metrics/writeSamples.ts';
 
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
@@ -18,7 +19,7 @@ export interface SampleBlock {
 
 /** As the collector keeps it. */
 export function written({ group, labels, samples }: SampleBlock): Block {
-  return { group, labels, samples: writeSamples(group, samples) };
+  return { group, labels, labelBytes: labelBytes(labels), samples: writeSamples(group, samples) };
 }
 
 /** A block of one group from rows of family, value and added labels. */

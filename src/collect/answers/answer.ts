@@ -1,5 +1,5 @@
 import type { Group } from '../../metrics/groups.ts';
-import type { Block, Labels, WrittenSamples } from '../../metrics/sample.ts';
+import type { Block, WrittenLabels, WrittenSamples } from '../../metrics/sample.ts';
 import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import { concerns, type Inventory } from '../inventory/inventory.ts';
@@ -83,7 +83,7 @@ class AnswerBuilder {
     for (const instance of data.instances) this.#add('instances', instance.labels, instance.samples);
   }
 
-  #addReading(group: Group, labels: Labels, { samples, customSamples }: WindowReading): void {
+  #addReading(group: Group, labels: WrittenLabels, { samples, customSamples }: WindowReading): void {
     this.#add(group, labels, samples);
     this.#add('custom_metrics', labels, customSamples);
   }
@@ -93,7 +93,8 @@ class AnswerBuilder {
     for (const [family, series] of cut) this.cut.set(family, (this.cut.get(family) ?? 0) + series);
   }
 
-  #add(group: Group, labels: Labels, samples: WrittenSamples): void {
-    if (samples.values.length > 0 && this.#scope.groups.has(group)) this.blocks.push({ group, labels, samples });
+  #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {
+    if (samples.values.length === 0 || !this.#scope.groups.has(group)) return;
+    this.blocks.push({ group, labels, labelBytes: bytes, samples });
   }
 }

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction } from '../../api/types.ts';
 import { hostPlaces } from '../../metrics/customFamilies.ts';
+import { writeLabels } from '../../metrics/labelText.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../../metrics/labels.ts';
-import type { Labels } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../../metrics/samples.ts';
 import { NO_SAMPLES, writeSamples } from '../../metrics/writeSamples.ts';
 import type { AccountContext } from './context.ts';
@@ -138,7 +138,7 @@ export class Inventory {
       const unchanged = known?.keyTransaction === keyTransaction;
       const record: KeyTransactionRecord = {
         keyTransaction,
-        labels: sameLabels(known?.labels, labels),
+        labels: writeLabels(labels, known?.labels),
         samples: unchanged ? known.samples : writeSamples('key_transactions', keyTransactionSamples(keyTransaction)),
         rolling: this.#rolling(rolls, known?.rolling, 'key_transaction_rolling', subject),
       };
@@ -170,7 +170,7 @@ export class Inventory {
       }
       next.set(host.key, {
         host,
-        labels: sameLabels(before?.labels, labels),
+        labels: writeLabels(labels, before?.labels),
         samples: unchanged ? before.samples : writeSamples('hosts', hostSamples(host)),
         rolling,
         place: places.get(host.key) ?? 0,
@@ -193,7 +193,7 @@ export class Inventory {
       const labels = instanceLabels(account.name, account.labels, application, instance);
       return {
         instance,
-        labels: sameLabels(before?.labels, labels),
+        labels: writeLabels(labels, before?.labels),
         samples: before?.instance === instance ? before.samples : writeSamples('instances', instanceSamples(instance)),
       };
     });
@@ -208,7 +208,7 @@ export class Inventory {
 
   #record(before: ApplicationRecord | undefined, application: Application): ApplicationRecord {
     const { account, reader } = this.#context;
-    const labels = sameLabels(before?.labels, applicationLabels(account.name, account.labels, application));
+    const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const unchanged = before?.application === application;
     const record: ApplicationRecord = before ?? {
       application,
@@ -311,12 +311,4 @@ export function concerns({ keyTransaction }: KeyTransactionRecord, applicationId
 
 function hasData(record: ApplicationRecord): record is ApplicationRecord & { data: ApplicationData } {
   return record.data !== undefined;
-}
-
-/** The object from before where nothing changed, so that rendered text can be kept. */
-function sameLabels(before: Labels | undefined, labels: Labels): Labels {
-  if (before === undefined) return labels;
-  const names = Object.keys(labels);
-  const same = names.length === Object.keys(before).length && names.every((name) => before[name] === labels[name]);
-  return same ? before : labels;
 }

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../api/types.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import type { WindowValues } from '../../formulas/inputs.ts';
-import type { Labels, WrittenSamples } from '../../metrics/sample.ts';
+import type { WrittenLabels, WrittenSamples } from '../../metrics/sample.ts';
 import type { Entity } from './entity.ts';
 import type { EffectiveSettings } from './selection.ts';
 
@@ -28,7 +28,7 @@ export interface WindowReading extends WindowInput {
 
 /** State and rolling values of something in a list, under the labels that all of its samples carry. */
 export interface Listed {
-  labels: Labels;
+  labels: WrittenLabels;
   /** Made of what the list says. */
   samples: WrittenSamples;
   /** Undefined where the list brings the rolling values, too. */
@@ -53,7 +53,7 @@ export interface HostRecord extends Listed {
 
 export interface InstanceRecord {
   readonly instance: Instance;
-  readonly labels: Labels;
+  readonly labels: WrittenLabels;
   readonly samples: WrittenSamples;
 }
 

@@ -2,6 +2,7 @@ import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '.
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
 import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
+import { labelBytes } from '../../../src/metrics/labelText.ts';
 import { writeSamples } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
@@ -147,9 +148,11 @@ export function breakdownBlock(
     })),
     ...one(TOTAL, times.total),
   ];
+  const labels = { account, app, app_id: String(id) };
   return {
     group: 'application_metrics',
-    labels: { account, app, app_id: String(id) },
+    labels,
+    labelBytes: labelBytes(labels),
     samples: writeSamples('application_metrics', samples),
   };
 }
