@@ -3,6 +3,7 @@ import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { SIGN_OF_LIFE, WEB } from './metricNames.ts';
 import { MOST_ROWS } from './plan.ts';
+import type { Term } from './part.ts';
 import type { Terms } from './terms.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { ApplicationSubject, Batch, BatchRead, CallOptions, Outcome, TimeRange } from '../reader.ts';
@@ -15,12 +16,12 @@ const OPTIONS = { kind: 'host lists', byHost: true, mostRows: MOST_ROWS } as con
 export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]> {
   readonly #timeslices: Timeslices;
   readonly #fleet: Fleet;
-  readonly #terms: Terms;
+  readonly #terms: readonly Term[];
 
   constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
     this.#timeslices = timeslices;
     this.#fleet = fleet;
-    this.#terms = terms;
+    this.#terms = terms.of([SIGN_OF_LIFE, WEB]);
   }
 
   open(): Batch<ApplicationSubject> {
@@ -56,6 +57,6 @@ export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]>
   }
 
   #wanted({ applicationId }: ApplicationSubject): Wanted {
-    return { applicationId, host: undefined, terms: this.#terms.of([SIGN_OF_LIFE, WEB]) };
+    return { applicationId, host: undefined, terms: this.#terms };
   }
 }

@@ -4,7 +4,7 @@ import { readInParts } from './inParts.ts';
 import { withoutPadding } from './keyTransactions.ts';
 import { filled, isIn } from './nrql.ts';
 import type { Selection } from './nrql.ts';
-import { checkAnswer, eachRow, facetsOf } from './nrqlAnswer.ts';
+import { checkAnswer, eachRow, Facets } from './nrqlAnswer.ts';
 import type { KeyTransactionRow } from './rollingValues.ts';
 import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -96,8 +96,9 @@ export class KeyTransactionRowsRead {
       const checked = checkAnswer(answer, { range, facets: FACET, bucketed: false });
       const ids = new Map(part.map(({ guid, id }) => [withoutPadding(guid), id]));
       const read = new Map<number, KeyTransactionRow | undefined>();
+      const facets = new Facets(checked.facets, FACET);
       await eachRow(checked.rows, (row) => {
-        const guid = isObject(row) ? facetsOf(row, checked.facets, FACET)?.[0] : undefined;
+        const guid = isObject(row) ? facets.of(row)?.[0] : undefined;
         if (!isObject(row) || guid === undefined) {
           throw new CallFailure('invalid_response', 'a row does not say what it is about');
         }

@@ -5,6 +5,7 @@ import { isDatastore } from './metricNames.ts';
 import { inTurns } from './nrqlAnswer.ts';
 import { MOST_ROWS } from './plan.ts';
 import type { PlanOptions } from './plan.ts';
+import { FirstRows } from './row.ts';
 import type { Row } from './row.ts';
 import type { Terms } from './terms.ts';
 import { ITSELF } from './timeslices.ts';
@@ -62,8 +63,7 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
         return;
       }
       const rows = entity?.rows.get(subject.hostKey ?? ITSELF) ?? NO_ROWS;
-      const single = new Map([...rows].flatMap(([name, [row]]) => (row === undefined ? [] : [[name, row] as const])));
-      outcomes.push({ value: answerOf(single, subject.names, range) });
+      outcomes.push({ value: answerOf(new FirstRows(rows), subject.names, range) });
     });
     return outcomes;
   }
@@ -74,7 +74,9 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
     if (entity === undefined || entity.failure !== undefined || entity.rows.size === 0) return;
     let most = 0;
     for (const rows of entity.rows.values()) {
-      most = Math.max(most, [...rows.keys()].filter(isDatastore).length);
+      let datastores = 0;
+      for (const name of rows.keys()) if (isDatastore(name)) datastores += 1;
+      most = Math.max(most, datastores);
     }
     this.#fleet.sawDatastores(subject.applicationId, most);
   }

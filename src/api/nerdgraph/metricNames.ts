@@ -29,6 +29,7 @@ const ROLLUPS: ReadonlySet<string> = new Set([
 
 /** What finds the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 export const DATASTORES_LIKE = 'Datastore/%/allWeb';
+const DATASTORE_PREFIX = 'Datastore/';
 const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
 export function isBrowser(name: string): boolean {
@@ -36,7 +37,8 @@ export function isBrowser(name: string): boolean {
 }
 
 export function isDatastore(name: string): boolean {
-  return DATASTORE.test(name);
+  // Asked of every row: most names are told by their beginning.
+  return name.startsWith(DATASTORE_PREFIX) && DATASTORE.test(name);
 }
 
 export function isRollup(name: string): boolean {

@@ -73,27 +73,40 @@ export async function inTurns<T>(list: readonly T[], perTurn: number, take: (eac
   }
 }
 
-/**
- * The values of the facets of a row, in the order asked for; undefined when they cannot be read. With one facet `facet` is a
- * text, with several a list; where it is absent, they stand under the names of the attributes.
- */
-export function facetsOf(
-  row: Json,
-  answered: readonly string[],
-  asked: readonly string[],
-): readonly string[] | undefined {
-  const { facet } = row;
-  const listed = isList(facet) ? facet : facet === undefined || facet === null ? undefined : [facet];
-  if (listed !== undefined && listed.length !== answered.length) return undefined;
-  const values: string[] = [];
-  for (const attribute of asked) {
-    const value = listed === undefined ? row[attribute] : listed[answered.indexOf(attribute)];
-    // Whether a number arrives as a text is not documented; with several facets it was seen so.
-    if (typeof value === 'string' && value !== '') values.push(value);
-    else if (typeof value === 'number') values.push(String(value));
-    else return undefined;
+/** Reads the facets of the rows of one answer. */
+export class Facets {
+  readonly #asked: readonly string[];
+  readonly #places: readonly number[];
+  readonly #count: number;
+
+  /**
+   * @param answered the attributes that `facet` lists, in its order
+   * @param asked the attributes to read, in the order in which they are given
+   */
+  constructor(answered: readonly string[], asked: readonly string[]) {
+    this.#asked = asked;
+    this.#places = asked.map((attribute) => answered.indexOf(attribute));
+    this.#count = answered.length;
   }
-  return values;
+
+  /**
+   * The values of the facets of a row, in the order asked for; undefined when they cannot be read. With one facet `facet` is
+   * a text, with several a list; where it is absent, they stand under the names of the attributes.
+   */
+  of(row: Json): readonly string[] | undefined {
+    const { facet } = row;
+    const listed = isList(facet) ? facet : facet === undefined || facet === null ? undefined : [facet];
+    if (listed !== undefined && listed.length !== this.#count) return undefined;
+    const values: string[] = [];
+    for (const [index, attribute] of this.#asked.entries()) {
+      const value = listed === undefined ? row[attribute] : listed[this.#places[index] ?? -1];
+      // Whether a number arrives as a text is not documented; with several facets it was seen so.
+      if (typeof value === 'string' && value !== '') values.push(value);
+      else if (typeof value === 'number') values.push(String(value));
+      else return undefined;
+    }
+    return values;
+  }
 }
 
 /** One object, or one for each bucket. */

@@ -6,6 +6,7 @@ import { MOST_GUIDS } from './keyTransactionRows.ts';
 import type { KeyTransactionRowsRead } from './keyTransactionRows.ts';
 import { APDEX, END_USER, END_USER_APDEX, ERRORS, NON_WEB, SIGN_OF_LIFE, WEB } from './metricNames.ts';
 import { MOST_ROWS, plan } from './plan.ts';
+import type { Term } from './part.ts';
 import type { PlanOptions } from './plan.ts';
 import { keyTransactionOf, rollingOf } from './rollingValues.ts';
 import type { Terms } from './terms.ts';
@@ -15,6 +16,7 @@ import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Batch, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../reader.ts';
 import type { RollingValues } from '../types.ts';
+import { FirstRows } from './row.ts';
 import type { Row } from './row.ts';
 
 /** Seconds before the end of the range that the rolling values are taken over. */
@@ -45,6 +47,8 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
   readonly #timeslices: Timeslices;
   readonly #fleet: Fleet;
   readonly #terms: Terms;
+  readonly #hostTerms: readonly Term[];
+  readonly #applicationTerms: readonly Term[];
   readonly #keyTransactions: KeyTransactions;
   readonly #rows: KeyTransactionRowsRead;
 
@@ -60,6 +64,8 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
     this.#timeslices = parts.timeslices;
     this.#fleet = parts.fleet;
     this.#terms = parts.terms;
+    this.#hostTerms = parts.terms.of(HOST_NAMES);
+    this.#applicationTerms = parts.terms.of(APPLICATION_NAMES);
     this.#keyTransactions = parts.keyTransactions;
     this.#rows = parts.rows;
   }
@@ -106,8 +112,8 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       const key = subject.kind === 'host' ? subject.hostKey : ITSELF;
       const failure = entity?.failureOf(key);
       if (failure !== undefined) return { error: failure };
-      const rows = single(entity?.rows.get(key) ?? NO_ROWS);
-      return { value: rollingOf(rows, secondsOf(rows, MACHINE_SECONDS)) };
+      const rows = entity?.rows.get(key) ?? NO_ROWS;
+      return { value: rollingOf(new FirstRows(rows), secondsOf(rows, MACHINE_SECONDS)) };
     };
   }
 
@@ -135,7 +141,7 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
       const failure = failures.get(id) ?? owner?.failureOf(ITSELF);
       if (failure !== undefined) return { error: failure };
-      const own = single(owner?.rows.get(ITSELF) ?? NO_ROWS);
+      const own = new FirstRows(owner?.rows.get(ITSELF) ?? NO_ROWS);
       const apdex = apdexName(known);
       const verdicts = apdex === undefined ? undefined : own.get(apdex);
       return { value: keyTransactionOf(rows.get(id), verdicts, own.size > 0, KEY_TRANSACTION_SECONDS) };
@@ -150,8 +156,8 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
   #machine(subject: Machine): Wanted {
     const { applicationId } = subject;
     return subject.kind === 'host'
-      ? { applicationId, host: subject.hostKey, terms: this.#terms.of(HOST_NAMES) }
-      : { applicationId, host: undefined, terms: this.#terms.of(APPLICATION_NAMES) };
+      ? { applicationId, host: subject.hostKey, terms: this.#hostTerms }
+      : { applicationId, host: undefined, terms: this.#applicationTerms };
   }
 
   /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
@@ -207,13 +213,9 @@ function apdexName({ transactionName }: KnownKeyTransaction): string | undefined
   return `Apdex/${name}`;
 }
 
-function single(rows: ReadonlyMap<string, readonly Row[]>): ReadonlyMap<string, Row> {
-  return new Map([...rows].flatMap(([name, [row]]) => (row === undefined ? [] : [[name, row] as const])));
-}
-
 /** Of the range that was answered; without rows that of the one asked for. */
-function secondsOf(rows: ReadonlyMap<string, Row>, asked: number): number {
-  const [first] = rows.values();
+function secondsOf(rows: ReadonlyMap<string, readonly Row[]>, asked: number): number {
+  const first = rows.values().next().value?.[0];
   return first === undefined ? asked : first.to - first.from;
 }
 

@@ -1,9 +1,7 @@
 import { APDEX, END_USER, END_USER_APDEX, ERRORS, NON_WEB, WEB } from './metricNames.ts';
-import type { Row } from './row.ts';
+import type { Row, Rows } from './row.ts';
 import { NO_SUMMARY } from './summaries.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
-
-type Rows = ReadonlyMap<string, Row>;
 
 /**
  * The rolling values of an application or a host from its rows over the last minutes, in the units of the REST interface.

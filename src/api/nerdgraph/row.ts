@@ -12,6 +12,34 @@ export interface Row {
   readonly squares: number | undefined;
 }
 
+/** The rows of one application or host over one range, by metric name; one of each. */
+export interface Rows {
+  readonly size: number;
+  get(name: string): Row | undefined;
+  keys(): Iterable<string>;
+}
+
+/** The first row of each name: without buckets there is one. They are not copied. */
+export class FirstRows implements Rows {
+  readonly #rows: ReadonlyMap<string, readonly Row[]>;
+
+  constructor(rows: ReadonlyMap<string, readonly Row[]>) {
+    this.#rows = rows;
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  get(name: string): Row | undefined {
+    return this.#rows.get(name)?.[0];
+  }
+
+  keys(): Iterable<string> {
+    return this.#rows.keys();
+  }
+}
+
 /** The row that several rows in a run make together, from the first beginning to the last end. */
 export function mergeRows(rows: readonly Row[]): Row | undefined {
   const [first] = rows;

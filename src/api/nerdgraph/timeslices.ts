@@ -1,15 +1,16 @@
 import type { Account } from './account.ts';
 import type { Fleet } from './fleet.ts';
 import { readInParts } from './inParts.ts';
-import { DATASTORES_LIKE, isDatastore, mayBeNegative } from './metricNames.ts';
+import { mayBeNegative } from './metricNames.ts';
 import { TIMESLICE } from './nrql.ts';
 import type { Attribute, Selection } from './nrql.ts';
-import { checkAnswer, eachRow, facetsOf } from './nrqlAnswer.ts';
+import { checkAnswer, eachRow, Facets } from './nrqlAnswer.ts';
 import { conditionOf, divide } from './part.ts';
-import type { Part, Term } from './part.ts';
+import type { Part } from './part.ts';
 import { plan } from './plan.ts';
 import type { Cell, PlanOptions } from './plan.ts';
 import type { Row } from './row.ts';
+import { WantedNames } from './wantedNames.ts';
 import type { Group, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/shapes.ts';
@@ -128,8 +129,10 @@ export class Timeslices {
     try {
       const bucketed = bucketMinutes !== undefined;
       const checked = checkAnswer(answer, { range, facets: facet, bucketed });
-      const reading = new RowReading(part, bucketed ? { ...range, seconds: bucketMinutes * 60 } : undefined, leftOut);
-      await eachRow(checked.rows, (row) => reading.take(row, checked.facets, facet, checked.window));
+      const buckets = bucketed ? { ...range, seconds: bucketMinutes * 60 } : undefined;
+      const facets = new Facets(checked.facets, facet);
+      const reading = new RowReading(part, { facets, window: checked.window, buckets }, leftOut);
+      await eachRow(checked.rows, (row) => reading.take(row));
       reading.handOver(found, (words) => this.#transport.invalid(group, words));
     } catch (error) {
       throw error instanceof CallFailure ? this.#transport.fail(group, error) : error;
@@ -139,53 +142,66 @@ export class Timeslices {
   }
 }
 
+/** What is wanted of an application, and what was found of it: rows by host, or `ITSELF`, and by metric name. */
+interface Place {
+  readonly hosts: ReadonlySet<string> | undefined;
+  readonly names: WantedNames;
+  readonly rows: Map<string, Map<string, Row[]>>;
+}
+
+/** How the rows of an answer say what they are about, and for which time. */
+interface RowShape {
+  readonly facets: Facets;
+  /** The range that was answered. */
+  readonly window: TimeRange;
+  /** Undefined: a row is for the whole range. */
+  readonly buckets: (TimeRange & { readonly seconds: number }) | undefined;
+}
+
 /** Puts the rows of one answer in their places; nothing is handed over unless all of it could be read. */
 class RowReading {
-  readonly #wanted: ReadonlyMap<
-    number,
-    { readonly hosts: ReadonlySet<string> | undefined; readonly terms: readonly Term[] }
-  >;
+  readonly #places: ReadonlyMap<number, Place>;
   readonly #byHost: boolean;
-  readonly #buckets: (TimeRange & { readonly seconds: number }) | undefined;
+  readonly #shape: RowShape;
   readonly #leftOut: LeftOut;
-  readonly #rows = new Map<number, Map<string, Map<string, Row[]>>>();
   readonly #bad = new Map<number, Set<string>>();
 
-  constructor(part: Part, buckets: (TimeRange & { readonly seconds: number }) | undefined, leftOut: LeftOut) {
+  constructor(part: Part, shape: RowShape, leftOut: LeftOut) {
     this.#byHost = part.byHost;
-    this.#buckets = buckets;
+    this.#shape = shape;
     this.#leftOut = leftOut;
-    this.#wanted = new Map(
+    this.#places = new Map(
       part.pieces.map(({ applicationId, hosts, terms }) => [
         applicationId,
-        { hosts: hosts === undefined ? undefined : new Set(hosts), terms },
+        { hosts: hosts === undefined ? undefined : new Set(hosts), names: WantedNames.of(terms), rows: new Map() },
       ]),
     );
   }
 
-  take(row: unknown, answered: readonly string[], asked: readonly Attribute[], window: TimeRange): void {
-    const facets = isObject(row) ? facetsOf(row, answered, asked) : undefined;
-    const id = Number(facets?.[0]);
-    if (!isObject(row) || facets === undefined || !Number.isSafeInteger(id)) {
+  take(row: unknown): void {
+    const { facets, window, buckets } = this.#shape;
+    const about = isObject(row) ? facets.of(row) : undefined;
+    const id = Number(about?.[0]);
+    if (!isObject(row) || about === undefined || !Number.isSafeInteger(id)) {
       throw new CallFailure('invalid_response', 'a row does not say what it is about');
     }
-    const host = (this.#byHost ? facets[1] : undefined) ?? ITSELF;
-    const name = facets.at(-1) ?? '';
-    const wanted = this.#wanted.get(id);
-    if (wanted === undefined) {
+    const place = this.#places.get(id);
+    if (place === undefined) {
       this.#leftOut.record('results.facet');
       return;
     }
-    if (wanted.hosts?.has(host) === false || !isWanted(wanted.terms, name)) return;
-    const time = this.#buckets === undefined ? window : bucketOf(row, this.#buckets);
+    const host = (this.#byHost ? about[1] : undefined) ?? ITSELF;
+    const name = place.names.find(about[about.length - 1] ?? '');
+    if (name === undefined || place.hosts?.has(host) === false) return;
+    const time = buckets === undefined ? window : bucketOf(row, buckets);
     if (time === undefined) throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
     const parsed = this.#parse(row, name, time);
     if (parsed === 'bad') this.#note(id, host);
-    else if (parsed !== 'silent') this.#keep(id, host, name, parsed);
+    else if (parsed !== 'silent' && !this.#keep(place, host, name, parsed)) this.#note(id, host);
   }
 
   handOver(found: ReadonlyMap<number, Found>, fail: (words: string) => UpstreamError): void {
-    for (const [id, hosts] of this.#rows) {
+    for (const [id, { rows: hosts }] of this.#places) {
       const target = found.get(id);
       for (const [host, metrics] of hosts) {
         const kept = target?.rows.get(host);
@@ -201,7 +217,7 @@ class RowReading {
 
   #parse(row: Readonly<Record<string, unknown>>, name: string, { from, to }: TimeRange): Row | 'bad' | 'silent' {
     const { c: count, t: sum, x } = row;
-    const bucketed = this.#buckets !== undefined;
+    const bucketed = this.#shape.buckets !== undefined;
     // Empty buckets come back as zeros; what they have no value for may be null.
     if (bucketed && count === 0 && (sum === 0 || sum === null) && (x === 0 || x === null)) return 'silent';
     const mayBe = mayBeNegative(name);
@@ -224,14 +240,14 @@ class RowReading {
     return undefined;
   }
 
-  /** A second row for the same thing makes both doubtful. */
-  #keep(id: number, host: string, name: string, row: Row): void {
-    const hosts = getOrSet(this.#rows, id, () => new Map<string, Map<string, Row[]>>());
+  /** @returns false for a second row for the same thing: it makes both doubtful */
+  #keep({ rows: hosts }: Place, host: string, name: string, row: Row): boolean {
     const metrics = getOrSet(hosts, host, () => new Map<string, Row[]>());
     const rows = metrics.get(name);
     if (rows === undefined) metrics.set(name, [row]);
-    else if (this.#buckets === undefined || rows.some(({ from }) => from === row.from)) this.#note(id, host);
+    else if (this.#shape.buckets === undefined || rows.some(({ from }) => from === row.from)) return false;
     else rows.push(row);
+    return true;
   }
 
   #note(id: number, host: string): void {
@@ -259,22 +275,6 @@ function bucketOf(
   const { beginTimeSeconds: begin, endTimeSeconds: end } = row;
   if (typeof begin !== 'number' || typeof end !== 'number') return undefined;
   return begin >= from && end <= to && end - begin === seconds ? { from: begin, to: end } : undefined;
-}
-
-const nameSets = new WeakMap<readonly Term[], ReadonlySet<string>>();
-
-/** Whether a name was asked for: patterns are matched again, because the service ignores case. */
-function isWanted(terms: readonly Term[], name: string): boolean {
-  let names = nameSets.get(terms);
-  if (names === undefined) {
-    names = new Set(terms.flatMap(({ text, like }) => (like ? [] : [text])));
-    nameSets.set(terms, names);
-  }
-  return names.has(name) || terms.some(({ text, like }) => like && matches(text, name));
-}
-
-function matches(pattern: string, name: string): boolean {
-  return pattern === DATASTORES_LIKE ? isDatastore(name) : name.includes(pattern.slice(1, -1));
 }
 
 function isAmount(value: unknown, mayBeNegative: boolean): value is number {
