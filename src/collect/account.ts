@@ -12,7 +12,7 @@ import type { SharedPlaces } from './schedule/gate.ts';
 import { GroupProgress } from './schedule/progress.ts';
 import { Refresh, Refreshes } from './schedule/refreshes.ts';
 import { Refusal } from './schedule/refusal.ts';
-import { Scheduler, type Ending } from './schedule/scheduler.ts';
+import { Scheduler, type Ended } from './schedule/scheduler.ts';
 import { covers } from './schedule/scope.ts';
 import { Timetable } from './schedule/timetable.ts';
 import type { Scope } from './view.ts';
@@ -78,7 +78,7 @@ export class AccountCollector {
       mayStart: (entity) => this.#accepts(entity),
       retryAt: (entity, window) => this.#retryAt(entity, window),
       queued: (entity) => this.#progressOf(entity).queued(entity, timetable.window.to, now()),
-      ended: (entity, ending) => this.#ended(entity, ending),
+      ended: (endings) => this.#ended(endings),
     });
   }
 
@@ -228,7 +228,12 @@ export class AccountCollector {
     return this.timetable.retryAt(entity, window);
   }
 
-  #ended(entity: Entity, ending: Ending): void {
+  #ended(endings: readonly Ended[]): void {
+    for (const ended of endings) this.#endedOne(ended);
+    this.#refreshes.notify();
+  }
+
+  #endedOne({ entity, ending }: Ended): void {
     if (entity.gone) return;
     const failed = ending.kind !== 'read';
     const doubted = ending.kind === 'failed' ? this.#doubt(entity, ending.error) : undefined;
@@ -238,7 +243,6 @@ export class AccountCollector {
       this.#join(refresh, this.#related(entity, refresh.scope));
       if (doubted !== undefined) this.#join(refresh, [doubted]);
     }
-    this.#refreshes.notify();
   }
 
   /** What may have become due for a scope because an entity has ended. */

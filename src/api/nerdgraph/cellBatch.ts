@@ -42,6 +42,8 @@ export class CellBatch<S> implements Batch<S> {
 
   get calls(): number {
     if (this.#open === undefined) return 0;
+    // What was filled is one query, unless already its first application is too large for one.
+    if (this.#open.filling.fits) return 1;
     return plan(cellsOf(this.#subjects.map(this.#wanted)), this.#fleet, this.#open.options).length;
   }
 }

@@ -2,7 +2,6 @@ import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { isDatastore } from './metricNames.ts';
-import { inTurns } from './nrqlAnswer.ts';
 import { MOST_ROWS } from './plan.ts';
 import type { PlanOptions } from './plan.ts';
 import { FirstRows } from './row.ts';
@@ -20,6 +19,7 @@ import type {
   Outcome,
   TimeRange,
 } from '../reader.ts';
+import { inTurns } from '../turns.ts';
 
 /** So many are put together before other work gets its turn. */
 const SUBJECTS_PER_TURN = 25;

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as z from 'zod';
 import { MOST_FACETS } from './nrql.ts';
 import { Truncated } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/shapes.ts';
 import type { TimeRange } from '../reader.ts';
+import { inTurns } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -63,14 +63,6 @@ export function checkAnswer(
 /** Hands each row over, with pauses in which other work goes on. */
 export function eachRow(rows: readonly unknown[], take: (row: unknown) => void): Promise<void> {
   return inTurns(rows, ROWS_PER_TURN, take);
-}
-
-/** Hands each element over, in order, with a pause for other work after so many. */
-export async function inTurns<T>(list: readonly T[], perTurn: number, take: (each: T) => void): Promise<void> {
-  for (let start = 0; start < list.length; start += perTurn) {
-    if (start > 0) await nextTurn();
-    for (const each of list.slice(start, start + perTurn)) take(each);
-  }
 }
 
 /** Reads the facets of the rows of one answer. */

@@ -61,6 +61,11 @@ export class Filling {
     return true;
   }
 
+  /** True when one query is expected to carry it. */
+  get fits(): boolean {
+    return this.#rows <= this.#options.mostRows && this.#characters <= MOST_CHARACTERS;
+  }
+
   get part(): Part {
     return { byHost: this.#options.byHost, pieces: this.#pieces };
   }

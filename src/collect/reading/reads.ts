@@ -9,7 +9,6 @@ import type {
   RollingSubject,
   TimeRange,
 } from '../../api/reader.ts';
-import type { RollingValues } from '../../api/types.ts';
 import { datastoreNames } from '../../formulas/names.ts';
 import type { CustomMatches } from '../../metrics/customFamilies.ts';
 import { matchTemplate } from '../../metrics/template.ts';
@@ -124,26 +123,20 @@ export class Reads {
   }
 
   #rolling(): EntityRead {
-    return mapped<RollingSubject, RollingValues>(this.#context.reader.rolling, rollingOf, (entity, values) =>
-      this.#arrivals.rolling(entity, values),
-    );
+    return mapped(this.#context.reader.rolling, rollingOf, (entity, values) => this.#arrivals.rolling(entity, values));
   }
 
   /** Everything wanted of applications, or of their hosts, over one window. */
   #metricData(): EntityRead {
     const { reader } = this.#context;
-    // What is known of the names may change while a call is under way: an answer is read as it was asked for.
-    const asked = new Map<Entity, Asked>();
-    const subjectOf = (entity: Entity): MetricDataSubject => {
-      const names = this.#askFor(entity);
-      asked.set(entity, names);
-      const { hostKey } = entity.subject;
-      return { ...applicationOf(entity), hostKey, names: names.names };
+    const subjectOf = (entity: Entity): MetricDataSubject & { readonly asked: Asked } => {
+      const asked = this.#askFor(entity);
+      const { applicationId } = applicationOf(entity);
+      return { applicationId, hostKey: entity.subject.hostKey, names: asked.names, asked };
     };
-    return mapped<MetricDataSubject, MetricDataAnswer>(reader.metricData, subjectOf, (entity, answer) =>
+    // What is known of the names may change while a call is under way: an answer is read as it was asked for.
+    return mapped(reader.metricData, subjectOf, (entity, answer: MetricDataAnswer, { asked: was }) =>
       this.#withData(entity, (record) => {
-        const was = asked.get(entity);
-        if (was === undefined) return;
         const datastores = answer.datastores === undefined ? was.datastores : 'all';
         const names = answer.datastores === undefined ? was.names : [...was.names, ...answer.datastores];
         this.#arrivals.metricData(record, entity, { data: answer.data, names, datastores, custom: was.custom });
@@ -210,10 +203,10 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>
 }
 
 /** A read of the upstream reader, by entity instead of by subject. */
-function mapped<S, A>(
+function mapped<S, A, Own extends S>(
   read: BatchRead<S, A> | undefined,
-  subjectOf: (entity: Entity) => S,
-  arrive: (entity: Entity, answer: A) => void,
+  subjectOf: (entity: Entity) => Own,
+  arrive: (entity: Entity, answer: A, subject: Own) => void,
 ): EntityRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
@@ -227,12 +220,15 @@ function mapped<S, A>(
       } satisfies Batch<Entity>;
     },
     read: async (entities, range, call) => {
-      const outcomes = await read.read(entities.map(subjectOf), range, call);
+      const subjects = entities.map(subjectOf);
+      const outcomes = await read.read(subjects, range, call);
       return entities.map((entity, index): Outcome<TakeOver> => {
         const outcome = outcomes[index];
-        if (outcome === undefined) throw new Error('upstream reader gave fewer outcomes than it was given subjects');
+        const subject = subjects[index];
+        if (outcome === undefined || subject === undefined)
+          throw new Error('upstream reader gave fewer outcomes than it was given subjects');
         if ('error' in outcome) return outcome;
-        return { value: () => arrive(entity, outcome.value) };
+        return { value: () => arrive(entity, outcome.value, subject) };
       });
     },
   };

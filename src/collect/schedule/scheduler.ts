@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
 import type { Entity, HeldTimes, Kind } from '../inventory/entity.ts';
 import type { EntityRead, TakeOver } from '../reading/reads.ts';
@@ -9,6 +10,9 @@ import type { CurrentWindow } from './timetable.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
 const STUCK_AFTER = 120_000;
+
+/** So many entities take their values over before other work gets its turn. */
+const ENDINGS_PER_TURN = 40;
 
 /** How much the newest reading counts in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
@@ -24,6 +28,12 @@ export interface Limits {
 export type Ending =
   { readonly kind: 'read' } | { readonly kind: 'failed'; readonly error: unknown } | { readonly kind: 'not_started' };
 
+/** An entity whose turn is over. */
+export interface Ended {
+  readonly entity: Entity;
+  readonly ending: Ending;
+}
+
 /** What the scheduler needs to know, and whom it tells. */
 export interface SchedulerHooks extends Timing {
   /** The window that work starting now is done for. */
@@ -36,9 +46,9 @@ export interface SchedulerHooks extends Timing {
   mayStart(entity: Entity): boolean;
   /** When an entity that has just failed, reading `window`, may be tried again. */
   retryAt(entity: Entity, window: CurrentWindow): number;
-  /** An entity was queued, and later has ended. */
+  /** An entity was queued, and later has ended; some end together. */
   queued(entity: Entity): void;
-  ended(entity: Entity, ending: Ending): void;
+  ended(endings: readonly Ended[]): void;
 }
 
 /** The calls of one reading: how many have ended, how long they took together, and when the last of them began. */
@@ -162,7 +172,7 @@ export class Scheduler {
       const entity = this.#queue.take(this.#clock.monotonic());
       if (entity === undefined || this.#hooks.mayStart(entity)) return entity;
       entity.unqueue();
-      this.#hooks.ended(entity, { kind: 'not_started' });
+      this.#hooks.ended([{ entity, ending: { kind: 'not_started' } }]);
     }
   }
 
@@ -199,12 +209,18 @@ export class Scheduler {
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
-    if (this.#stopped) return;
-    const endings = entities.map((entity, index) => this.#end(entity, outcomes[index], window));
-    if (tally.count > 0 && endings.some(({ kind }) => kind === 'read')) this.#learn(tally);
-    for (const [index, entity] of entities.entries()) {
-      const ending = endings[index];
-      if (ending !== undefined) this.#hooks.ended(entity, ending);
+    let learned = false;
+    for (let start = 0; start < entities.length; start += ENDINGS_PER_TURN) {
+      if (start > 0) await nextTurn();
+      if (this.#stopped) return;
+      const ended = entities
+        .slice(start, start + ENDINGS_PER_TURN)
+        .map((entity, index) => ({ entity, ending: this.#end(entity, outcomes[start + index], window) }));
+      if (!learned && tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) {
+        learned = true;
+        this.#learn(tally);
+      }
+      this.#hooks.ended(ended);
     }
     this.pump();
   }
