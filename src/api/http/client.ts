@@ -12,7 +12,7 @@ import { firstHeader, joinedHeader } from './headers.ts';
 import { httpsUpgrade } from './httpsUpgrade.ts';
 import { KeyMask } from './keyMask.ts';
 import type { CallObserver, SplitReason } from '../observer.ts';
-import { overloadOf } from './overload.ts';
+import { announced, overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from '../reader.ts';
 import { retryDelay } from './retry.ts';
 import { isGood, statusFailure } from './statusFailure.ts';
@@ -240,6 +240,10 @@ export class Client {
     const text = await decodeText(raw, this.#options.maxBytes);
     const body = parseObject(text, raw.status, mask);
     const failure = inspect(body, raw.status, mask);
+    if (failure?.overload !== undefined) {
+      const { reason, message, status } = failure;
+      throw new CallFailure(reason, message, { status, overload: announced(raw.headers, this.#options.now()) });
+    }
     if (failure !== undefined) throw failure;
     return { body, address, link: joinedHeader(raw.headers, 'link') };
   }

@@ -10,10 +10,14 @@ import type { Overload } from '../reader.ts';
  * @param now Unix milliseconds by the wall clock, which the times in headers are compared with
  */
 export function overloadOf(status: number, headers: AnswerHeaders, now: number): Overload | undefined {
-  const retryAfter = firstHeader(headers, 'retry-after');
-  if (status !== 429 && !(status === 503 && retryAfter !== undefined)) return undefined;
+  if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
+  return announced(headers, now);
+}
+
+/** The overload of an answer whose body reports one, whatever its status; `now` as above. */
+export function announced(headers: AnswerHeaders, now: number): Overload {
   const times = [
-    retryAfterTime(retryAfter, now),
+    retryAfterTime(firstHeader(headers, 'retry-after'), now),
     unixTime(firstHeader(headers, 'x-ratelimit-reset')),
     unixTime(firstHeader(headers, 'newrelic-overloadprotection-reset')),
   ].filter((time) => time !== undefined && time > now);

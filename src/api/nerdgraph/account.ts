@@ -42,10 +42,13 @@ export class Account {
     return this.#id;
   }
 
-  /** All accounts that the key sees. */
+  /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
     const actor = await this.#transport.read('applications', ACCOUNTS, {}, ['actor'], call);
-    return this.#transport.checked('applications', (leftOut) => parseList(outline, actor, 'accounts', leftOut));
+    const accounts = this.#transport.checked('applications', (leftOut) =>
+      parseList(outline, actor, 'accounts', leftOut),
+    );
+    return [...new Map(accounts.map((each) => [each.id, each])).values()];
   }
 
   async #find(call: CallOptions): Promise<number> {

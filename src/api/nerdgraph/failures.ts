@@ -33,6 +33,11 @@ const BY_WORDS: readonly (readonly [RegExp, Kind])[] = [
     /NRDB:1106924|(quer(y|ies)|rate|request)[- ]limit|limit (of|on|for) .*quer|too many (quer|request)/i,
     'rate_limited',
   ],
+  // A limit of so many queries, not of what one query may be or ask for.
+  [
+    /^(?=.*(exceed|reach|hit|minute)).*quer(y|ies) ((?!(size|length|duration|time|result|row|facet|bucket)s?\b)[a-z]+ ){1,4}limit/is,
+    'rate_limited',
+  ],
   [/too (big|large|long)|(size|length)\b.*\b(limit|max|exceed)|(limit|max|exceed)\w*\b.*\b(size|length)\b/i, 'too_big'],
   [/exceeded the set timeout/i, 'timeout'],
 ];

@@ -212,6 +212,20 @@ async function outcomesOf(run: Promise<readonly unknown[]>): Promise<readonly un
 
 let cells = 0;
 
+describe('an overload that the body reports', () => {
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ['without a header', {}, undefined],
+    ['with Retry-After', { 'retry-after': '40' }, 40_000],
+    ['with X-RateLimit-Reset', { 'x-ratelimit-reset': String(NOW / 1000 + 45) }, 45_000],
+  ])('pauses as long as the headers say: %s', async (_, headers, waitMs) => {
+    const between = await startBetween(WORLD);
+    const body = { data: null, errors: [{ message: 'slow down', extensions: { errorClass: 'TOO_MANY_REQUESTS' } }] };
+    between.fault = say(body, 200, headers);
+    await outcomesOf(between.reader.listApplications({}, between.call));
+    expect(between.notes.overloads).toEqual([{ waitMs }]);
+  });
+});
+
 describe('a reader of NerdGraph that meets a fault', () => {
   it.each(Object.entries(FAULTS))(
     '%s, in any operation, makes nothing up and is healed by the next good answer',

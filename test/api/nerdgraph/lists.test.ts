@@ -32,6 +32,15 @@ describe('the account', () => {
     expect(notes.started.filter((endpoint) => endpoint === 'graphql:applications')).toHaveLength(3);
   });
 
+  it('that a key sees twice is one account', async () => {
+    const accounts = [
+      { id: ACCOUNT, name: 'Alpha' },
+      { id: ACCOUNT, name: 'Alpha' },
+    ];
+    const { nerdGraph } = await startBoth({ applications: 2, accounts }, { accountId: undefined });
+    expect(await nerdGraph.reader.listApplications({}, nerdGraph.call)).toHaveLength(2);
+  });
+
   it.each<[string, { id: number; name: string }[], RegExp]>([
     [
       'several',
