@@ -72,7 +72,7 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
     if (patterns === undefined) return { value: [] };
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
     try {
-      const { names } = await readUniqueNames(this.#transport, this.#account, { group: GROUP, where, range }, call);
+      const names = await readUniqueNames(this.#transport, this.#account, { group: GROUP, where, range }, call);
       return { value: names.filter((name) => contains(name, filters)) };
     } catch (error) {
       if (error instanceof UpstreamError) return { error };

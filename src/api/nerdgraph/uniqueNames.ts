@@ -12,6 +12,8 @@ const MOST_NAMES = 10_000;
 /** Each is a query; more names than this are no list for a person. */
 const MOST_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
+/** Of so many names that begin alike, the beginning that all of them share is asked for at once. */
+const MANY = 1_000;
 /** What a column is called where no other name was taken over. */
 const UNNAMED = 'uniques.metricTimesliceName';
 
@@ -20,8 +22,6 @@ export interface NamesQuery {
   readonly where: Condition;
   readonly range: TimeRange;
   readonly onQuery?: (queries: number, names: number) => void;
-  /** Reading stops after so many queries. */
-  readonly mostQueries?: number | undefined;
 }
 
 /** Names that begin with `prefix`, but not with any of `except`. */
@@ -39,7 +39,7 @@ export async function readUniqueNames(
   account: Account,
   query: NamesQuery,
   call: CallOptions,
-): Promise<{ readonly names: readonly string[]; readonly complete: boolean }> {
+): Promise<readonly string[]> {
   const names = new Set<string>();
   const open: Branch[] = [{ prefix: '', except: [] }];
   let queries = 0;
@@ -58,10 +58,9 @@ export async function readUniqueNames(
     for (const name of found) names.add(name);
     query.onQuery?.(queries, names.size);
     if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(query.group, tooMany())));
-    if (open.length > 0 && queries === query.mostQueries) return { names: sorted(names), complete: false };
-    if (queries >= MOST_QUERIES) throw transport.fail(query.group, tooMany());
+    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.fail(query.group, tooMany());
   }
-  return { names: sorted(names), complete: true };
+  return [...names].sort();
 }
 
 function conditionsOf({ prefix, except }: Branch): Condition[] {
@@ -72,15 +71,28 @@ function conditionsOf({ prefix, except }: Branch): Condition[] {
 
 /** One branch for each next character that was seen, and one for whatever else there may be. */
 function branches({ prefix, except }: Branch, found: readonly string[], giveUp: () => Error): Branch[] {
-  const seen = new Set<string>();
-  for (const name of found) {
-    const next = Array.from(name.slice(prefix.length))[0]?.toLowerCase();
+  const alike = new Map<string, string[]>();
+  for (const name of found.map((each) => each.toLowerCase())) {
+    const next = Array.from(name.slice(prefix.length))[0];
     // A wildcard would match everything again.
-    if (next !== undefined && next !== '%' && next !== '_') seen.add(prefix + next);
+    if (next === undefined || next === '%' || next === '_') continue;
+    const list = alike.get(prefix + next);
+    if (list === undefined) alike.set(prefix + next, [name]);
+    else list.push(name);
   }
-  const fresh = [...seen].filter((each) => !except.includes(each));
+  const seen = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
+  const fresh = seen.filter((each) => !except.includes(each));
   if (fresh.length === 0) throw giveUp();
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
+}
+
+/** Up to a wildcard. */
+function sharedBeginning(names: readonly string[]): string {
+  const sorted = [...names].sort();
+  const first = Array.from(sorted[0] ?? '');
+  const last = Array.from(sorted.at(-1) ?? '');
+  const differs = first.findIndex((character, index) => character !== last[index] || /[%_]/.test(character));
+  return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
 function namesOf(answer: Readonly<Record<string, unknown>>, range: TimeRange): readonly string[] {
@@ -98,8 +110,4 @@ function namesOf(answer: Readonly<Record<string, unknown>>, range: TimeRange): r
 
 function tooMany(): CallFailure {
   return new CallFailure('too_large', 'there are more metric names than can be listed');
-}
-
-function sorted(names: ReadonlySet<string>): string[] {
-  return [...names].sort();
 }
