@@ -31,7 +31,7 @@ const reader = createRestReader({
   maxConcurrent: AT_ONCE,
   raw: false,
   tls: {},
-  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore, split: ignore },
+  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore, split: ignore, noted: ignore },
   environment: {},
   now: Date.now,
   monotonic: () => performance.now(),

@@ -17,4 +17,6 @@ export interface CallObserver {
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
   /** A call for many subjects is read again in parts. */
   split(reason: SplitReason): void;
+  /** The service says something about an answer that is good; `message` carries no secret. Once an hour of each endpoint. */
+  noted(endpoint: string, message: string): void;
 }

@@ -59,6 +59,11 @@ export class AccountCalls implements CallObserver {
     this.#splits.inc({ account: this.#account, reason });
   }
 
+  /** What the service says is for the log. */
+  noted(): void {
+    return;
+  }
+
   /** The account is read by calls for several entities, which may be split. */
   expectSplits(): void {
     for (const reason of SPLIT_REASONS) this.#splits.inc({ account: this.#account, reason }, 0);

@@ -20,6 +20,9 @@ import { isGood, statusFailure } from './statusFailure.ts';
 /** Of an error body, unpacked. */
 const LONGEST_ERROR = 64 * 1024;
 
+const NOTED_EVERY_MS = 3_600_000;
+const LONGEST_NOTE = 500;
+
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
@@ -95,6 +98,7 @@ export class Client {
   readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
   #mask = new KeyMask('');
+  readonly #noted = new Map<string, number>();
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
@@ -128,6 +132,15 @@ export class Client {
   /** Reports that a call for many subjects is read again in parts. */
   split(reason: SplitReason): void {
     this.#options.observer.split(reason);
+  }
+
+  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
+  noted(endpoint: string, words: string): void {
+    const now = this.#options.monotonic();
+    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
+    this.#noted.set(endpoint, now);
+    // The key is hidden before the text is cut, which could leave half of it.
+    this.#options.observer.noted(endpoint, this.#mask.hide(words).slice(0, LONGEST_NOTE));
   }
 
   async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {

@@ -4,7 +4,7 @@ import { nrql } from './nrql.ts';
 import type { Query } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { isObject } from '../http/shapes.ts';
+import { isList, isObject } from '../http/shapes.ts';
 import type { SplitReason } from '../observer.ts';
 import type { CallOptions } from '../reader.ts';
 import { LeftOut } from '../records/leftOut.ts';
@@ -23,6 +23,10 @@ export type Group =
 /** Seconds that the service may work on a query; it takes 5 to 120. */
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
+
+/** Of what the service says about a result. */
+const MOST_MESSAGES = 5;
+const LONGEST_READ = 10_000;
 
 /** More rows than an answer holds, or a query or a result that is too big: to be read again in parts. */
 export class Truncated extends Error {
@@ -95,7 +99,10 @@ export class Transport {
       },
     );
     if (complaints.length > 0) throw new Truncated('the query, or its result, is too big');
-    return at(answer.body, root);
+    const result = at(answer.body, root);
+    const said = messagesOf(result);
+    if (said !== undefined) this.#client.noted(endpointOf(group), said);
+    return result;
   }
 
   /** Reports what came back and is of no use. */
@@ -132,6 +139,23 @@ export class Transport {
 
 export function endpointOf(group: Group): string {
   return `graphql:${group}`;
+}
+
+/** What the service says about the result, in one line for the log. */
+function messagesOf(result: Readonly<Record<string, unknown>>): string | undefined {
+  const { metadata } = result;
+  const messages = isObject(metadata) ? metadata['messages'] : undefined;
+  if (!isList(messages)) return undefined;
+  const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
+  const text = texts
+    .map((each) =>
+      each
+        .slice(0, LONGEST_READ)
+        .replace(/[\s\p{C}]+/gu, ' ')
+        .trim(),
+    )
+    .join('; ');
+  return text === '' ? undefined : text;
 }
 
 /** The object at a place whose presence was checked. */

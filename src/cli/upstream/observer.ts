@@ -21,6 +21,10 @@ export function observeCalls(observer: CallObserver, logger: Logger): CallObserv
       observer.split(reason);
       logger.debug({ reason }, 'A call for many subjects is read again in parts');
     },
+    noted: (endpoint, message) => {
+      observer.noted(endpoint, message);
+      logger.info({ endpoint, message }, 'The service says about its answer');
+    },
   };
 }
 
@@ -31,4 +35,5 @@ export const SILENT: CallObserver = {
   failed: () => undefined,
   retried: () => undefined,
   split: () => undefined,
+  noted: () => undefined,
 };

@@ -271,3 +271,44 @@ describe('a reader of NerdGraph that meets a fault', () => {
     expect(cells).toBe(product);
   });
 });
+
+describe('what the service says about a good answer', () => {
+  const saying = (messages: unknown): Fault =>
+    change((good) => {
+      const answer = JSON.parse(good) as { data: { actor: { account?: { nrql: { metadata: object } } } } };
+      Object.assign(answer.data.actor.account?.nrql.metadata ?? {}, { messages });
+      return JSON.stringify(answer);
+    });
+
+  it('is reported once an hour of each endpoint, without the key, and the answer is used', async () => {
+    let minutes = 0;
+    const between = await startBetween(WORLD, { monotonic: () => minutes * 60_000 });
+    const { reader, call, notes } = between;
+    const { run: readMetrics } = OPERATIONS['metric data of applications']!;
+    const good = await readMetrics(between);
+    between.fault = saying([`rolled up\nfor ${DEMO_API_KEY}`, 7, `${'x'.repeat(470)}${DEMO_API_KEY}`]);
+    expect(await readMetrics(between)).toEqual(good);
+    await readMetrics(between);
+    await reader.hosts.read([{ applicationId: IDS[0]! }], RANGE, call);
+    const message = `rolled up for <secret>; ${'x'.repeat(470)}<secret>`.slice(0, 500);
+    const ofMetrics = { endpoint: 'graphql:application_metrics', message };
+    expect(notes.said).toEqual([ofMetrics, { endpoint: 'graphql:hosts', message }]);
+    minutes = 61;
+    await readMetrics(between);
+    expect(notes.said.slice(2)).toEqual([ofMetrics]);
+    expect(notes.failures).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', []],
+    ['null', null],
+    ['an empty text', ['  ']],
+    ['a text in place of a list', 'rolled up'],
+  ])('is not reported where it is %s', async (_, messages) => {
+    const between = await startBetween(WORLD);
+    between.fault = saying(messages);
+    await OPERATIONS['metric data of applications']!.run(between);
+    expect(between.notes.said).toEqual([]);
+    expect(between.notes.failures).toEqual([]);
+  });
+});

@@ -34,7 +34,8 @@ function serve(between: Between, names: readonly string[], given = 10_000): void
   };
 }
 
-const many = (count: number, begin: string): string[] => Array.from({ length: count }, (_, index) => begin + index);
+const many = (count: number, begin: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${begin}${index}`);
 
 async function list(names: readonly string[], filter?: string) {
   const between = await startBetween(WORLD);

@@ -27,6 +27,7 @@ class Notes {
   readonly started: string[] = [];
   readonly overloads: Overload[] = [];
   readonly splits: SplitReason[] = [];
+  readonly said: { endpoint: string; message: string }[] = [];
   /** Delays waited for before trying again, with the places held meanwhile. */
   readonly waits: { ms: number; places: number }[] = [];
   entered = 0;
@@ -81,6 +82,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
       failed: (_, reason, message) => notes.failures.push({ reason, message }),
       retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
       split: (reason) => notes.splits.push(reason),
+      noted: (endpoint, message) => notes.said.push({ endpoint, message }),
     },
   });
   onTestFinished(() => reader.close());

@@ -52,6 +52,7 @@ export function openSession(
         failed: () => undefined,
         retried: () => undefined,
         split: () => undefined,
+        noted: () => undefined,
       },
       now: () => NOW,
       monotonic: () => performance.now(),
