@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
-import type { Entity, HeldTimes, Kind } from '../inventory/entity.ts';
+import type { Entity, Kind } from '../inventory/entity.ts';
 import type { EntityRead, TakeOver } from '../reading/reads.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
@@ -11,8 +11,8 @@ import type { CurrentWindow } from './timetable.ts';
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
 const STUCK_AFTER = 120_000;
 
-/** So many entities take their values over before other work gets its turn. */
-const ENDINGS_PER_TURN = 40;
+/** The values of so many entities are taken over before other work gets its turn. */
+const VALUES_PER_TURN = 40;
 
 /** How much the newest reading counts in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
@@ -209,40 +209,38 @@ export class Scheduler {
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
-    let learned = false;
-    for (let start = 0; start < entities.length; start += ENDINGS_PER_TURN) {
-      if (start > 0) await nextTurn();
-      if (this.#stopped) return;
-      const ended = entities
-        .slice(start, start + ENDINGS_PER_TURN)
-        .map((entity, index) => ({ entity, ending: this.#end(entity, outcomes[start + index], window) }));
-      if (!learned && tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) {
-        learned = true;
-        this.#learn(tally);
-      }
-      this.#hooks.ended(ended);
-    }
+    const results = await this.#takeOver(entities, outcomes);
+    if (this.#stopped) return;
+    // All end together: what becomes due because of them is then there as a whole, and calls for it are filled.
+    const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, results[index], window) }));
+    if (tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) this.#learn(tally);
+    this.#hooks.ended(ended);
     this.pump();
   }
 
-  #end(entity: Entity, outcome: Result | undefined, window: CurrentWindow): Ending {
+  /** Takes the values over, in portions between which other work goes on. Gives what failed, by entity. */
+  async #takeOver(entities: readonly Entity[], outcomes: readonly Result[]): Promise<readonly (Failed | undefined)[]> {
+    const results: (Failed | undefined)[] = [];
+    for (const [index, entity] of entities.entries()) {
+      if (index > 0 && index % VALUES_PER_TURN === 0) await nextTurn();
+      if (this.#stopped) break;
+      results.push(takenOver(entity, outcomes[index]));
+    }
+    return results;
+  }
+
+  #end(entity: Entity, failed: Failed | undefined, window: CurrentWindow): Ending {
     const now = this.#clock.monotonic();
-    let error: unknown;
-    if (outcome !== undefined && 'value' in outcome) {
-      const held: HeldTimes = {
+    if (failed === undefined) {
+      entity.succeed({
         windowEnd: window.to,
         windowStart: window.readableAt,
         readAt: now,
         shownAt: this.#clock.now(),
-      };
-      try {
-        entity.succeed(held);
-        if (!entity.gone) outcome.value();
-        return { kind: 'read' };
-      } catch (thrown) {
-        error = thrown;
-      }
-    } else error = outcome?.error;
+      });
+      return { kind: 'read' };
+    }
+    const { error } = failed;
     entity.fail(error instanceof Error ? error.message : String(error), now);
     entity.waitUntil(this.#hooks.retryAt(entity, window));
     return { kind: 'failed', error };
@@ -276,7 +274,22 @@ export class Scheduler {
 }
 
 /** As the reader's outcomes; an error that is none of upstream's is one of ours. */
-type Result = Outcome<TakeOver> | { readonly error: unknown };
+interface Failed {
+  readonly error: unknown;
+}
+type Result = Outcome<TakeOver> | Failed;
+
+/** Takes the value over, unless the entity has left the inventory meanwhile. */
+function takenOver(entity: Entity, outcome: Result | undefined): Failed | undefined {
+  if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
+  if (entity.gone) return undefined;
+  try {
+    outcome.value();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
 
 async function outcomesOf(
   read: EntityRead,

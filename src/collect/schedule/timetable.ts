@@ -18,6 +18,9 @@ const CLOCK_TOLERANCE = 2_000;
 /** A plan is made anew at most this often while entities come and go one by one. */
 const PLAN_AGE = 5_000;
 
+/** And this often while they come by the hundred; only once there are twice as many is it made at once. */
+const SHORT_PLAN_AGE = 500;
+
 /** Entities count for at least this long after something asked for them. */
 const ASKED_FOR = 300_000;
 
@@ -182,7 +185,8 @@ export class Timetable {
     const same = made?.account === context.account && made.collection === context.collection;
     if (same && !exact && now - made.at < PLAN_AGE) {
       const changed = this.#version - made.version;
-      if (changed === 0 || changed < made.entities / 10) return made;
+      const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
+      if (changed === 0 || changed < enough) return made;
     }
     return (this.#made = this.#make(now));
   }
