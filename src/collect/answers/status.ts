@@ -159,7 +159,6 @@ function isWindowGroup(group: Group): boolean {
 interface Tally {
   readonly entities: Counts;
   oldest: number;
-  failing: boolean;
 }
 
 function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[] {
@@ -168,7 +167,7 @@ function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[
   const tallyOf = (group: Group): Tally => {
     let tally = tallies.get(group);
     if (tally === undefined) {
-      tally = { entities: { fresh: 0, stale: 0, missing: 0 }, oldest: Infinity, failing: false };
+      tally = { entities: { fresh: 0, stale: 0, missing: 0 }, oldest: Infinity };
       tallies.set(group, tally);
     }
     return tally;
@@ -181,10 +180,9 @@ function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[
   }
   for (const entity of inventory.entities()) {
     if (!timetable.counts(entity)) continue;
-    const tally = tallyOf(entity.group);
-    tally.failing ||= entity.failures > 0;
     const { held } = entity;
     if (held === undefined || timetable.stateOf(entity, time) === 'missing') continue;
+    const tally = tallyOf(entity.group);
     tally.oldest = Math.min(tally.oldest, held.windowEnd);
   }
   return GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
@@ -192,7 +190,7 @@ function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[
   );
 }
 
-function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest, failing }: Tally): GroupStatus {
+function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest }: Tally): GroupStatus {
   const { timetable } = account;
   const progress = account.progress.get(group);
   const { interval, stretch } = timetable.pace(group);
@@ -202,7 +200,7 @@ function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest,
     group,
     intervalSeconds: interval / 1000,
     effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
-    success: refused || failing ? false : progress?.success((entity) => timetable.counts(entity)),
+    success: refused ? false : progress?.success,
     lastSuccess: progress?.lastSuccess,
     durationSeconds: progress?.seconds,
     entities,

@@ -11,38 +11,39 @@ interface Moment {
 interface Round {
   readonly startedAt: number;
   readonly pending: Set<Entity>;
-  readonly failed: Set<Entity>;
 }
 
 /**
  * Follows the refreshes of one group. A refresh begins with the first entity queued for a window and ends with the last of
- * them; work queued for a later window belongs to the next one, so a group that never comes to rest still reports.
+ * them; work queued for a later window belongs to the next one, so a group that never comes to rest still reports. What
+ * failed is held against every refresh until it has been read: a later one that only leaves it out is no success.
  */
 export class GroupProgress {
   readonly group: Group;
+  readonly #counts: (entity: Entity) => boolean;
   /** Open refreshes by the end of their window. */
   readonly #rounds = new Map<number, Round>();
-  #last: { readonly failed: ReadonlySet<Entity>; readonly seconds: number } | undefined;
+  /** What was not read at its last attempt. */
+  readonly #failing = new Set<Entity>();
+  #seconds: number | undefined;
   /** Unix seconds. */
   #lastSuccess: number | undefined;
 
-  constructor(group: Group) {
+  /** @param counts false for what nothing asks for any more */
+  constructor(group: Group, counts: (entity: Entity) => boolean) {
     this.group = group;
+    this.#counts = counts;
   }
 
-  /**
-   * Whether the last refresh had no failure, but of what is gone meanwhile or counts no longer; undefined before the first
-   * has ended.
-   */
-  success(counts: (entity: Entity) => boolean): boolean | undefined {
-    return this.#last === undefined
-      ? undefined
-      : [...this.#last.failed].every((entity) => entity.gone || !counts(entity));
+  /** Whether nothing that counts has failed at its last attempt; undefined when no refresh has ended and none failed. */
+  get success(): boolean | undefined {
+    if (this.#fails()) return false;
+    return this.#seconds === undefined ? undefined : true;
   }
 
   /** Seconds the last refresh took. */
   get seconds(): number | undefined {
-    return this.#last?.seconds;
+    return this.#seconds;
   }
 
   /** When a refresh last ended without failure, Unix seconds. */
@@ -52,29 +53,34 @@ export class GroupProgress {
 
   /** @param now the monotonic clock, milliseconds */
   queued(entity: Entity, windowEnd: number, now: number): void {
-    const round = this.#rounds.get(windowEnd) ?? { startedAt: now, pending: new Set(), failed: new Set() };
+    const round = this.#rounds.get(windowEnd) ?? { startedAt: now, pending: new Set() };
     this.#rounds.set(windowEnd, round);
     round.pending.add(entity);
   }
 
   /** An entity has ended, or has left the inventory and is waited for no longer. */
   ended(entity: Entity, failed: boolean, now: Moment): void {
+    if (failed) this.#failing.add(entity);
+    else this.#failing.delete(entity);
     for (const [windowEnd, round] of this.#rounds) {
-      if (!round.pending.delete(entity)) continue;
-      if (failed) round.failed.add(entity);
-      if (round.pending.size > 0) continue;
+      if (!round.pending.delete(entity) || round.pending.size > 0) continue;
       this.#rounds.delete(windowEnd);
-      this.#close(round, now);
+      this.#close(round.startedAt, now);
     }
   }
 
   /** Nothing of the group had to be read: that, too, is a refresh that went well. */
   nothingToDo(now: Moment): void {
-    if (this.#rounds.size === 0) this.#close({ startedAt: now.monotonic, pending: new Set(), failed: new Set() }, now);
+    if (this.#rounds.size === 0) this.#close(now.monotonic, now);
   }
 
-  #close({ failed, startedAt }: Round, now: Moment): void {
-    this.#last = { failed, seconds: Math.max(0, now.monotonic - startedAt) / 1000 };
-    if ([...failed].every(({ gone }) => gone)) this.#lastSuccess = now.wall / 1000;
+  #close(startedAt: number, now: Moment): void {
+    this.#seconds = Math.max(0, now.monotonic - startedAt) / 1000;
+    if (!this.#fails()) this.#lastSuccess = now.wall / 1000;
+  }
+
+  #fails(): boolean {
+    for (const entity of this.#failing) if (!entity.gone && this.#counts(entity)) return true;
+    return false;
   }
 }
