@@ -126,7 +126,7 @@ export class Collector implements CollectorView {
     return {
       blocks: answers.flatMap(({ blocks }) => blocks),
       complete: states.every(({ stale, missing }) => stale + missing === 0),
-      cut: addUp(answers.map(({ cut }) => cut)),
+      cut: answers.flatMap(({ cut }) => cut),
     };
   }
 
@@ -271,10 +271,4 @@ function sameOrNew(
 ): AccountContext['customMetrics'] {
   const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(custom_metrics);
   return before !== undefined && unchanged ? before.customMetrics : customMetrics(custom_metrics);
-}
-
-function addUp(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
-  const sum = new Map<string, number>();
-  for (const count of counts) for (const [family, value] of count) sum.set(family, (sum.get(family) ?? 0) + value);
-  return sum;
 }

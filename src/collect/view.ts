@@ -1,6 +1,6 @@
 import type { Api } from '../api/reader.ts';
 import type { Group } from '../metrics/groups.ts';
-import type { Block } from '../metrics/sample.ts';
+import type { Block, DroppedSeries } from '../metrics/sample.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
 export interface Scope {
@@ -49,8 +49,8 @@ export interface Answer {
   readonly blocks: readonly Block[];
   /** True when every due entity of the scope is fresh. */
   readonly complete: boolean;
-  /** Series left out by the caps of custom metrics, by family. */
-  readonly cut: ReadonlyMap<string, number>;
+  /** Series left out by the caps of custom metrics, reading by reading. */
+  readonly cut: readonly DroppedSeries[];
 }
 
 export interface GroupStatus {
@@ -140,6 +140,8 @@ export type ProbeResult =
       readonly kind: 'answer';
       readonly success: boolean;
       readonly blocks: readonly Block[];
+      /** As in an answer. */
+      readonly cut: readonly DroppedSeries[];
       readonly notes: readonly string[];
     };
 

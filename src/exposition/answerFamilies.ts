@@ -1,4 +1,4 @@
-import type { Columns, Family } from '../metrics/sample.ts';
+import type { Columns, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { AnswerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
 import { familiesBeyond } from './seriesLimit.ts';
@@ -54,11 +54,11 @@ type DraftsOfColumns = readonly (FamilySeriesDraft | undefined)[];
 export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
   const found = await countedFamilies(rows, turns);
   const all = new Map(Array.from(found, ([name, { series }]) => [name, series]));
-  const dropped = familiesBeyond(maxSeries, all);
+  const beyond = familiesBeyond(maxSeries, all);
   const drafts = new Map<string, FamilySeriesDraft>();
   const series = new Map<string, number>();
   for (const [name, counted] of found) {
-    if (dropped.has(name)) continue;
+    if (beyond.has(name)) continue;
     drafts.set(name, new FamilySeriesDraft(counted));
     series.set(name, counted.series);
   }
@@ -74,7 +74,34 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns:
     const turn = turns.after(ofColumns.length);
     if (turn !== undefined) await turn;
   }
+  const dropped = beyond.size === 0 ? [] : await droppedSeries(rows, beyond, turns);
   return { rows, families: [...drafts.values()], counts: { series, dropped, refused: rows.refused } };
+}
+
+/** The series of the families that are left out, row by row. */
+async function droppedSeries(
+  { columns, numbers }: AnswerRows,
+  beyond: ReadonlyMap<string, number>,
+  turns: Turns,
+): Promise<readonly DroppedSeries[]> {
+  const dropped: DroppedSeries[] = [];
+  const countsOf = new Map<Columns, ReadonlyMap<string, number>>();
+  for (const [row, ofRow] of columns.entries()) {
+    let counts = countsOf.get(ofRow);
+    if (counts === undefined) countsOf.set(ofRow, (counts = seriesByFamily(ofRow, beyond)));
+    for (const [family, series] of counts) dropped.push({ family, series, number: numbers[row] ?? 0 });
+    const turn = turns.after(1 + counts.size);
+    if (turn !== undefined) await turn;
+  }
+  return dropped;
+}
+
+function seriesByFamily({ list }: Columns, families: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { family } of list) {
+    if (families.has(family.name)) counts.set(family.name, (counts.get(family.name) ?? 0) + 1);
+  }
+  return counts;
 }
 
 function draftsOf(

@@ -117,7 +117,7 @@ export const EXPORTER = {
     'counter',
     'newrelic_exporter_series_dropped_total',
     ['family'],
-    'Series left out because of max_series, by family.',
+    'Series left out because of max_series, by family: each once for every refresh of its values.',
   ),
   accountInfo: family(
     'gauge',

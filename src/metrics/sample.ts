@@ -62,6 +62,14 @@ export interface WrittenSamples {
   readonly refused: number;
 }
 
+/** Series of one family that are left out of an answer, all of one entity's samples. */
+export interface DroppedSeries {
+  readonly family: string;
+  readonly series: number;
+  /** The number of the samples they are left out of, or would be among: another with each refresh of their values. */
+  readonly number: number;
+}
+
 /** The samples of one entity in one group, with the labels that all of them carry. */
 export interface Block {
   readonly group: Group;

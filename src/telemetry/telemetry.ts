@@ -4,6 +4,7 @@ import type { OwnFamily, OwnMetrics, OwnSeries } from '../exposition/own.ts';
 import { Counter, Gauge, Registry } from '../exposition/promClient.ts';
 import { registryFamilies } from '../exposition/registryFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES } from '../metrics/catalogueExporter.ts';
+import type { DroppedSeries } from '../metrics/sample.ts';
 import { AccountCalls } from './accountCalls.ts';
 import { accountFamilies } from './accountFamilies.ts';
 import { ProcessMetrics } from './processMetrics.ts';
@@ -25,6 +26,8 @@ export class Telemetry {
   readonly #accounts = new Map<string, AccountCalls>();
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
+  /** By family, the number of the newest samples whose dropped series are counted. */
+  readonly #countedUpTo = new Map<string, number>();
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
@@ -66,11 +69,20 @@ export class Telemetry {
     }
   }
 
-  /** An answer had to do without this many series, by family: cut by the guard, or by the cap of a custom metric. */
-  dropped(series: ReadonlyMap<string, number>): void {
-    for (const [family, count] of series) {
-      this.#dropped.inc({ family }, count);
+  /**
+   * An answer had to do without these series, cut by the guard or by the cap of a custom metric. However many answers are
+   * without them, they count once for each refresh of their values.
+   */
+  dropped(series: readonly DroppedSeries[]): void {
+    const counts = new Map<string, number>();
+    const newest = new Map<string, number>();
+    for (const { family, series: count, number } of series) {
+      if (number <= (this.#countedUpTo.get(family) ?? -1)) continue;
+      counts.set(family, (counts.get(family) ?? 0) + count);
+      newest.set(family, Math.max(newest.get(family) ?? 0, number));
     }
+    for (const [family, count] of counts) this.#dropped.inc({ family }, count);
+    for (const [family, number] of newest) this.#countedUpTo.set(family, number);
   }
 
   /** All families, for one answer, as they are when its collected part is known. */

@@ -11,6 +11,7 @@ import type {
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/own.ts';
+import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** What the web side shows of the collector, from here for all its files. */
 export type { AccountStatus, Answer, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
@@ -48,8 +49,8 @@ export interface WebDependencies {
   ownMetrics(asOf: number): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
-  /** An answer has to do without this many series, by family: cut by the guard, or by the cap of a custom metric. */
-  dropped(series: ReadonlyMap<string, number>): void;
+  /** An answer has to do without these series: cut by the guard, or by the cap of a custom metric. */
+  dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
   /** Undefined where `--web.enable-lifecycle` is off. */

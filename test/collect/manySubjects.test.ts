@@ -102,6 +102,18 @@ describe('an interface whose calls carry many subjects', () => {
 });
 
 describe('rolling values that the lists do not bring', () => {
+  it('have a line of their own, and of another name than their list, in a probe in words', async () => {
+    const world = populated(1, 1);
+    world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
+    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    const read = probed.notes.flatMap((note) => /^(.*): fresh, /.exec(note)?.[1] ?? []);
+    expect(new Set(read).size).toBe(read.length);
+    expect(read).toEqual(expect.arrayContaining(['applications', 'applications, rolling values']));
+    expect(read).toEqual(expect.arrayContaining(['key_transactions', 'key_transactions, rolling values']));
+    expect(read.filter((line) => line.startsWith('hosts'))).toHaveLength(2);
+  });
+
   it('are published with what the lists say', async () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];

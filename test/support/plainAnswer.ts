@@ -7,7 +7,9 @@ import { familiesBeyond } from '../../src/exposition/seriesLimit.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 
-export interface PlainAnswer extends AnswerCounts {
+export interface PlainAnswer extends Omit<AnswerCounts, 'dropped'> {
+  /** Series left out, by family. */
+  readonly dropped: ReadonlyMap<string, number>;
   readonly text: string;
 }
 

@@ -3,6 +3,7 @@ import type { AccountStatus, GroupStatus } from '../../src/collect/view.ts';
 import { Exposition } from '../../src/exposition/exposition.ts';
 import type { OwnMetrics } from '../../src/exposition/own.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
+import type { Block } from '../../src/metrics/sample.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { block, gauge, written } from '../support/expositionBlocks.ts';
@@ -163,9 +164,9 @@ describe("the exporter's own metrics", () => {
     expect(value(families, 'newrelic_exporter_build_info', build)).toBe(1);
   });
 
-  it('say how many series the answer has of each family, and count what was cut', async () => {
+  it('say how many series the answer has of each family, and count what was cut, once for each refresh', async () => {
     const [small, large] = [gauge('newrelic_small'), gauge('newrelic_large')];
-    const blocks = ['1', '2'].map((app_id) =>
+    const [first, second] = ['1', '2'].map((app_id) =>
       block(
         { app_id },
         app_id === '1'
@@ -176,25 +177,35 @@ describe("the exporter's own metrics", () => {
           : [[large, 1]],
       ),
     );
+    if (first === undefined || second === undefined) throw new Error('there are two blocks');
+    const read = written(first);
     const own: OwnMetrics = (counts) => {
       telemetry.dropped(counts.dropped);
       return telemetry.own([])(counts);
     };
-    const render = async (maxSeries: number) => {
-      const answer = await exposition.render(blocks.map(written), own, { format: 'text', gzip: false, maxSeries });
+    const render = async (maxSeries: number, other: Block) => {
+      const answer = await exposition.render([read, other], own, { format: 'text', gzip: false, maxSeries });
       return parseText(Buffer.concat(answer.pieces));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
-    const whole = await render(3);
+    const other = written(second);
+    const whole = await render(3, other);
     expect(value(whole, 'newrelic_exporter_series', { family: 'newrelic_large' })).toBe(2);
     expect(value(whole, dropped, { family: 'newrelic_large' })).toBe(0);
-    await render(2);
-    const cut = await render(2);
+    await render(2, other);
+    const cut = await render(2, other);
     expect(value(cut, 'newrelic_exporter_series', { family: 'newrelic_large' })).toBeUndefined();
     expect(value(cut, 'newrelic_exporter_series', { family: 'newrelic_small' })).toBe(1);
-    expect(value(cut, dropped, { family: 'newrelic_large' })).toBe(4);
-    telemetry.dropped(new Map([['newrelic_custom', 7]]));
-    expect(value(await render(3), dropped, { family: 'newrelic_custom' })).toBe(7);
+    expect(value(cut, dropped, { family: 'newrelic_large' })).toBe(2);
+    const refreshed = await render(2, written(second));
+    expect(value(refreshed, dropped, { family: 'newrelic_large' })).toBe(3);
+    const ofTwo = [
+      { family: 'newrelic_custom', series: 3, number: 5 },
+      { family: 'newrelic_custom', series: 4, number: 6 },
+    ];
+    telemetry.dropped(ofTwo);
+    telemetry.dropped(ofTwo);
+    expect(value(await render(3, other), dropped, { family: 'newrelic_custom' })).toBe(7);
   });
 
   it('carry the static labels of their account, where they carry an account at all', async () => {

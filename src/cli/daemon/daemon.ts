@@ -11,6 +11,7 @@ import { redactConfig } from '../../config/redact.ts';
 import { Exposition } from '../../exposition/exposition.ts';
 import { withStack } from '../../log/errorText.ts';
 import type { Secrets } from '../../log/secrets.ts';
+import type { DroppedSeries } from '../../metrics/sample.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { createApp } from '../../web/app.ts';
 import { compareInWorker } from '../../web/authentication/compareInWorker.ts';
@@ -83,11 +84,14 @@ export async function startDaemon({
       : undefined;
   };
 
+  /** Said in the log since the configuration was loaded. */
+  const droppedFamilies = new Set<string>();
   const reloader = new Reloader({
     read: readConfig,
     apply: (next) => {
       collector.reconfigure(next);
       current = next;
+      droppedFamilies.clear();
       telemetry.keepAccounts(current.accounts.map(({ name }) => name));
       followBackground();
     },
@@ -97,13 +101,12 @@ export async function startDaemon({
   });
   const reload = (trigger: string): Promise<ReloadResult> => reloader.reload(trigger);
 
-  let droppedFamilies = '';
-  const noteDropped = (series: ReadonlyMap<string, number>): void => {
+  const noteDropped = (series: readonly DroppedSeries[]): void => {
     telemetry.dropped(series);
-    const families = [...series.keys()].join();
-    if (families === droppedFamilies) return;
-    droppedFamilies = families;
-    if (families !== '') logger.warn({ series: Object.fromEntries(series) }, 'Series are left out: a limit is reached');
+    const families = [...new Set(series.map(({ family }) => family))].filter((name) => !droppedFamilies.has(name));
+    if (families.length === 0) return;
+    for (const family of families) droppedFamilies.add(family);
+    logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
   };
 
   const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');

@@ -1,5 +1,5 @@
 import type { Group } from '../../metrics/groups.ts';
-import type { Block, WrittenLabels, WrittenSamples } from '../../metrics/sample.ts';
+import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../../metrics/sample.ts';
 import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import { concerns, type Inventory } from '../inventory/inventory.ts';
@@ -43,7 +43,7 @@ export function answerOf(account: AnsweredAccount, scope: Scope, time: AnswerTim
 
 class AnswerBuilder {
   readonly blocks: Block[] = [];
-  readonly cut = new Map<string, number>();
+  readonly cut: DroppedSeries[] = [];
   readonly #timetable: Timetable;
   readonly #scope: Scope;
   readonly #time: AnswerTime;
@@ -88,9 +88,9 @@ class AnswerBuilder {
     this.#add('custom_metrics', labels, customSamples);
   }
 
-  #countCut({ cut }: WindowReading): void {
+  #countCut({ cut, customSamples: { number } }: WindowReading): void {
     if (!this.#scope.groups.has('custom_metrics')) return;
-    for (const [family, series] of cut) this.cut.set(family, (this.cut.get(family) ?? 0) + series);
+    for (const [family, series] of cut) this.cut.push({ family, series, number });
   }
 
   #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {

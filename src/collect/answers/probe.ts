@@ -1,9 +1,17 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import { GROUPS } from '../../metrics/groups.ts';
-import type { Entity } from '../inventory/entity.ts';
+import { GROUP_OF, type Entity, type Kind } from '../inventory/entity.ts';
 import type { ApplicationRecord, WindowReading } from '../inventory/records.ts';
 import type { AnswerTime, ProbeResult, Scope } from '../view.ts';
 import { answerOf, type AnsweredAccount } from './answer.ts';
+
+/** What is read, in words: the name of its group, with more where the group has several of them. */
+const WORDS: Readonly<Record<Kind, string>> = {
+  ...GROUP_OF,
+  application_rolling: 'applications, rolling values',
+  key_transaction_rolling: 'key_transactions, rolling values',
+  host_rolling: 'hosts, rolling values',
+};
 
 /**
  * Does the lists' and one application's work, and answers for that application.
@@ -35,14 +43,14 @@ export async function probeAccount(
     success:
       account.refused === undefined &&
       entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
-    blocks: answerOf(account, scope, time).blocks,
+    ...answerOf(account, scope, time),
     notes: [...notes, ...work.map((entity) => noteOf(account, entity, time)), ...absences(record)],
   };
 }
 
 function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime): string {
-  const { group, subject, held, seconds, problem, failures } = entity;
-  const what = subject.hostKey === undefined ? group : `${group} of host ${subject.hostKey}`;
+  const { kind, subject, held, seconds, problem, failures } = entity;
+  const what = subject.hostKey === undefined ? WORDS[kind] : `${WORDS[kind]} of host ${subject.hostKey}`;
   const state = timetable.stateOf(entity, time);
   const heldSince =
     held === undefined

@@ -9,7 +9,7 @@ import { queryOf, readSelection, type Selection } from './query.ts';
 import { WriteTimes } from './writeTimes.ts';
 
 /** What is collected for an answer of the exporter's own metrics alone. */
-const NOTHING: Answer = { blocks: [], complete: true, cut: new Map() };
+const NOTHING: Answer = { blocks: [], complete: true, cut: [] };
 
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is held.
@@ -40,8 +40,7 @@ export function metricsHandler(deps: WebDependencies): Handler {
     const ownMetrics = selection.own ? deps.ownMetrics(asOf) : undefined;
     deps.scraped(complete ? 'complete' : 'partial');
     const own: OwnMetrics = (counts) => {
-      deps.dropped(cut);
-      deps.dropped(counts.dropped);
+      deps.dropped([...cut, ...counts.dropped]);
       return ownMetrics?.(counts) ?? [];
     };
     const writingFrom = deps.monotonic();

@@ -8,6 +8,9 @@ import type { Handler } from './handler.ts';
 import { queryOf, readProbeQuery, type ProbeQuery } from './query.ts';
 import { WriteTimes } from './writeTimes.ts';
 
+/** What a probe returns when no list can be read. */
+const NOTHING = { blocks: [], cut: [] };
+
 /** `/probe`: one application of one account, by its id from the account's own list, never by address. */
 export function probeHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
@@ -33,9 +36,9 @@ export function probeHandler(deps: WebDependencies): Handler {
       return;
     }
     const seconds = (deps.monotonic() - startedAt) / 1000;
-    const blocks = result.kind === 'answer' ? result.blocks : [];
+    const { blocks, cut } = result.kind === 'answer' ? result : NOTHING;
     const own: OwnMetrics = ({ dropped }) => {
-      deps.dropped(dropped);
+      deps.dropped([...cut, ...dropped]);
       return outcome(result.kind === 'answer' && result.success, seconds);
     };
     const writingFrom = deps.monotonic();

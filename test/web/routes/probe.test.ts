@@ -13,6 +13,7 @@ describe('/probe', () => {
       kind: 'answer',
       success: true,
       blocks: [breakdownBlock('production', 7, 'checkout')],
+      cut: [],
       notes: [],
     };
     const { origin } = await serve(app.app);
@@ -45,7 +46,7 @@ describe('/probe', () => {
 
   test('succeeds only when nothing failed', async () => {
     const app = testApp();
-    app.collector.probeResult = { kind: 'answer', success: false, blocks: [], notes: [] };
+    app.collector.probeResult = { kind: 'answer', success: false, blocks: [], cut: [], notes: [] };
     const { origin } = await serve(app.app);
     expect((await get(`${origin}${PROBE}`)).text).toContain('\nprobe_success 0\n');
   });
@@ -99,6 +100,7 @@ describe('/probe', () => {
       kind: 'answer',
       success: false,
       blocks: [breakdownBlock('production', 7, 'checkout')],
+      cut: [],
       notes: ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'],
     };
     const { origin } = await serve(app.app);

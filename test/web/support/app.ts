@@ -3,6 +3,7 @@ import bcrypt from 'bcryptjs';
 import { afterEach } from 'vitest';
 import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
+import type { DroppedSeries } from '../../../src/metrics/sample.ts';
 import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
 import { startServers, type Servers, type ServersOptions } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
@@ -12,7 +13,7 @@ export interface TestApp {
   readonly collector: MemoryCollector;
   /** Everything that was counted, and every fault. */
   readonly scraped: ('complete' | 'partial')[];
-  readonly dropped: [string, number][];
+  readonly dropped: DroppedSeries[];
   readonly failures: unknown[];
   clock: number;
 }
@@ -30,7 +31,7 @@ export interface TestAppOptions {
 export function testApp(options: TestAppOptions = {}): TestApp {
   const collector = new MemoryCollector();
   const scraped: TestApp['scraped'] = [];
-  const dropped: [string, number][] = [];
+  const dropped: DroppedSeries[] = [];
   const failures: unknown[] = [];
   const state = { clock: TEST_NOW * 1000 };
   const deps: WebDependencies = {

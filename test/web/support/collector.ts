@@ -1,7 +1,7 @@
 import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS } from '../../../src/metrics/groups.ts';
-import type { Block, Family, Sample } from '../../../src/metrics/sample.ts';
+import type { Block, DroppedSeries, Family, Sample } from '../../../src/metrics/sample.ts';
 import { labelBytes } from '../../../src/metrics/labelText.ts';
 import { writeSamples } from '../../../src/metrics/writeSamples.ts';
 
@@ -13,7 +13,7 @@ export class MemoryCollector implements WebCollector {
   readonly probes: { account: string; applicationId: number; waitMs: number }[] = [];
   /** The times for which answers were judged. */
   readonly asOf: (number | undefined)[] = [];
-  cut: ReadonlyMap<string, number> = new Map();
+  cut: DroppedSeries[] = [];
   accounts: AccountStatus[] = [accountStatus()];
   blocks: Block[] = [breakdownBlock('production', 7, 'checkout')];
   complete = true;
@@ -21,7 +21,7 @@ export class MemoryCollector implements WebCollector {
   refreshedOnce = false;
   /** What a refresh waits for. */
   gate: Promise<void> = Promise.resolve();
-  probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], notes: [] };
+  probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] };
 
   async refresh(scope: Scope, waitMs: number): Promise<void> {
     const { account } = scope;
