@@ -78,7 +78,9 @@ describe('compare', () => {
   });
 
   it.each([
-    [['--app=no such application'], /--app matches no reporting application/],
+    [['--app=no such application'], /--app matches no reporting application: "no such application"/],
+    [['--app=Storefront', '--app=Storefrnot'], /--app matches no reporting application: "Storefrnot"/],
+    [['--app=1000001', '--app=999'], /--app matches no reporting application: "999"/],
     [['--account=other'], /there is no account "other": the accounts are prod/],
     [['--tolerance=2'], /ratio from 0 to 1/],
     [['--account-id=x'], /number of an account/],

@@ -52,8 +52,11 @@ export async function compare(
     readChosen(rest, options.apps, 'REST'),
     readChosen(nerdgraph, options.apps, 'NerdGraph'),
   ]);
-  if (options.apps.length > 0 && overRest.length + overNerdGraph.length === 0) {
-    throw new UsageError('--app matches no reporting application: the command discover lists them');
+  const read = [...overRest, ...overNerdGraph];
+  const unmatched = options.apps.filter((app) => !read.some((application) => isMeant(application, app)));
+  if (unmatched.length > 0) {
+    const what = unmatched.map((app) => `"${app}"`).join(', ');
+    throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
   }
   const idsOf = (list: readonly Application[]): Set<number> => new Set(list.map(({ id }) => id));
   const [restIds, nerdgraphIds] = [idsOf(overRest), idsOf(overNerdGraph)];
@@ -103,8 +106,12 @@ async function readChosen(
   const chosen =
     apps.length === 0
       ? list.filter((application) => selects(config.applications, application))
-      : list.filter((application) => apps.some((app) => app === application.name || app === String(application.id)));
+      : list.filter((application) => apps.some((app) => isMeant(application, app)));
   return chosen.filter(({ reporting }) => reporting !== false);
+}
+
+function isMeant({ id, name }: Application, app: string): boolean {
+  return app === name || app === String(id);
 }
 
 function sayLeftOut(applications: readonly Application[], only: string, note: (sentence: string) => void): void {
