@@ -59,10 +59,11 @@ export function windowRowMaker(scope: Scope): WindowRowMaker {
     return {
       ...catalogueFamily(kind, spec),
       wanted: readings.flatMap(([, { wanted }]) => wanted),
-      calculate: (input) =>
-        calculate(
-          Object.fromEntries(readings.map(([name, reading]) => [name, reading.of(input)])) as Inputs<typeof reads>,
-        ),
+      calculate: (input) => {
+        const inputs: Record<string, unknown> = {};
+        for (const [name, reading] of readings) inputs[name] = reading.of(input);
+        return calculate(inputs as Inputs<typeof reads>);
+      },
     };
   };
 }

@@ -11,8 +11,8 @@ export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, valu
 /** Columns that were made, as long as their families and labels exist. */
 const columnsByFamily = new WeakMap<Family, WeakMap<Labels, Column>>();
 
-/** What the newest samples of a group and number had: the next ones mostly have the same. */
-const newestColumns = new Map<string, Columns>();
+/** What the newest samples of a group had, by their number: the next ones mostly have the same. */
+const newestColumns = new Map<Group, Map<number, Columns>>();
 
 let written = 0;
 
@@ -23,8 +23,8 @@ let written = 0;
  * and its families have each series once.
  */
 export function writeSamples(group: Group, samples: readonly Sample[]): WrittenSamples {
-  const kind = `${group} ${samples.length}`;
-  const expected = newestColumns.get(kind) ?? NO_COLUMNS;
+  if (samples.length === 0) return NO_SAMPLES;
+  const expected = newestColumns.get(group)?.get(samples.length) ?? NO_COLUMNS;
   const series = group === 'custom_metrics' ? new Set<string>() : undefined;
   const list: Column[] = [];
   const values: string[] = [];
@@ -36,7 +36,7 @@ export function writeSamples(group: Group, samples: readonly Sample[]): WrittenS
     values.push(String(value));
   }
   const columns = isSame(list, expected.list) ? expected : columnsOf(list);
-  newestColumns.set(kind, columns);
+  if (columns !== expected) remember(group, samples.length, columns);
   written += 1;
   return { number: written, columns, values, refused: samples.length - list.length };
 }
@@ -60,6 +60,11 @@ export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): Writte
     values: values.filter((_, place) => isKept[place]),
     refused: refused + columns.list.length - list.length,
   };
+}
+
+function remember(group: Group, samples: number, columns: Columns): void {
+  const byNumber = newestColumns.get(group) ?? new Map<number, Columns>();
+  newestColumns.set(group, byNumber.set(samples, columns));
 }
 
 function columnOf(family: Family, labels: Labels, expected: Column | undefined): Column {

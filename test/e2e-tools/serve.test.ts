@@ -54,8 +54,10 @@ describe('serve', () => {
       runTool(['check'], { config, env: telling }),
     ]);
     const flagsOf = ({ stderr }: { readonly stderr: string }): string[] => stderr.match(/^V8 .*/gm) ?? [];
-    expect(flagsOf(serve)).toEqual(['V8 --heap-growing-percent=50', 'V8 --no-allocation-site-pretenuring']);
-    expect(flagsOf(demo)).toEqual(flagsOf(serve));
+    // A further one follows as soon as the memory for new objects is large enough.
+    const atOnce = ['V8 --heap-growing-percent=50', 'V8 --no-allocation-site-pretenuring'];
+    expect(flagsOf(serve).slice(0, 2)).toEqual(atOnce);
+    expect(flagsOf(demo).slice(0, 2)).toEqual(atOnce);
     expect([...flagsOf(plan), ...flagsOf(check)]).toEqual([]);
   });
 });
