@@ -8,7 +8,8 @@ export default defineConfig({
     reporters: ['default', new SkipReporter()],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
+    maxWorkers: 3,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reportsDirectory: 'coverage' },
   },
 });
