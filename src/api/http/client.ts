@@ -62,6 +62,8 @@ export type Inspection = (
 
 export interface PostOptions {
   readonly inspect: Inspection;
+  /** False: nothing in the text of a good status can be an overload; a true answer is sure only once it was inspected. */
+  readonly mayBeOverload: (text: string) => boolean;
   /** As `inspect`, of the text of another status: a failure that says more than the status does. */
   readonly inspectRefusal: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /** False: a call that timed out is not tried again, because its caller asks for less instead. */
@@ -80,15 +82,16 @@ interface Reading {
   readonly inspect: Inspection;
   readonly inspectRefusal?: PostOptions['inspectRefusal'];
   /**
-   * True: an overload may stand in the body, so the call ends only when the body was read. False: the place of the call is
-   * given back as soon as the answer is there, and the next calls go out before it is read.
+   * Where it is true of a text, the call ends only when the body was read, for it may report an overload. Otherwise, and
+   * without it, the place of the call is given back as soon as the answer is there, and the next calls go out before it is
+   * read.
    */
-  readonly holdsPlace: boolean;
+  readonly mayBeOverload?: PostOptions['mayBeOverload'];
   /** Whether a call that timed out is tried again; `patient`: for patient callers only, because it holds a place so long. */
   readonly retryTimeouts: boolean | 'patient';
 }
 
-const GET: Reading = { inspect: bodyFailure, holdsPlace: false, retryTimeouts: 'patient' };
+const GET: Reading = { inspect: bodyFailure, retryTimeouts: 'patient' };
 
 /**
  * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
@@ -114,7 +117,7 @@ export class Client {
 
   /** Posts a JSON text; otherwise as `get`. */
   post(endpoint: string, address: URL, body: string, call: CallOptions, options: PostOptions): Promise<Answer> {
-    return this.#call(endpoint, { address, body }, { ...options, holdsPlace: true }, call);
+    return this.#call(endpoint, { address, body }, options, call);
   }
 
   /** Reports a failure, and gives it as the error that callers see. */
@@ -209,9 +212,11 @@ export class Client {
       overload = sent.overload;
       const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
-      if (!reading.holdsPlace) return { answer: this.#readNextTurn(request.address, sent, reading) };
-      const answer = await this.#read(request.address, sent, reading);
-      return { answer: Promise.resolve(answer) };
+      const { mayBeOverload } = reading;
+      if (mayBeOverload === undefined) return { answer: this.#readNextTurn(request.address, sent, reading) };
+      const text = await this.#textOf(request.address, sent, reading);
+      if (!mayBeOverload(text)) return { answer: this.#parseNextTurn(request.address, sent, text, reading) };
+      return { answer: Promise.resolve(this.#parse(request.address, sent, text, reading)) };
     } catch (error) {
       if (error instanceof CallFailure) overload ??= error.overload;
       throw error;
@@ -239,18 +244,25 @@ export class Client {
     }
   }
 
+  /** First the next calls go out for all answers that came in together. */
   async #readNextTurn(address: URL, sent: Sent, reading: Reading): Promise<Answer> {
-    // First the next calls go out for all answers that came in together.
     await nextTurn();
-    return this.#read(address, sent, reading);
+    return this.#parse(address, sent, await this.#textOf(address, sent, reading), reading);
   }
 
-  async #read(address: URL, { raw, overload, mask }: Sent, { inspect, inspectRefusal }: Reading): Promise<Answer> {
-    if (!isGood(raw.status)) {
-      const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
-      throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
-    }
-    const text = await decodeText(raw, this.#options.maxBytes);
+  async #parseNextTurn(address: URL, sent: Sent, text: string, reading: Reading): Promise<Answer> {
+    await nextTurn();
+    return this.#parse(address, sent, text, reading);
+  }
+
+  /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
+  async #textOf(address: URL, { raw, overload, mask }: Sent, { inspectRefusal }: Reading): Promise<string> {
+    if (isGood(raw.status)) return decodeText(raw, this.#options.maxBytes);
+    const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
+    throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
+  }
+
+  #parse(address: URL, { raw, mask }: Sent, text: string, { inspect }: Reading): Answer {
     const body = parseObject(text, raw.status, mask);
     const failure = inspect(body, raw.status, mask);
     if (failure?.overload !== undefined) {

@@ -74,6 +74,14 @@ export function failureOf(
     : new CallFailure('invalid_response', `the answer has no "${missing}"`, { status });
 }
 
+/**
+ * False for a text without the member `error` or `errors`, however it is escaped: all that `failureOf` can find in it is that
+ * something is missing. Told before the text is parsed.
+ */
+export function mayReportError(text: string): boolean {
+  return text.includes('"error') || text.includes('\\u00');
+}
+
 /** A bad key is told from other refusals by its code, whatever the status. Undefined: the status says it all. */
 export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
   if (!text.includes('BAD_API_KEY')) return undefined;

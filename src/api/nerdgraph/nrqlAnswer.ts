@@ -65,10 +65,15 @@ export function eachRow(rows: readonly unknown[], take: (row: unknown) => void):
   return inTurns(rows, ROWS_PER_TURN, take);
 }
 
+/** An attribute, and where in `facet` its value stands. */
+interface FacetPlace {
+  readonly attribute: string;
+  readonly index: number;
+}
+
 /** Reads the facets of the rows of one answer. */
 export class Facets {
-  readonly #asked: readonly string[];
-  readonly #places: readonly number[];
+  readonly #places: readonly FacetPlace[];
   readonly #count: number;
 
   /**
@@ -76,8 +81,7 @@ export class Facets {
    * @param asked the attributes to read, in the order in which they are given
    */
   constructor(answered: readonly string[], asked: readonly string[]) {
-    this.#asked = asked;
-    this.#places = asked.map((attribute) => answered.indexOf(attribute));
+    this.#places = asked.map((attribute) => ({ attribute, index: answered.indexOf(attribute) }));
     this.#count = answered.length;
   }
 
@@ -90,8 +94,8 @@ export class Facets {
     const listed = isList(facet) ? facet : facet === undefined || facet === null ? undefined : [facet];
     if (listed !== undefined && listed.length !== this.#count) return undefined;
     const values: string[] = [];
-    for (const [index, attribute] of this.#asked.entries()) {
-      const value = listed === undefined ? row[attribute] : listed[this.#places[index] ?? -1];
+    for (const { attribute, index } of this.#places) {
+      const value = listed === undefined ? row[attribute] : listed[index];
       // Whether a number arrives as a text is not documented; with several facets it was seen so.
       if (typeof value === 'string' && value !== '') values.push(value);
       else if (typeof value === 'number') values.push(String(value));

@@ -1,5 +1,5 @@
 import * as documents from './documents.ts';
-import { badKeyOf, failureOf, TooBig } from './failures.ts';
+import { badKeyOf, failureOf, mayReportError, TooBig } from './failures.ts';
 import { nrql } from './nrql.ts';
 import type { Query } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -60,6 +60,7 @@ export class Transport {
     const body = JSON.stringify({ query: document, variables });
     const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
       inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, true),
+      mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,
       retryTimeouts: true,
     });
@@ -94,6 +95,7 @@ export class Transport {
           complaints.push(failure);
           return undefined;
         },
+        mayBeOverload: mayReportError,
         inspectRefusal: badKeyOf,
         retryTimeouts: !several,
       },

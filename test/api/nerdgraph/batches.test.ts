@@ -72,6 +72,24 @@ function failed(outcomes: readonly Outcome<unknown>[]): number[] {
   return outcomes.flatMap((outcome, index) => ('error' in outcome ? [index] : []));
 }
 
+describe('the place of a call', () => {
+  it.each(['"errors":', '"\\u0065rrors":'])(
+    'is given back only once the overload is known that %s in its body reports',
+    async (member) => {
+      const between = await startBetween(WORLD);
+      between.fault = (response, { nrql: text }) => {
+        if (text === '') return false;
+        response.end(`{"data":null,${member}[{"message":"x","extensions":{"errorClass":"TOO_MANY_REQUESTS"}}]}`);
+        return true;
+      };
+      const outcomes = await readAll(between);
+      expect(failed(outcomes)).toHaveLength(IDS.length);
+      expect(between.notes.overloads).toEqual([{ waitMs: undefined }]);
+      expect(between.notes.places).toBe(0);
+    },
+  );
+});
+
 describe('a query for many applications', () => {
   it('is one, and each application has its own answer', async () => {
     const between = await startBetween(WORLD);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KeyMask } from '../../../src/api/http/keyMask.ts';
-import { badKeyOf, failureOf } from '../../../src/api/nerdgraph/failures.ts';
+import { badKeyOf, failureOf, mayReportError } from '../../../src/api/nerdgraph/failures.ts';
 
 const MASK = new KeyMask('NRAK-0123456789ABCDEFGHIJ');
 const ROOT = ['actor', 'account', 'nrql'];
@@ -125,5 +125,21 @@ describe('the body of an answer', () => {
     expect(badKeyOf('{"errors":[{"message":"BAD_API_KEY"}]}', 400, MASK)).toBeUndefined();
     expect(badKeyOf('BAD_API_KEY', 500, MASK)).toBeUndefined();
     expect(badKeyOf('{"errors":[{"message":"x"}]}', 403, MASK)).toBeUndefined();
+  });
+});
+
+describe('the text of an answer, before it is parsed,', () => {
+  it.each([
+    ['a list of errors', '{"errors":[{"message":"x"}]}'],
+    ['one error', '{"error":{"title":"x"}}'],
+    ['a member whose name is escaped', '{"data":null,"\\u0065rrors":[{"message":"x"}]}'],
+    ['a member whose name is escaped further in', '{"data":null,"erro\\u0072s":[{"message":"x"}]}'],
+  ])('may report an error where it has %s', (_, text) => {
+    expect(failureOf(JSON.parse(text) as Record<string, unknown>, 200, MASK, ROOT, true)).toBeDefined();
+    expect(mayReportError(text)).toBe(true);
+  });
+
+  it('reports none where it has neither', () => {
+    expect(mayReportError(JSON.stringify({ data: GOOD }))).toBe(false);
   });
 });
