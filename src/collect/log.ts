@@ -33,7 +33,7 @@ export class CollectorLog {
       },
       refreshed: ({ entities, failures, left, scope: { applicationId } }, seconds) => {
         const about = applicationId === undefined ? {} : { app_id: applicationId };
-        const counts = { ...about, units: entities, failed: failures, left, seconds };
+        const counts = { ...about, entities, failed: failures, left, seconds: Number(seconds.toFixed(3)) };
         const text = left === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
         // During a pause scrapes come and nothing is read: that is no news. Probes come for every application.
         const level = left === entities || applicationId !== undefined ? 'debug' : 'info';

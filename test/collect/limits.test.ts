@@ -348,7 +348,7 @@ describe('the log', () => {
     await world.scrape();
     await world.scrape();
     expect(world.lines).toMatchObject([
-      { msg: 'Refreshed', account: 'main', units: 8, failed: 0, left: 0, seconds: 0.3 },
+      { msg: 'Refreshed', account: 'main', entities: 8, failed: 0, left: 0, seconds: 0.3 },
     ]);
     let failing = true;
     world.reader.fault = ({ applicationId, kind }) =>
