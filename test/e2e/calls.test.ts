@@ -90,3 +90,26 @@ test('exporter metrics alone, and pages that show what is held, call nothing ups
     await simulator.close();
   }
 });
+
+test.each([
+  ['invalid-key', 'metric_data'],
+  ['forbidden-page', 'applications'],
+] as const)('no call goes out once the account is refused by %s in answer to %s', async (effect, on) => {
+  const simulator = await startSimulator({ applications: 30, hostsPerApplication: 0, latencyMs: 20 });
+  simulator.faults.add({ effect, on });
+  const exporter = await startExporter({
+    config: {
+      accounts: [account(simulator, 'default', { limits: { max_concurrent_requests: 3 }, key_transactions: false })],
+      collection: { delay: delayUntilNextWindow(58) },
+    },
+  });
+  try {
+    for (let scrape = 0; scrape < 3; scrape += 1) await exporter.scrape();
+    // Those that were under way together are all refused, and no other follows.
+    expect(simulator.requests.count('metric_data')).toBe(on === 'metric_data' ? 3 : 0);
+    expect(simulator.requests.count('applications')).toBe(1);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});

@@ -207,21 +207,31 @@ export class Client {
   ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<Answer> }> {
     const release = await call.gate.enter(call.signal);
     let overload: Overload | undefined;
+    let refused = false;
     try {
       const sent = await this.#exchange(endpoint, request, call.signal);
       overload = sent.overload;
       const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = reading;
-      if (mayBeOverload === undefined) return { answer: this.#readNextTurn(request.address, sent, reading) };
+      if (mayBeOverload === undefined && isGood(sent.raw.status)) {
+        return { answer: this.#readNextTurn(request.address, sent, reading) };
+      }
       const text = await this.#textOf(request.address, sent, reading);
-      if (!mayBeOverload(text)) return { answer: this.#parseNextTurn(request.address, sent, text, reading) };
+      if (mayBeOverload?.(text) === false) {
+        return { answer: this.#parseNextTurn(request.address, sent, text, reading) };
+      }
       return { answer: Promise.resolve(this.#parse(request.address, sent, text, reading)) };
     } catch (error) {
-      if (error instanceof CallFailure) overload ??= error.overload;
+      if (error instanceof CallFailure) {
+        overload ??= error.overload;
+        refused = error.reason === 'auth' || error.reason === 'forbidden';
+      }
       throw error;
     } finally {
-      release(overload);
+      // The caller may stop all calls because of a refusal: it hears of it before the next call goes out.
+      if (refused) void nextTurn().then(() => release(overload));
+      else release(overload);
     }
   }
 

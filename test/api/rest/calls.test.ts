@@ -42,7 +42,7 @@ describe('a call', () => {
       expect(failure.reason).toBe('auth');
       expect(message).toBe('GET /applications.json: the API key is empty or holds characters that no key has');
       expect(server.asked).toHaveLength(0);
-      expect(notes.places).toBe(0);
+      await expect.poll(() => notes.places).toBe(0);
     },
   );
 
@@ -52,7 +52,7 @@ describe('a call', () => {
     };
     const { reader, call, notes } = await serve((response) => json(response, NONE), { key });
     expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('auth');
-    expect(notes.places).toBe(0);
+    await expect.poll(() => notes.places).toBe(0);
   });
 
   it('keeps its connection for later ones', async () => {
