@@ -44,7 +44,7 @@ export class Account {
 
   /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
-    const actor = await this.#transport.read('applications', ACCOUNTS, {}, ['actor'], call);
+    const actor = await this.#transport.read('applications', ACCOUNTS, {}, ['actor'], ['accounts'], call);
     const accounts = this.#transport.checked('applications', (leftOut) =>
       parseList(outline, actor, 'accounts', leftOut),
     );

@@ -35,9 +35,9 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
   let stale = 0;
   try {
     for (let page = 1; ; page += 1) {
-      const root = ['actor', 'entitySearch', 'results'];
-      const variables = { search: query, cursor };
-      const parent = await transport.read(group, document, variables, root.slice(0, 2), call);
+      const root = ['actor', 'entitySearch'];
+      const needed = ['results', 'entities'];
+      const parent = await transport.read(group, document, { search: query, cursor }, root, needed, call);
       const refuse = (words: string): Error => transport.invalid(group, `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;

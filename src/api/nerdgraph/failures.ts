@@ -51,18 +51,20 @@ const DEPRECATED = 'This field is deprecated';
  *
  * @param root where in `data` the part stands without which the answer is useless, such as `['actor', 'account', 'nrql']`.
  * An error whose path leads below it concerns a field only, which is null then.
- * @param partial whether an answer may be used that lacks such a field
+ * @param needed further on the way, what is not there or failed makes errors count; undefined: all of them count
  */
 export function failureOf(
   body: Body,
   status: number,
   mask: KeyMask,
   root: readonly string[],
-  partial: boolean,
+  needed: readonly string[] | undefined,
 ): CallFailure | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
-  const serious = errors.filter((error) => !partial || missing !== undefined || !isBelow(error, root));
+  const way = [...root, ...(needed ?? [])];
+  const isPartial = needed !== undefined && missingAt(body, way) === undefined;
+  const serious = errors.filter((error) => !isPartial || !isBelow(error, way));
   const kind = KINDS.find((each) => errors.some((error) => kindOf(error) === each));
   const wholeAccount = kind === 'auth' || kind === 'forbidden' || kind === 'rate_limited';
   if (kind !== undefined && (serious.length > 0 || wholeAccount)) {

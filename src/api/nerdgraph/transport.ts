@@ -47,7 +47,8 @@ export class Transport {
   }
 
   /**
-   * Runs a document that reads entities. Gives the object at `root`; a field of it that failed is null.
+   * Runs a document that reads entities. Gives the object at `root`. A field of it that failed is null; where it is on
+   * the way of `needed`, from there on, the answer is a failure, for the reason that the error tells.
    * Rejects with an UpstreamError or the reason of the signal.
    */
   async read(
@@ -55,11 +56,12 @@ export class Transport {
     document: string,
     variables: Readonly<Record<string, unknown>>,
     root: readonly string[],
+    needed: readonly string[],
     call: CallOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
     const body = JSON.stringify({ query: document, variables });
     const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
-      inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, true),
+      inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, needed),
       mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,
       retryTimeouts: true,
@@ -90,7 +92,7 @@ export class Transport {
       call,
       {
         inspect: (parsed, status, mask) => {
-          const failure = failureOf(parsed, status, mask, root, false);
+          const failure = failureOf(parsed, status, mask, root, undefined);
           if (!(failure instanceof TooBig)) return failure;
           complaints.push(failure);
           return undefined;

@@ -82,7 +82,7 @@ describe('the body of an answer', () => {
       'timeout',
     ],
   ])('%s', (_, body, reason) => {
-    const failure = failureOf(body, 200, MASK, ROOT, false);
+    const failure = failureOf(body, 200, MASK, ROOT, undefined);
     expect(failure?.constructor.name === 'TooBig' ? 'too big' : failure?.reason).toBe(reason);
     expect(failure?.overload !== undefined).toBe(reason === 'rate_limited');
     expect(failure?.retriable ?? false).toBe(reason === 'timeout' || reason === 'server');
@@ -103,7 +103,20 @@ describe('the body of an answer', () => {
     ],
     ['another alias', errors('x', undefined, ['actor', 'other', 'x']), 'invalid_response'],
   ])('of entities may have an error that concerns %s', (_, list, reason) => {
-    expect(failureOf({ data: listed, errors: list }, 200, MASK, SEARCH, true)?.reason).toBe(reason);
+    expect(failureOf({ data: listed, errors: list }, 200, MASK, SEARCH, ['results', 'entities'])?.reason).toBe(reason);
+  });
+
+  it.each<[string, Record<string, unknown>, string, string | undefined]>([
+    ['a timeout', { results: null }, 'TIMEOUT', 'timeout'],
+    ['an error of the server', { results: null }, 'SERVER_ERROR', 'server'],
+    ['a refusal', { results: { entities: null } }, 'ACCESS_DENIED', 'forbidden'],
+    ['a timeout, beside the entities', { results: { entities: [] } }, 'TIMEOUT', 'timeout'],
+  ])('that lacks its entities has failed for the reason of the error: %s', (_, entitySearch, errorClass, reason) => {
+    const body = {
+      data: { actor: { entitySearch } },
+      errors: errors('x', { errorClass }, [...SEARCH, 'results']),
+    };
+    expect(failureOf(body, 200, MASK, SEARCH, ['results', 'entities'])?.reason).toBe(reason);
   });
 
   it('never shows the key that it echoes', () => {
@@ -113,7 +126,7 @@ describe('the body of an answer', () => {
       200,
       MASK,
       ROOT,
-      false,
+      undefined,
     );
     expect(failure?.message).not.toMatch(/0123456789|OLDOLD/);
   });

@@ -18,7 +18,8 @@ const edit =
     if (!text.includes('entitySearch')) return false;
     const body = JSON.parse(good) as Page;
     change(body.data.actor.entitySearch);
-    response.end(JSON.stringify(body));
+    // What the service says about a cursor that it does not know is no part of the case.
+    response.end(JSON.stringify({ data: body.data }));
     return true;
   };
 
@@ -163,6 +164,25 @@ describe('key transactions', () => {
       calls.push(notes.started.length - before);
     }
     expect(calls).toEqual([3, 1, 3]);
+  });
+
+  it.each([
+    ['accounts', 'accounts'],
+    ['key transactions', 'entities'],
+  ])('%s: a null list fails for the reason that its error tells, and is tried again', async (what, field) => {
+    const between = await startBetween(
+      { applications: 3, keyTransactions: 2 },
+      { maxRetries: 1, ...(what === 'accounts' ? { accountId: undefined } : {}) },
+    );
+    between.fault = (response, { text }) => {
+      if (!text.includes(field === 'accounts' ? 'accounts {' : 'entities(guids')) return false;
+      const errors = [{ message: 'no', path: ['actor', field], extensions: { errorClass: 'SERVER_ERROR' } }];
+      response.end(JSON.stringify({ data: { actor: { [field]: null } }, errors }));
+      return true;
+    };
+    const failure = await failureOf(between.reader.listKeyTransactions({}, between.call));
+    expect(failure.failure.reason).toBe('server');
+    expect(between.notes.retries.map(({ reason }) => reason)).toEqual(['server']);
   });
 
   it('stay with the details that were read before when they cannot be read again', async () => {
