@@ -32,6 +32,11 @@ export interface Work<P> {
   readonly read: (part: P) => Promise<void>;
   /** Two halves; undefined when it cannot be divided for this reason. */
   readonly divide: (part: P, reason: SplitReason) => readonly [P, P] | undefined;
+  /**
+   * Whether both halves of a part are of one subject, which fails when either does: they are read in turn, and the second
+   * not at all after the first has failed.
+   */
+  readonly isOneSubject?: (part: P) => boolean;
   readonly onSplit: (reason: SplitReason) => void;
   /** A part that failed and cannot be divided; `error` is undefined when there are too many rows even so. */
   readonly onFailure: (part: P, error: UpstreamError | undefined) => void;
@@ -44,13 +49,14 @@ export interface Work<P> {
 export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonly answered: number }> {
   let answered = 0;
   let failed = 0;
-  const run = async (part: P): Promise<void> => {
+  /** Whether all of it was read. */
+  const run = async (part: P): Promise<boolean> => {
     let error: UpstreamError | undefined;
     let division: Division | undefined = TRUNCATED;
     try {
       await work.read(part);
       answered += 1;
-      return;
+      return true;
     } catch (caught) {
       if (caught instanceof UpstreamError) {
         error = caught;
@@ -60,15 +66,17 @@ export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonl
     failed += 1;
     if (division === undefined || (answered === 0 && failed > division.most)) {
       work.onFailure(part, error);
-      return;
+      return false;
     }
     const halves = work.divide(part, division.reason);
     if (halves === undefined) {
       work.onFailure(part, error);
-      return;
+      return false;
     }
     work.onSplit(division.reason);
-    await Promise.all(halves.map(run));
+    if (work.isOneSubject?.(part) === true) return (await run(halves[0])) && (await run(halves[1]));
+    const read = await Promise.all(halves.map(run));
+    return read.every(Boolean);
   };
   await run(first);
   return { answered };

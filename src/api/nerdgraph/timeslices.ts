@@ -89,6 +89,10 @@ export class Timeslices {
         const { answered } = await readInParts<Part>(whole, {
           read: (part) => this.#readPart(part, query, found, call),
           divide: (part, reason) => divide(part, (id) => hosts.get(id), reason === 'truncated'),
+          isOneSubject: ({ pieces: [piece, other] }) =>
+            piece !== undefined &&
+            other === undefined &&
+            (piece.hosts ?? hosts.get(piece.applicationId) ?? []).length <= 1,
           onSplit: (reason) => this.#transport.split(reason),
           onFailure: (part, error) => {
             const failure = error ?? this.#transport.invalid(query.group, 'more rows than an answer holds');

@@ -128,6 +128,24 @@ describe('a query for many applications', () => {
     ]);
   }, 30_000);
 
+  it('that has too many rows for one application however it is divided costs few calls, and fails nobody else', async () => {
+    const between = await startBetween(WORLD);
+    const whole = await readAll(between);
+    const isBroken = (text: string): boolean => idsIn(text).includes('1000003');
+    const good = between.asked.length;
+    between.fault = (response, asked, text) =>
+      isBroken(asked.nrql) && edit((answer) => (answer.otherResult = { c: 0.5 }))(response, asked, text);
+    const outcomes = await readAll(between);
+    expect(failed(outcomes)).toEqual([2]);
+    expect(outcomes.filter((_, index) => index !== 2)).toEqual(whole.filter((_, index) => index !== 2));
+    const alone = between.asked.slice(good).filter(({ nrql: text }) => isBroken(text) && idsIn(text).length === 1);
+    // Halves of its metrics, down to one: what comes after the first that is still too large is not asked for.
+    expect(alone.length).toBeLessThanOrEqual(6);
+    const before = between.asked.length;
+    expect(failed(await readAll(between))).toEqual([2]);
+    expect(between.asked.length - before).toBeLessThanOrEqual(7);
+  });
+
   it('that the service finds too big is read in parts', async () => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);
