@@ -57,7 +57,9 @@ export class AccountCollector {
     this.#changeable = context;
     this.#clock = clock;
     this.#listener = listener;
-    this.progress = new Map(GROUPS.map((group) => [group, new GroupProgress(group, (entity) => this.timetable.counts(entity))]));
+    this.progress = new Map(
+      GROUPS.map((group) => [group, new GroupProgress(group, (entity) => this.timetable.counts(entity))]),
+    );
     this.#refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
     this.#refusal = new Refusal((reason) => listener.refused(reason));
     const now = (): number => clock.monotonic();

@@ -8,7 +8,7 @@ import type { Budget } from '../schedule/budget.ts';
 import type { GroupProgress } from '../schedule/progress.ts';
 import { coversApplication } from '../schedule/scope.ts';
 import type { Timetable } from '../schedule/timetable.ts';
-import type { Answer, AnswerTime, Scope } from '../view.ts';
+import type { Answer, AnswerTime, EntityState, Scope } from '../view.ts';
 
 /** What answers and pages are made of: an account as its collector holds it. */
 export interface AnsweredAccount {
@@ -44,18 +44,16 @@ export function answerOf(account: AnsweredAccount, scope: Scope, time: AnswerTim
 class AnswerBuilder {
   readonly blocks: Block[] = [];
   readonly cut: DroppedSeries[] = [];
-  readonly #timetable: Timetable;
+  readonly #stateOf: (entity: Entity) => EntityState;
   readonly #scope: Scope;
-  readonly #time: AnswerTime;
 
   constructor({ timetable }: AnsweredAccount, scope: Scope, time: AnswerTime) {
-    this.#timetable = timetable;
+    this.#stateOf = timetable.states(time);
     this.#scope = scope;
-    this.#time = time;
   }
 
   serves(entity: Entity | undefined): boolean {
-    return entity !== undefined && this.#timetable.stateOf(entity, this.#time) !== 'missing';
+    return entity !== undefined && this.#stateOf(entity) !== 'missing';
   }
 
   /** With the rolling values that were read apart, as long as those are not too old. */

@@ -30,7 +30,7 @@ export async function probeAccount(
   await refresh(scope);
   const time = timeOf(asOf);
   const record = inventory.applications.get(applicationId);
-  const entities = [...inventory.entities(applicationId)];
+  const entities = inventory.entities(applicationId);
   const lists = entities.filter(({ subject }) => subject.applicationId === undefined);
   const notes = lists.map((entity) => noteOf(account, entity, time));
   if (inventory.listedApplications === undefined) return { kind: 'unreadable', notes };

@@ -4,7 +4,7 @@ import { isEnabled } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import type { Listed } from '../inventory/records.ts';
 import { effectiveInterval } from '../schedule/due.ts';
-import { coversApplication, neededGroups, type Needs } from '../schedule/scope.ts';
+import { coversApplication, neededGroups } from '../schedule/scope.ts';
 import type {
   AccountStatus,
   AnswerTime,
@@ -24,10 +24,9 @@ interface Counted {
   readonly group: Group;
   readonly applicationId: number | undefined;
   /** What it is read as: a list entry by its list, with rolling values of its own by those as well. */
-  readonly entities: readonly Entity[];
+  readonly entity: Entity;
+  readonly rolling: Entity | undefined;
 }
-
-const WORSE: readonly EntityState[] = ['missing', 'stale', 'fresh'];
 
 /**
  * Everything about one account. What only the pages show is put together when it is asked for.
@@ -40,9 +39,6 @@ export function statusOf(account: AnsweredAccount, time: AnswerTime, wallNow: nu
   const { account: config } = context;
   const plan = timetable.plan(true);
   const paused = budget.pausedUntil(now);
-  const windows = [...inventory.entities()]
-    .filter((entity) => isWindowGroup(entity.group) && timetable.stateOf(entity, time) !== 'missing')
-    .flatMap(({ held }) => (held === undefined ? [] : [held.windowEnd]));
   return {
     name: config.name,
     api: config.api,
@@ -51,7 +47,7 @@ export function statusOf(account: AnsweredAccount, time: AnswerTime, wallNow: nu
     labels: config.labels,
     up: account.up,
     refused: account.refused,
-    windowEnd: windows.length === 0 ? undefined : windows.reduce((a, b) => Math.max(a, b)),
+    windowEnd: newestWindow(account, time),
     groups: groupStatuses(account, time),
     budget: {
       configured: budget.perMinute,
@@ -68,12 +64,24 @@ export function statusOf(account: AnsweredAccount, time: AnswerTime, wallNow: nu
     keyTransactions: inventory.keyTransactions.size,
     plan,
     get entities() {
-      return [...inventory.entities()].map((entity) => entityStatus(account, entity, time));
+      return inventory.entities().map((entity) => entityStatus(account, entity, time));
     },
     get warnings() {
       return warningsOf(account);
     },
   };
+}
+
+/** The end of the newest window of metric data that is served. */
+function newestWindow({ inventory, timetable }: AnsweredAccount, time: AnswerTime): number | undefined {
+  const stateOf = timetable.states(time);
+  let newest: number | undefined;
+  for (const entity of inventory.entities()) {
+    const { held, group } = entity;
+    if (held === undefined || (newest !== undefined && held.windowEnd <= newest)) continue;
+    if (isWindowGroup(group) && stateOf(entity) !== 'missing') newest = held.windowEnd;
+  }
+  return newest;
 }
 
 /** The applications an account serves; undefined until its list has been read once. */
@@ -91,23 +99,21 @@ export function applicationViews({ inventory }: AnsweredAccount): readonly Appli
 export function countStates(account: AnsweredAccount, scope: Scope, time: AnswerTime): Counts {
   const counts = { fresh: 0, stale: 0, missing: 0 };
   const needs = neededGroups(scope, account.context);
-  for (const counted of countedEntities(account)) {
-    if (!needs.always.has(counted.group) || !coversApplication(scope, counted.applicationId)) continue;
-    counts[worstOf(account, askedFor(counted, needs), time)] += 1;
+  const stateOf = account.timetable.states(time);
+  for (const { group, applicationId, entity, rolling } of countedEntities(account)) {
+    if (!needs.always.has(group) || !coversApplication(scope, applicationId)) continue;
+    // Rolling values do not matter to a scope that needs the group for its list only.
+    counts[worseOf(stateOf, entity, needs.rolling.has(group) ? rolling : undefined)] += 1;
   }
   return counts;
 }
 
-/** Rolling values do not matter to a scope that needs the group for its list only. */
-function askedFor({ group, entities }: Counted, { rolling }: Needs): readonly Entity[] {
-  return rolling.has(group) ? entities : entities.slice(0, 1);
-}
-
-function* countedEntities({ inventory, context }: AnsweredAccount): Generator<Counted> {
-  yield* entries('applications', inventory.applicationList, inventory.applications, (id) => id);
+function countedEntities({ inventory, context }: AnsweredAccount): readonly Counted[] {
+  const counted: Counted[] = [];
+  addEntries(counted, 'applications', inventory.applicationList, inventory.applications, (id) => id);
   if (isEnabled(context, 'key_transactions')) {
     const { keyTransactionList, keyTransactions } = inventory;
-    yield* entries('key_transactions', keyTransactionList, keyTransactions, (_, { keyTransaction }) => {
+    addEntries(counted, 'key_transactions', keyTransactionList, keyTransactions, (_, { keyTransaction }) => {
       return keyTransaction.applicationId;
     });
   }
@@ -115,41 +121,49 @@ function* countedEntities({ inventory, context }: AnsweredAccount): Generator<Co
     const { data } = record;
     if (data === undefined) continue;
     for (const entity of [data.datastoreList, data.customNameList, data.metrics]) {
-      if (entity !== undefined) yield { group: entity.group, applicationId, entities: [entity] };
+      if (entity !== undefined) counted.push({ group: entity.group, applicationId, entity, rolling: undefined });
     }
-    if (data.hostList !== undefined) yield* entries('hosts', data.hostList, data.hosts, () => applicationId);
+    if (data.hostList !== undefined) addEntries(counted, 'hosts', data.hostList, data.hosts, () => applicationId);
     for (const { metrics } of data.hosts.values()) {
-      yield { group: 'host_metrics', applicationId, entities: [metrics] };
+      counted.push({ group: 'host_metrics', applicationId, entity: metrics, rolling: undefined });
     }
     const { instanceList } = data;
     if (instanceList === undefined) continue;
     const instances = instanceList.held === undefined ? 1 : data.instances.length;
     for (let index = 0; index < instances; index += 1) {
-      yield { group: 'instances', applicationId, entities: [instanceList] };
+      counted.push({ group: 'instances', applicationId, entity: instanceList, rolling: undefined });
     }
   }
+  return counted;
 }
 
 /** The entries of a list; a list that was never read counts as one that is missing. */
-function* entries<K, R extends Listed>(
+function addEntries<K, R extends Listed>(
+  counted: Counted[],
   group: Group,
   list: Entity,
   records: ReadonlyMap<K, R>,
   applicationOf: (key: K, record: R) => number | undefined,
-): Generator<Counted> {
+): void {
   if (list.held === undefined) {
-    yield { group, applicationId: list.subject.applicationId, entities: [list] };
+    counted.push({ group, applicationId: list.subject.applicationId, entity: list, rolling: undefined });
     return;
   }
   for (const [key, record] of records) {
-    const entities = record.rolling === undefined ? [list] : [list, record.rolling.entity];
-    yield { group, applicationId: applicationOf(key, record), entities };
+    counted.push({
+      group,
+      applicationId: applicationOf(key, record),
+      entity: list,
+      rolling: record.rolling?.entity,
+    });
   }
 }
 
-function worstOf({ timetable }: AnsweredAccount, entities: readonly Entity[], time: AnswerTime): EntityState {
-  const states = new Set(entities.map((entity) => timetable.stateOf(entity, time)));
-  return WORSE.find((state) => states.has(state)) ?? 'missing';
+function worseOf(stateOf: (entity: Entity) => EntityState, entity: Entity, rolling: Entity | undefined): EntityState {
+  const state = stateOf(entity);
+  if (rolling === undefined || state === 'missing') return state;
+  const other = stateOf(rolling);
+  return other === 'fresh' ? state : other;
 }
 
 function isWindowGroup(group: Group): boolean {
@@ -172,16 +186,17 @@ function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[
     }
     return tally;
   };
-  for (const { group, entities } of countedEntities(account)) {
-    const [list, ...rolling] = entities;
-    if (list === undefined || !timetable.counts(list)) continue;
-    const asked = [list, ...rolling.filter((entity) => timetable.counts(entity))];
-    tallyOf(group).entities[worstOf(account, asked, time)] += 1;
+  const stateOf = timetable.states(time);
+  const counts = timetable.counting();
+  for (const { group, entity, rolling } of countedEntities(account)) {
+    if (!counts(entity)) continue;
+    const asked = rolling !== undefined && counts(rolling) ? rolling : undefined;
+    tallyOf(group).entities[worseOf(stateOf, entity, asked)] += 1;
   }
   for (const entity of inventory.entities()) {
-    if (!timetable.counts(entity)) continue;
+    if (!counts(entity)) continue;
     const { held } = entity;
-    if (held === undefined || timetable.stateOf(entity, time) === 'missing') continue;
+    if (held === undefined || stateOf(entity) === 'missing') continue;
     const tally = tallyOf(entity.group);
     tally.oldest = Math.min(tally.oldest, held.windowEnd);
   }

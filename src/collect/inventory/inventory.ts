@@ -1,8 +1,10 @@
 import type { Application, Host, Instance, KeyTransaction } from '../../api/types.ts';
+import { inTurns } from '../../api/turns.ts';
 import { hostPlaces } from '../../metrics/customFamilies.ts';
 import { writeLabels } from '../../metrics/labelText.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../../metrics/labels.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../../metrics/samples.ts';
+import type { WrittenSamples } from '../../metrics/sample.ts';
 import { NO_SAMPLES, writeSamples } from '../../metrics/writeSamples.ts';
 import type { AccountContext } from './context.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
@@ -16,6 +18,9 @@ import {
   type Rolling,
 } from './records.ts';
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
+
+/** So many entries of a list are prepared before other work gets its turn. */
+const ENTRIES_PER_TURN = 200;
 
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the entities that
@@ -33,6 +38,8 @@ export class Inventory {
   /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
   #listedApplications: readonly Application[] | undefined;
   #listedKeyTransactions: readonly KeyTransaction[] | undefined;
+  /** Samples of list entries that were written before their list is taken over. */
+  readonly #prepared = new WeakMap<Application, WrittenSamples>();
   #version = 0;
 
   /**
@@ -72,14 +79,15 @@ export class Inventory {
   }
 
   /** Everything that is read, or what matters to one application: lists first. */
-  *entities(applicationId?: number): Generator<Entity> {
-    yield this.applicationList;
-    if (this.#context.account.key_transactions !== false) yield this.keyTransactionList;
+  entities(applicationId?: number): readonly Entity[] {
+    const found = [this.applicationList];
+    if (this.#context.account.key_transactions !== false) found.push(this.keyTransactionList);
     for (const record of this.#keyTransactions.values()) {
-      if (record.rolling !== undefined && concerns(record, applicationId)) yield record.rolling.entity;
+      if (record.rolling !== undefined && concerns(record, applicationId)) found.push(record.rolling.entity);
     }
-    if (applicationId !== undefined) yield* this.entitiesOfApplication(applicationId);
-    else for (const record of this.#applications.values()) yield* entitiesOf(record);
+    if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication(applicationId)];
+    for (const record of this.#applications.values()) entitiesOf(record, found);
+    return found;
   }
 
   entitiesOfApplication(id: number): readonly Entity[] {
@@ -103,6 +111,18 @@ export class Inventory {
     if (kind === 'applications' || kind === 'key_transactions') return undefined;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
     return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.data.hostList;
+  }
+
+  /**
+   * Writes the samples of an application list in portions between which other work goes on: to take over a list of
+   * thousands is then one short step.
+   */
+  async prepareApplications(list: readonly Application[]): Promise<void> {
+    const { applications } = this.#context.account;
+    const served = list.filter((application) => selects(applications, application));
+    await inTurns(served, ENTRIES_PER_TURN, (application) => {
+      this.#prepared.set(application, samplesOf(application));
+    });
   }
 
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
@@ -222,7 +242,7 @@ export class Inventory {
     record.application = application;
     record.settings = effectiveSettings(account, application);
     record.labels = labels;
-    if (!unchanged) record.samples = writeSamples('applications', applicationSamples(application));
+    if (!unchanged) record.samples = this.#prepared.get(application) ?? samplesOf(application);
     this.#setData(record);
     const rolls = record.data !== undefined && reader.rolling !== undefined;
     const subject = { applicationId: application.id };
@@ -307,6 +327,10 @@ export class Inventory {
 /** True for key transactions of that application; without one, for all. */
 export function concerns({ keyTransaction }: KeyTransactionRecord, applicationId: number | undefined): boolean {
   return applicationId === undefined || keyTransaction.applicationId === applicationId;
+}
+
+function samplesOf(application: Application): WrittenSamples {
+  return writeSamples('applications', applicationSamples(application));
 }
 
 function hasData(record: ApplicationRecord): record is ApplicationRecord & { data: ApplicationData } {

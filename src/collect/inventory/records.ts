@@ -93,24 +93,25 @@ export interface ApplicationRecord extends Listed {
   data: ApplicationData | undefined;
 }
 
-/** Everything that is read of an application, its hosts included. */
-export function entitiesOf({ data, rolling }: ApplicationRecord): Entity[] {
-  if (data === undefined) return [];
-  const found: Entity[] = [];
-  for (const entity of [
-    rolling?.entity,
-    data.datastoreList,
-    data.customNameList,
-    data.metrics,
-    data.hostList,
-    data.instanceList,
-  ]) {
-    if (entity !== undefined) found.push(entity);
-  }
-  for (const host of data.hosts.values()) found.push(...entitiesOfHost(host));
+/** Everything that is read of an application, its hosts included, at the end of a list. */
+export function entitiesOf({ data, rolling }: ApplicationRecord, found: Entity[] = []): Entity[] {
+  if (data === undefined) return found;
+  add(rolling?.entity, found);
+  add(data.datastoreList, found);
+  add(data.customNameList, found);
+  found.push(data.metrics);
+  add(data.hostList, found);
+  add(data.instanceList, found);
+  for (const host of data.hosts.values()) entitiesOfHost(host, found);
   return found;
 }
 
-export function entitiesOfHost({ rolling, metrics }: HostRecord): Entity[] {
-  return rolling === undefined ? [metrics] : [rolling.entity, metrics];
+export function entitiesOfHost({ rolling, metrics }: HostRecord, found: Entity[] = []): Entity[] {
+  add(rolling?.entity, found);
+  found.push(metrics);
+  return found;
+}
+
+function add(entity: Entity | undefined, found: Entity[]): void {
+  if (entity !== undefined) found.push(entity);
 }

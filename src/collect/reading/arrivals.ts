@@ -30,6 +30,10 @@ export class Arrivals {
     this.#inventory = inventory;
   }
 
+  prepareApplications(list: readonly Application[]): Promise<void> {
+    return this.#inventory.prepareApplications(list);
+  }
+
   applications(list: readonly Application[]): void {
     this.#inventory.setApplications(list);
     this.decideDatabases();

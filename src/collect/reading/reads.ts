@@ -69,6 +69,7 @@ export class Reads {
     const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
     return wholeList(calls, async (call) => {
       const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
+      await this.#arrivals.prepareApplications(list);
       return () => this.#arrivals.applications(list);
     });
   }

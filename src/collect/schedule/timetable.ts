@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../api/reader.ts';
-import type { Group } from '../../metrics/groups.ts';
+import { GROUPS, type Group } from '../../metrics/groups.ts';
 import { intervalOf, type AccountContext } from '../inventory/context.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -33,6 +33,7 @@ interface Made {
   readonly plan: Plan;
   /** How many calls an entity takes, by kind; below 1 where a call carries several. */
   readonly share: ReadonlyMap<Kind, number>;
+  readonly paces: ReadonlyMap<Group, Pace>;
   readonly at: number;
   readonly version: number;
   readonly entities: number;
@@ -107,7 +108,7 @@ export class Timetable {
 
   /** How often a group is refreshed. */
   pace(group: Group): Pace {
-    return { interval: this.intervalOf(group), stretch: this.plan().stretch };
+    return this.#paceBy(this.#planned(false), group);
   }
 
   intervalOf(group: Group): number {
@@ -134,19 +135,31 @@ export class Timetable {
   }
 
   stateOf(entity: Entity, time: AnswerTime): EntityState {
-    return stateOf(entity.held, this.pace(entity.group), this.#sources.context.collection.max_age, time);
+    return this.states(time)(entity);
+  }
+
+  /** As `stateOf`, for many entities at the same time. */
+  states(time: AnswerTime): (entity: Entity) => EntityState {
+    const made = this.#planned(false);
+    const { max_age } = this.#sources.context.collection;
+    return ({ held, group }) => stateOf(held, this.#paceBy(made, group), max_age, time);
   }
 
   /** Something asks for an entity at `now`: from then on it counts. */
   ask(entity: Entity, now: number): void {
-    if (!this.counts(entity)) this.#newlyAsked += 1;
+    if (!this.#countsAt(entity, now)) this.#newlyAsked += 1;
     entity.ask(now);
   }
 
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
   counts(entity: Entity): boolean {
-    if (this.#sources.everythingCounts) return true;
-    return this.#countsWith(entity, this.#made?.plan.stretch ?? 1, this.#sources.clock.monotonic());
+    return this.counting()(entity);
+  }
+
+  /** As `counts`, for many entities at the same time. */
+  counting(): (entity: Entity) => boolean {
+    const now = this.#sources.clock.monotonic();
+    return (entity) => this.#countsAt(entity, now);
   }
 
   /** When an entity that failed just now, reading `window`, may be tried again. */
@@ -166,6 +179,14 @@ export class Timetable {
     const wall = clock.now();
     const window = windowAt(wall, context.collection);
     return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, context.collection.delay)) };
+  }
+
+  #paceBy({ paces, plan }: Made, group: Group): Pace {
+    return paces.get(group) ?? { interval: this.intervalOf(group), stretch: plan.stretch };
+  }
+
+  #countsAt(entity: Entity, now: number): boolean {
+    return this.#sources.everythingCounts || this.#countsWith(entity, this.#made?.plan.stretch ?? 1, now);
   }
 
   #countsWith(entity: Entity, stretch: number, now: number): boolean {
@@ -222,7 +243,8 @@ export class Timetable {
     if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
     const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
     const { account, collection } = context;
-    return { plan, share, at: now, version: this.#version, entities, account, collection };
+    const paces = new Map(GROUPS.map((group) => [group, { interval: intervals(group), stretch: plan.stretch }]));
+    return { plan, share, paces, at: now, version: this.#version, entities, account, collection };
   }
 }
 
