@@ -26,7 +26,7 @@ const WANTED: Readonly<Record<string, string>> = {
 };
 
 /** "expected ..., not ..." in words; never quotes the value, which may be a secret. */
-export function unlike(input: unknown, wanted: string): string {
+export function typeMismatch(input: unknown, wanted: string): string {
   if (input === undefined) return `is required (${wanted})`;
   if (input === null) return `is empty, expected ${wanted}: give it a value or remove the key`;
   const advice = wanted === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
@@ -38,11 +38,11 @@ export function explain(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
-      return unlike(issue.input, WANTED[issue.expected] ?? issue.expected);
+      return typeMismatch(issue.input, WANTED[issue.expected] ?? issue.expected);
     case 'invalid_value':
       return `must be ${alternatives(issue.values.map(String))}`;
     case 'invalid_union':
-      return unlike(issue.input, 'true, false or a mapping');
+      return typeMismatch(issue.input, 'true, false or a mapping');
     case 'too_small':
       if (issue.origin === 'number' || issue.origin === 'int') return `must be at least ${String(issue.minimum)}`;
       return issue.origin === 'array' ? 'must have at least one entry' : 'must not be empty';

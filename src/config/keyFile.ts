@@ -3,12 +3,11 @@ import type { Stats } from 'node:fs';
 import type { AccountConfig } from './config.ts';
 import { fileProblem } from './fileProblem.ts';
 
-type KeyAccount = Pick<AccountConfig, 'api_key' | 'api_key_file'>;
+export type KeyAccount = Pick<AccountConfig, 'api_key' | 'api_key_file'>;
 
 export type KeyResult = { readonly key: string } | { readonly problem: string };
 
 const MAX_KEY_FILE_BYTES = 16_384;
-const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 
 /** Why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
@@ -33,17 +32,19 @@ export function readKey(account: KeyAccount): KeyResult {
   return 'problem' in result ? { problem: inKeyFile(account.api_key_file, result.problem) } : result;
 }
 
-function inKeyFile(path: string, problem: string): string {
+/** A problem of a key file as a whole sentence. */
+export function inKeyFile(path: string, problem: string): string {
   return `the key file ${path} ${problem}`;
 }
 
-interface KeyFile {
+export interface KeyFile {
   readonly result: KeyResult;
   /** What a later look is compared with; undefined when there is no such file. */
   readonly identity: string | undefined;
 }
 
-function readKeyFile(path: string): KeyFile {
+/** Reads a key file; a file of any other kind, a large one and an unusable key are problems. */
+export function readKeyFile(path: string): KeyFile {
   const failed = (problem: string, identity?: string): KeyFile => ({
     result: { problem },
     identity,
@@ -71,7 +72,8 @@ function readKeyFile(path: string): KeyFile {
   }
 }
 
-function identityAt(path: string): string | undefined {
+/** The identity of the file that is at a path now; undefined when there is none. */
+export function identityAt(path: string): string | undefined {
   try {
     return identityOf(statSync(path));
   } catch {
@@ -81,79 +83,4 @@ function identityAt(path: string): string | undefined {
 
 function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
-}
-
-export interface KeySourceOptions {
-  /** Unix time in milliseconds. */
-  readonly now: () => number;
-  /** Called with each key, the first included, before it is used: for hiding it in logs. */
-  readonly onKey: (key: string) => void;
-  /** Called once when the file can no longer be used, with the reason; the last good key stays in use. */
-  readonly onProblem: (problem: string) => void;
-}
-
-/**
- * The key of one account as it is now. A key file is looked at again at most once a second, when the key is asked for,
- * and read again when it is another file or has changed (an editor's rename and a mounted secret's swapped link alike).
- */
-export class KeySource {
-  readonly #path: string | undefined;
-  readonly #options: KeySourceOptions;
-  #key: string;
-  #identity: string | undefined;
-  #problem: string | undefined;
-  #lastLook: number;
-  #generation = 0;
-
-  private constructor(path: string | undefined, key: string, identity: string | undefined, options: KeySourceOptions) {
-    this.#path = path;
-    this.#key = key;
-    this.#identity = identity;
-    this.#options = options;
-    this.#lastLook = options.now();
-    options.onKey(key);
-  }
-
-  /** The source for an account, or why there is no key to begin with. */
-  static open(
-    account: KeyAccount,
-    options: KeySourceOptions,
-  ): { readonly source: KeySource } | { readonly problem: string } {
-    const path = account.api_key === undefined ? account.api_key_file : undefined;
-    const { result, identity } =
-      path === undefined ? { result: readKey(account), identity: undefined } : readKeyFile(path);
-    if (!('problem' in result)) return { source: new KeySource(path, result.key, identity, options) };
-    return { problem: path === undefined ? result.problem : inKeyFile(path, result.problem) };
-  }
-
-  /** The key to send now. */
-  current(): string {
-    this.#look();
-    return this.#key;
-  }
-
-  /** Grows by one with every change of the key, so that a refused account can be tried again at once. */
-  get generation(): number {
-    this.#look();
-    return this.#generation;
-  }
-
-  #look(): void {
-    const now = this.#options.now();
-    if (this.#path === undefined || Math.abs(now - this.#lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
-    this.#lastLook = now;
-    if (this.#identity !== undefined && identityAt(this.#path) === this.#identity) return;
-    const { result, identity } = readKeyFile(this.#path);
-    this.#identity = identity;
-    if ('problem' in result) {
-      if (this.#problem === undefined) this.#options.onProblem(inKeyFile(this.#path, result.problem));
-      this.#problem = result.problem;
-      return;
-    }
-    this.#problem = undefined;
-    if (result.key === this.#key) return;
-    this.#options.onKey(result.key);
-    this.#key = result.key;
-    this.#generation += 1;
-  }
 }

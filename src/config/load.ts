@@ -49,12 +49,16 @@ export function loadConfig(
   );
   const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => file.fault(path, message, at))]);
   if ('issues' in result || all.length > 0) return { faults: all };
-  const config = { ...result.config, accounts: result.config.accounts.map((account) => besides(source.path, account)) };
+  const config = {
+    ...result.config,
+    accounts: result.config.accounts.map((account) => resolveFiles(source.path, account)),
+  };
   const faultAt = (path: Path, message: string): Fault => file.fault(path, message, 'value');
   return { config, warnings: warningsOf(config, faultAt) };
 }
 
-function besides(file: string, account: AccountConfig): AccountConfig {
+/** The account with its file names resolved against the folder of the configuration file. */
+function resolveFiles(file: string, account: AccountConfig): AccountConfig {
   const locate = (path: string | undefined): string | undefined =>
     path === undefined || isAbsolute(path) ? path : join(dirname(file), path);
   const { api_key_file, tls } = account;

@@ -15,9 +15,9 @@ export function validate(
 ): { readonly config: Config } | { readonly issues: readonly Issue[] } {
   let result = parse(file);
   if ('issues' in result) {
-    const eager = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
-    for (const { path } of eager) replaceAt(file, path, textAt(path));
-    if (eager.length > 0) result = parse(file);
+    const mistyped = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
+    for (const { path } of mistyped) replaceAt(file, path, textAt(path));
+    if (mistyped.length > 0) result = parse(file);
   }
   const broken = brokenRules(file);
   if ('issues' in result) return { issues: [...result.issues, ...broken] };

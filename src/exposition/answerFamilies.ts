@@ -1,7 +1,7 @@
 import type { Columns, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { AnswerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
-import { familiesBeyond } from './seriesLimit.ts';
+import { familiesOverLimit } from './seriesLimit.ts';
 import type { Turns } from './turns.ts';
 
 /** Where the series of one family are, in the order of the answer. */
@@ -25,7 +25,7 @@ interface SeriesCount {
   series: number;
 }
 
-/** The series of a family while they are brought together. */
+/** The series of a family while they are being collected. */
 class FamilySeriesDraft implements FamilySeries {
   readonly family: Family;
   readonly rows: Uint32Array;
@@ -48,17 +48,17 @@ class FamilySeriesDraft implements FamilySeries {
 type DraftsOfColumns = readonly (FamilySeriesDraft | undefined)[];
 
 /**
- * Brings the series of each family together: families in the order in which they first appear, series in the order of
- * their rows. Families beyond `maxSeries` are left out and counted.
+ * Collects the series of each family: families in the order in which they first appear, series in the order of
+ * their rows. Where there are more than `maxSeries` series, whole families are left out, and their series counted.
  */
 export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
   const found = await countedFamilies(rows, turns);
   const all = new Map(Array.from(found, ([name, { series }]) => [name, series]));
-  const beyond = familiesBeyond(maxSeries, all);
+  const leftOut = familiesOverLimit(maxSeries, all);
   const drafts = new Map<string, FamilySeriesDraft>();
   const series = new Map<string, number>();
   for (const [name, counted] of found) {
-    if (beyond.has(name)) continue;
+    if (leftOut.has(name)) continue;
     drafts.set(name, new FamilySeriesDraft(counted));
     series.set(name, counted.series);
   }
@@ -74,21 +74,21 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns:
     const turn = turns.after(ofColumns.length);
     if (turn !== undefined) await turn;
   }
-  const dropped = beyond.size === 0 ? [] : await droppedSeries(rows, beyond, turns);
+  const dropped = leftOut.size === 0 ? [] : await droppedSeries(rows, leftOut, turns);
   return { rows, families: [...drafts.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
 /** The series of the families that are left out, row by row. */
 async function droppedSeries(
   { columns, numbers }: AnswerRows,
-  beyond: ReadonlyMap<string, number>,
+  leftOut: ReadonlyMap<string, number>,
   turns: Turns,
 ): Promise<readonly DroppedSeries[]> {
   const dropped: DroppedSeries[] = [];
   const countsOf = new Map<Columns, ReadonlyMap<string, number>>();
   for (const [row, ofRow] of columns.entries()) {
     let counts = countsOf.get(ofRow);
-    if (counts === undefined) countsOf.set(ofRow, (counts = seriesByFamily(ofRow, beyond)));
+    if (counts === undefined) countsOf.set(ofRow, (counts = seriesByFamily(ofRow, leftOut)));
     for (const [family, series] of counts) dropped.push({ family, series, number: numbers[row] ?? 0 });
     const turn = turns.after(1 + counts.size);
     if (turn !== undefined) await turn;

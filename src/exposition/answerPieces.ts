@@ -5,14 +5,14 @@ import { metadata } from './metadata.ts';
 import { PieceWriter } from './pieceWriter.ts';
 import type { Turns } from './turns.ts';
 
-/** Lines that are written before other work may go on: less than a millisecond. */
+/** Lines that are written before other work may go on; they take less than a millisecond. */
 const LINES_PER_TURN = 1000;
 
-/** What becomes of the pieces of an answer. */
+/** Takes the pieces of an answer. */
 export interface PieceTaker {
   /** Bytes of a piece. */
   readonly size: number;
-  /** How many pieces it has in use at once, Infinity for all: older ones are written over. */
+  /** How many pieces it uses at once: older ones are written over. Infinity: it keeps them all. */
   readonly inUse: number;
   /** The next piece is begun when it has resolved. */
   take(piece: Buffer): void | Promise<void>;
@@ -48,8 +48,9 @@ function addLines(
   let place = first;
   const end = Math.min(first + LINES_PER_TURN, rowOf.length);
   for (; place < end && !writer.full; place += 1) {
-    const row = rowOf[place] ?? NaN;
-    const column = columnOf[place] ?? NaN;
+    const row = rowOf[place];
+    const column = columnOf[place];
+    if (row === undefined || column === undefined) break;
     const ofEntity = labels[row];
     const value = values[row]?.[column];
     const added = columns[row]?.list[column]?.labelBytes;

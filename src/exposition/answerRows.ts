@@ -3,17 +3,17 @@ import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 import type { Turns } from './turns.ts';
 
 /**
- * The blocks of an answer. A list for each thing that is needed of them, because an answer goes over these several times:
- * the blocks lie far apart in memory, and to visit 100,000 of them takes 10 ms.
+ * What an answer needs of its blocks, in a list for each. An answer goes over these lists several times. It visits the
+ * blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
  */
 export interface AnswerRows {
   /** For each block the labels of its entity as they are written. */
   readonly labels: readonly Buffer[];
-  /** For each block what its samples are. */
+  /** For each block the families and labels of its samples. */
   readonly columns: readonly Columns[];
   /** For each block its values, one for each column. */
   readonly values: readonly (readonly string[])[];
-  /** For each block the number of its samples: they are the same as long as it is. */
+  /** For each block the number of its samples, which are the same as long as that number is. */
   readonly numbers: Float64Array;
   /** Series of all blocks. */
   readonly series: number;

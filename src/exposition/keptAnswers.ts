@@ -1,7 +1,7 @@
 import type { AnswerRows } from './answerRows.ts';
 
-/** An answer of fewer series is made again: it does not take the place of a large one that is kept. */
-const WORTH_KEEPING = 2000;
+/** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
+const LEAST_SERIES = 2000;
 
 interface Kept<T> {
   readonly maxSeries: number;
@@ -12,15 +12,15 @@ interface Kept<T> {
 }
 
 /**
- * The newest answer of each kind, for those who ask for the same again: the second server of a pair, and who asks while
- * the answer is being made.
+ * The newest answer of each kind, for whoever asks for the same again: the second Prometheus of a pair, or a scraper that
+ * asks while the answer is being made.
  */
 export class KeptAnswers<T> {
   readonly #byKind = new Map<string, Kept<T>>();
 
   /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
   of(kind: string, rows: AnswerRows, maxSeries: number, make: () => Promise<T>): Promise<T> {
-    if (rows.series < WORTH_KEEPING) return make();
+    if (rows.series < LEAST_SERIES) return make();
     const { labels, numbers } = rows;
     const kept = this.#byKind.get(kind);
     if (kept?.maxSeries === maxSeries && isSame(kept.numbers, numbers) && isSame(kept.labels, labels)) {

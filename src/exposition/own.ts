@@ -26,7 +26,7 @@ export type OwnMetrics = (counts: AnswerCounts) => readonly OwnFamily[] | Promis
 
 /**
  * The text of each family. Left out are values that are not finite, families without a series, and a family whose name
- * the collected data have taken: a second one of a name would cost the whole scrape.
+ * the collected data have taken: Prometheus refuses a scrape that has two families of one name.
  */
 export function ownText(
   families: readonly OwnFamily[],

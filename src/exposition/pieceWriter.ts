@@ -1,4 +1,4 @@
-/** For the last line of a piece. */
+/** Bytes beyond the length of a piece, for its last line. */
 const ROOM = 16 * 1024;
 
 /** A character of a string takes up to three bytes (those that take four are two in a string). */
@@ -13,13 +13,14 @@ const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\
  * Writes text into pieces of about equal length. The bytes of names and labels are copied; joining strings takes two to
  * three times as long and leaves them all behind as garbage.
  *
- * The memory is used again: what `take` gave holds until as many further pieces were begun as are in use.
+ * The buffers are used again: a piece that `take` gave is written over after as many further pieces as are in use.
  */
 export class PieceWriter {
   readonly #size: number;
   readonly #inUse: number;
-  readonly #memories: Buffer[] = [];
-  #turn = 0;
+  readonly #buffers: Buffer[] = [];
+  /** The place among the buffers of the one that is written now. */
+  #place = 0;
   #bytes: Buffer;
   #length = 0;
 
@@ -30,7 +31,7 @@ export class PieceWriter {
   constructor(size: number, inUse: number) {
     this.#size = size;
     this.#inUse = inUse;
-    this.#bytes = this.#memory();
+    this.#bytes = this.#buffer();
   }
 
   /** Bytes of the piece so far. */
@@ -75,14 +76,14 @@ export class PieceWriter {
   /** Ends the piece and begins the next. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#length);
-    this.#turn = (this.#turn + 1) % this.#inUse;
-    this.#bytes = this.#memory();
+    this.#place = (this.#place + 1) % this.#inUse;
+    this.#bytes = this.#buffer();
     this.#length = 0;
     return piece;
   }
 
-  #memory(): Buffer {
-    return (this.#memories[this.#turn] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
+  #buffer(): Buffer {
+    return (this.#buffers[this.#place] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
   }
 
   #makeRoom(needed: number): void {
@@ -90,6 +91,6 @@ export class PieceWriter {
     const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;
-    this.#memories[this.#turn] = larger;
+    this.#buffers[this.#place] = larger;
   }
 }

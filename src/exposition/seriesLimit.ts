@@ -1,10 +1,10 @@
 /**
  * Which families are left out so that no more than `limit` series remain (`collection.max_series` in
- * docs/configuration.md): whole ones, the largest first, of equal ones the first by name. Gives the number of series of each.
+ * docs/configuration.md): the largest first, of equally large ones the first by name. Gives the number of series of each.
  *
  * @param series number of series by family
  */
-export function familiesBeyond(limit: number, series: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+export function familiesOverLimit(limit: number, series: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   let total = 0;
   for (const count of series.values()) total += count;
   const dropped = new Map<string, number>();

@@ -4,8 +4,8 @@ import type { Values } from './inputs.ts';
 type ApdexValues = Values<'score' | 'count' | 's' | 't' | 'f'>;
 
 /**
- * The Apdex score where it is a verdict: absent where `count` is 0. The zones stand in for an absent count; where neither
- * is known, a score of 0 may be a verdict over nothing and is absent.
+ * The Apdex score; absent with 0 requests. The sum of the zones stands in for an absent count. Where neither is known, a
+ * score of 0 is absent, because it may be that of 0 requests.
  */
 export function apdexScore(apdex: ApdexValues | undefined): number | undefined {
   const count = apdex?.count ?? zoneSum(apdex);

@@ -28,13 +28,13 @@ export function timePerRequest(timed: TimedCalls | undefined, webRequests: numbe
   return average === undefined ? undefined : finite((average * calls) / webRequests / 1000);
 }
 
-/** The average time of one call in seconds; absent without calls, because an average over nothing says nothing. */
+/** The average time of one call in seconds; absent with 0 calls, for which there is no average. */
 export function averageTime(timed: TimedCalls | undefined): number | undefined {
   const average = timed?.average_response_time;
   return average === undefined || !hasCalls(timed?.call_count) ? undefined : average / 1000;
 }
 
-/** Whether an average per call says anything. */
+/** True when there were calls, so that there is an average per call. */
 export function hasCalls(calls: number | undefined): calls is number {
   return calls !== undefined && calls > 0;
 }

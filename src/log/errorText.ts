@@ -20,9 +20,9 @@ export function withStack(error: unknown): WithStack {
 /** True of an error that only a mistake in a program causes, as reading a property of undefined. */
 export function isMistake(error: unknown): boolean {
   if (error instanceof AssertionError) return true;
-  const kinds = [TypeError, RangeError, ReferenceError, SyntaxError];
-  // Node gives a code to what it says of its arguments and surroundings.
-  return kinds.some((kind) => error instanceof kind) && !('code' in (error as Error));
+  // Errors with a code are Node's own, about an argument or the system.
+  if (!(error instanceof Error) || 'code' in error) return false;
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
 /** An error in one text: its message and those of its causes, or its stack with them. */

@@ -9,7 +9,7 @@ export interface Component extends MetricWindow<'call_count' | 'average_response
   readonly labels: Labels;
 }
 
-/** More kinds of components than all accounts together have; beyond, the memory starts anew. */
+/** Labels that are kept: more than all accounts together have kinds of components. Beyond that, all are made anew. */
 const MOST_KEPT = 1_000;
 
 const kept = new Map<string, Labels>();
@@ -25,7 +25,7 @@ export function componentsOf(values: WindowValues, database: DatabaseChoice): Co
 
 /**
  * The labels of a component, from its metric's name without `/all` or `/allWeb`. All samples of a component share one
- * object: there are some for each host, and renderers cache by identity.
+ * object, because columns are found by it.
  */
 export function componentLabels(metricName: string): Labels {
   let labels = kept.get(metricName);

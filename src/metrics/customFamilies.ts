@@ -73,9 +73,9 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
 
 /**
  * Which of an application's metric names the custom metrics read, sorted, and at most `max_series` series of each custom
- * metric: `entities` (1, or for the host scope the number of the application's hosts) for each name, until the cap leaves
- * the last name to some of the hosts only. Of metric names with equal labels only the first is read: which of them a series
- * would show would else be a matter of chance. The result does not depend on the order of the names.
+ * metric. Each name takes `entities` of them: 1, or for the host scope the number of the application's hosts; the last name
+ * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
+ * write the same series. The result does not depend on the order of the names.
  */
 export function customMatches(
   metrics: readonly CustomMetric[],
@@ -120,8 +120,9 @@ export function customSamples(matches: readonly CustomMatch[], values: WindowVal
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (place >= series) return [];
     const found = values.get(metricName)?.values;
-    if (found === undefined || !Object.hasOwn(found, definition.value)) return [];
-    const value = finite((found[definition.value] ?? NaN) * definition.scale);
+    const unscaled =
+      found !== undefined && Object.hasOwn(found, definition.value) ? found[definition.value] : undefined;
+    const value = unscaled === undefined ? undefined : finite(unscaled * definition.scale);
     return value === undefined ? [] : [{ family, labels, value }];
   });
 }

@@ -1,7 +1,7 @@
 import type { RollingSummary, RollingValues } from '../api/types.ts';
 import type { Row, RowMaker } from './family.ts';
 
-const NO_VERDICT = 'absent where it is 0 while throughput is 0';
+const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';
 
 /** Where NerdGraph has the values of a kind of entity; false: nowhere. */
 type NerdgraphSources = Readonly<Record<'responseTime' | 'requests' | 'errorRatio' | 'apdexScore', string>> | false;
@@ -13,12 +13,12 @@ export interface WithRolling {
 
 /**
  * The rolling values to show: those that were read apart from the list, where there are any, else those of the list's
- * entry. The list has an average or a score of 0 over no traffic, which is no verdict and is left out; a reader that reads
- * rolling values apart leaves out by itself what has no denominator.
+ * entry. Without traffic, the list says 0 for an average or a score: that is left out. A reader that reads rolling values
+ * apart leaves it out itself.
  */
 export function rollingOf(entry: Partial<RollingValues>, apart: RollingValues | undefined): RollingValues {
   if (apart !== undefined) return apart;
-  return { summary: verdicts(entry.summary), endUserSummary: verdicts(entry.endUserSummary) };
+  return { summary: withoutEmptyAverages(entry.summary), endUserSummary: withoutEmptyAverages(entry.endUserSummary) };
 }
 
 /** `application_summary` (response time in milliseconds, throughput per minute), as all kinds of entities have it. */
@@ -28,7 +28,7 @@ export function trafficRows<Input extends WithRolling>(row: RowMaker<Input>, ner
     rollingResponseTime: row({
       suffix: 'rolling_response_time_seconds',
       meaning: 'Response time of web transactions',
-      source: `application_summary.response_time / 1000, ${NO_VERDICT}`,
+      source: `application_summary.response_time / 1000, ${ABSENT_WITHOUT_TRAFFIC}`,
       ...where('responseTime'),
       calculate: ({ rolling }) => divided(rolling.summary?.responseTime, 1000),
     }),
@@ -42,14 +42,14 @@ export function trafficRows<Input extends WithRolling>(row: RowMaker<Input>, ner
     rollingErrorRatio: row({
       suffix: 'rolling_error_ratio',
       meaning: 'Errors per request',
-      source: `application_summary.error_rate, ${NO_VERDICT}`,
+      source: `application_summary.error_rate, ${ABSENT_WITHOUT_TRAFFIC}`,
       ...where('errorRatio'),
       calculate: ({ rolling }) => rolling.summary?.errorRate,
     }),
     rollingApdexScore: row({
       suffix: 'rolling_apdex_score',
       meaning: 'Apdex score, from 0 to 1',
-      source: `application_summary.apdex_score, ${NO_VERDICT}`,
+      source: `application_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
       ...where('apdexScore'),
       calculate: ({ rolling }) => rolling.summary?.apdexScore,
     }),
@@ -63,7 +63,7 @@ export function endUserRows<Input extends WithRolling>(row: RowMaker<Input>, inN
     endUserResponseTime: row({
       suffix: 'end_user_rolling_response_time_seconds',
       meaning: 'Page load time in the browser',
-      source: `end_user_summary.response_time (seconds), ${NO_VERDICT}`,
+      source: `end_user_summary.response_time (seconds), ${ABSENT_WITHOUT_TRAFFIC}`,
       ...where('EndUser'),
       calculate: ({ rolling }) => rolling.endUserSummary?.responseTime,
     }),
@@ -84,7 +84,7 @@ export function endUserRows<Input extends WithRolling>(row: RowMaker<Input>, inN
     endUserApdexScore: row({
       suffix: 'end_user_rolling_apdex_score',
       meaning: 'Apdex score of page loads, from 0 to 1',
-      source: `end_user_summary.apdex_score, ${NO_VERDICT}`,
+      source: `end_user_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
       ...where('EndUser/Apdex'),
       calculate: ({ rolling }) => rolling.endUserSummary?.apdexScore,
     }),
@@ -104,14 +104,18 @@ export function apdexTargetRow<Input extends { readonly entry: Pick<RollingValue
   });
 }
 
-function verdicts(summary: RollingSummary | undefined): RollingSummary | undefined {
+function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
   if (summary?.throughput !== 0) return summary;
   return {
     ...summary,
-    responseTime: summary.responseTime || undefined,
-    errorRate: summary.errorRate || undefined,
-    apdexScore: summary.apdexScore || undefined,
+    responseTime: unlessZero(summary.responseTime),
+    errorRate: unlessZero(summary.errorRate),
+    apdexScore: unlessZero(summary.apdexScore),
   };
+}
+
+function unlessZero(value: number | undefined): number | undefined {
+  return value === 0 ? undefined : value;
 }
 
 function divided(value: number | undefined, divisor: number): number | undefined {

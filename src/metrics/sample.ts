@@ -41,7 +41,7 @@ export interface Column {
   readonly seriesKey: string;
 }
 
-/** What the samples of an entity are, in order. Entities of one kind share it as long as they have the same. */
+/** The columns of an entity's samples, in order. Entities that have the same columns share one object. */
 export interface Columns {
   readonly list: readonly Column[];
   /** The names of all labels that are added to those of the entity. */
@@ -53,7 +53,7 @@ export interface Columns {
  * labels of the entity are not in it: they stay when values change, and change when values stay.
  */
 export interface WrittenSamples {
-  /** Another for all samples that were written. */
+  /** Counts up with each writing, so that the same number means the same samples. */
   readonly number: number;
   readonly columns: Columns;
   /** One for each column. */
@@ -66,7 +66,7 @@ export interface WrittenSamples {
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;
-  /** The number of the samples they are left out of, or would be among: another with each refresh of their values. */
+  /** The number of the samples that they belong to; each refresh of their values gives a new one. */
   readonly number: number;
 }
 

@@ -103,7 +103,7 @@ function checkedLabel(label: string, at: string): string {
   return label;
 }
 
-/** What a literal part narrows: its length without the slashes around it. */
+/** How well a literal part narrows the list: its length without the slashes around it. */
 function weight(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }

@@ -12,7 +12,7 @@ import type { Wanted, WindowRow } from './windowRow.ts';
 /** The rows of each scope. */
 export type WindowRows = Readonly<Record<Scope, readonly WindowRow[]>>;
 
-/** What follows from the rows of the window families. */
+/** What is asked for, kept and calculated because of the rows of the window families. */
 export interface WindowTable {
   readonly rows: WindowRows;
   /**

@@ -5,13 +5,13 @@ import type { Column, Columns, Family, Labels, Sample, WrittenSamples } from './
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 
-/** Of an entity that nothing is known of. */
+/** The samples of an entity that has none. */
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
 /** Columns that were made, as long as their families and labels exist. */
 const columnsByFamily = new WeakMap<Family, WeakMap<Labels, Column>>();
 
-/** What the newest samples of a group had, by their number: the next ones mostly have the same. */
+/** The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. */
 const newestColumns = new Map<Group, Map<number, Columns>>();
 
 let written = 0;
@@ -62,9 +62,9 @@ export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): Writte
   };
 }
 
-function remember(group: Group, samples: number, columns: Columns): void {
-  const byNumber = newestColumns.get(group) ?? new Map<number, Columns>();
-  newestColumns.set(group, byNumber.set(samples, columns));
+function remember(group: Group, count: number, columns: Columns): void {
+  const byCount = newestColumns.get(group) ?? new Map<number, Columns>();
+  newestColumns.set(group, byCount.set(count, columns));
 }
 
 function columnOf(family: Family, labels: Labels, expected: Column | undefined): Column {

@@ -9,7 +9,7 @@ const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
  * Counts the calls of one account. Each account has a registry of its own, so that its series end with it.
- * Series that are known to come are there as 0 before, or `increase()` would not see the first of them.
+ * Series that are sure to come begin at 0: `increase()` would miss the first event of a series that begins at 1.
  */
 export class AccountCalls implements CallObserver {
   readonly registry = new Registry();
@@ -59,12 +59,12 @@ export class AccountCalls implements CallObserver {
     this.#splits.inc({ account: this.#account, reason });
   }
 
-  /** What the service says is for the log. */
+  /** Counts nothing: what the service says goes to the log. */
   noted(): void {
     return;
   }
 
-  /** The account is read by calls for several entities, which may be split. */
+  /** Begins the counters of splits: the account is read by calls for several entities, which may be split. */
   expectSplits(): void {
     for (const reason of SPLIT_REASONS) this.#splits.inc({ account: this.#account, reason }, 0);
   }

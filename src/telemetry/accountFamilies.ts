@@ -7,8 +7,8 @@ import type { Labels } from '../metrics/sample.ts';
 const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
 
 /**
- * The gauges that say how an account is, made anew for each answer, so that nothing of a group or an account
- * that is gone is left. What is not known yet is absent. One entry for each series.
+ * The gauges of an account's state, made anew for each answer, so that nothing is left of a group or an account that is
+ * gone. What is not known yet is absent. One entry for each series.
  */
 export function accountFamilies(status: AccountStatus): OwnFamily[] {
   const { name: account, api, region, budget } = status;

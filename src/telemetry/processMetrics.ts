@@ -15,7 +15,7 @@ export class ProcessMetrics {
   constructor() {
     collectDefaultMetrics({ register: this.#registry });
     REFUSED.forEach((name) => this.#registry.removeSingleMetric(name));
-    // It is measured from one answer to the next, and would be a made-up 0 in the first.
+    // The lag is measured from one answer to the next: the first answer would show a 0 that nobody measured.
     this.#registry.getSingleMetric(LAG)?.remove();
   }
 

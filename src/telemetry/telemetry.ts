@@ -42,7 +42,7 @@ export class Telemetry {
     this.#reloadTime.remove();
   }
 
-  /** Who is told about the calls of an account; the same one for the same name, so that a reload does not reset counters. */
+  /** The observer of an account's calls; the same one for the same name, so that a reload does not reset counters. */
   observer(account: string): CallObserver {
     return this.#callsOf(account);
   }
@@ -70,8 +70,8 @@ export class Telemetry {
   }
 
   /**
-   * An answer had to do without these series, cut by the guard or by the cap of a custom metric. However many answers are
-   * without them, they count once for each refresh of their values.
+   * An answer leaves out these series, because of a `max_series`. However many answers leave them out, they count once for
+   * each refresh of their values.
    */
   dropped(series: readonly DroppedSeries[]): void {
     const counts = new Map<string, number>();

@@ -32,7 +32,7 @@ export function sendBody(response: ServerResponse, status: number, contentType: 
   response.end(body);
 }
 
-/** The format and compression that a request asks for, and the guard of the configuration. */
+/** The format and compression that a request asks for, and the most series that the configuration allows. */
 export function wantedBy(
   request: IncomingMessage,
   { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,

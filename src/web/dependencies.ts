@@ -49,7 +49,7 @@ export interface WebDependencies {
   ownMetrics(asOf: number): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
-  /** An answer has to do without these series: cut by the guard, or by the cap of a custom metric. */
+  /** An answer leaves out these series, because of a `max_series` of the configuration. */
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;

@@ -1,7 +1,8 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { KeySource, readKey } from '../../src/config/keyFile.ts';
+import { readKey } from '../../src/config/keyFile.ts';
+import { KeySource } from '../../src/config/keySource.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();

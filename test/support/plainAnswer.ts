@@ -3,7 +3,7 @@ import type { Format } from '../../src/exposition/format.ts';
 import { bracedLabels, labelPairs } from '../../src/metrics/labelText.ts';
 import { END_OF_ANSWER, metadata } from '../../src/exposition/metadata.ts';
 import { ownText, type OwnFamily } from '../../src/exposition/own.ts';
-import { familiesBeyond } from '../../src/exposition/seriesLimit.ts';
+import { familiesOverLimit } from '../../src/exposition/seriesLimit.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 
@@ -39,7 +39,7 @@ export function plainAnswer(
     }
   }
   const all = new Map(Array.from(families, ([name, { lines }]) => [name, lines.size]));
-  const dropped = familiesBeyond(maxSeries, all);
+  const dropped = familiesOverLimit(maxSeries, all);
   const series = new Map([...all].filter(([name]) => !dropped.has(name)));
   let text = '';
   for (const [name, { family, lines }] of families) {

@@ -9,7 +9,7 @@ import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Environment } from '../../config/placeholders.ts';
-import { KeySource } from '../../config/keyFile.ts';
+import { KeySource } from '../../config/keySource.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { USER_AGENT } from '../process/version.ts';
 

@@ -44,6 +44,7 @@ export const collection = z.strictObject({
       'the clock.',
   }),
   max_series: notes(whole(1).default(500_000), {
-    description: 'Guard of the memory: beyond it families are cut, counted and reported.',
+    description:
+      'Most series in one answer. Where there are more, whole families are left out, the largest first; they are counted and logged.',
   }),
 });

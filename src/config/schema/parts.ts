@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
-import { unlike } from '../issues.ts';
+import { typeMismatch } from '../issues.ts';
 
 /** What the documentation knows of a key beyond its type: how its value is written, and one to show. */
 export interface KeyNotes {
@@ -24,7 +24,7 @@ export function duration(range: { readonly least: string; readonly wholeMinutes?
   const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
   const most = milliseconds(LONGEST);
   const written = z
-    .string({ error: ({ input }) => unlike(input, 'a duration such as 30s, 5m or 1h30m') })
+    .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
     .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m');
   return z
     .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })

@@ -1,5 +1,7 @@
+import type * as z from 'zod';
 import { nerdgraphValuesOf } from '../../metrics/nerdgraphValues.ts';
 import { parseTemplate } from '../../metrics/template.ts';
+import type { Template } from '../../metrics/template.ts';
 import { normaliseBaseUrl } from '../addresses.ts';
 import type { Api } from '../config.ts';
 import type { Path } from '../fault.ts';
@@ -15,7 +17,7 @@ type Mapping = Readonly<Record<string, unknown>>;
  */
 export function brokenRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
-  return [...accountNames(accounts), ...accounts.flatMap(withinAccount), ...families(accounts)];
+  return [...accountNames(accounts), ...accounts.flatMap(withinAccount), ...customMetrics(accounts)];
 }
 
 function accountNames(accounts: readonly (Mapping | undefined)[]): Issue[] {
@@ -63,43 +65,59 @@ function apiOf(account: Mapping | undefined): Api {
   return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
-/** One family has one HELP, one scope and one set of captured labels in all accounts. A capture is no static label. */
-function families(accounts: readonly (Mapping | undefined)[]): Issue[] {
-  const first = new Map<
-    string,
-    { readonly at: Path; readonly scope: string; readonly help: string; readonly labels: string }
-  >();
+/** Every custom metric by itself, and with the earlier one that feeds the same family. */
+function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
+  const firstOf = new Map<string, FamilyUse>();
   return accounts.flatMap((account, accountIndex) =>
     listOf(account?.['custom_metrics']).flatMap((value, index): Issue[] => {
       // What the schema refuses has its own fault, and cannot be compared.
       const metric = customMetric.safeParse(value).data;
       if (metric === undefined) return [];
       const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const template = parseTemplate(metric.match);
-      const { labelNames } = template;
-      const fixed = labelNames
-        .filter((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))
-        .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
-      const values = nerdgraphValuesOf(template);
-      if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
-        const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
-        fixed.push(issue([...at, 'value'], message));
-      }
-      const labels = labelNames.toSorted().join(', ');
-      const earlier = first.get(metric.name);
-      if (earlier === undefined) {
-        first.set(metric.name, { at, scope: metric.scope, help: metric.help, labels });
-        return fixed;
-      }
-      const same = `as in ${formatPath(earlier.at)}, which feeds the same family`;
-      if (earlier.scope !== metric.scope) fixed.push(issue([...at, 'scope'], `must be ${earlier.scope}, ${same}`));
-      if (earlier.help !== metric.help) fixed.push(issue([...at, 'help'], `must be the same text ${same}`));
-      if (earlier.labels !== labels) {
-        fixed.push(issue([...at, 'match'], `must capture the same labels ${same}`));
-      }
-      return fixed;
+      const use = { at, metric, template: parseTemplate(metric.match) };
+      const first = firstOf.get(metric.name);
+      if (first === undefined) firstOf.set(metric.name, use);
+      return [...withAccount(use, account), ...(first === undefined ? [] : withSameFamily(use, first))];
     }),
   );
+}
+
+/** A custom metric and its place in the file. */
+interface FamilyUse {
+  readonly at: Path;
+  readonly metric: z.output<typeof customMetric>;
+  readonly template: Template;
+}
+
+/** A capture is no static label of the account, and the value is one that its interface has. */
+function withAccount({ at, metric, template }: FamilyUse, account: Mapping | undefined): Issue[] {
+  const fixed = mappingOf(account?.['labels']) ?? {};
+  const issues = template.labelNames
+    .filter((label) => Object.hasOwn(fixed, label))
+    .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
+  const values = nerdgraphValuesOf(template);
+  if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
+    const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
+    issues.push(issue([...at, 'value'], message));
+  }
+  return issues;
+}
+
+/** One family has one HELP, one scope and one set of captured labels in all accounts. */
+function withSameFamily({ at, metric, template }: FamilyUse, first: FamilyUse): Issue[] {
+  const same = `as in ${formatPath(first.at)}, which feeds the same family`;
+  const issues: Issue[] = [];
+  if (first.metric.scope !== metric.scope)
+    issues.push(issue([...at, 'scope'], `must be ${first.metric.scope}, ${same}`));
+  if (first.metric.help !== metric.help) issues.push(issue([...at, 'help'], `must be the same text ${same}`));
+  if (sortedLabels(first) !== sortedLabels({ template })) {
+    issues.push(issue([...at, 'match'], `must capture the same labels ${same}`));
+  }
+  return issues;
+}
+
+function sortedLabels({ template }: Pick<FamilyUse, 'template'>): string {
+  return template.labelNames.toSorted().join(', ');
 }
 
 /** The accounts as they stand in the file; undefined for what is not even a mapping. */

@@ -4,7 +4,7 @@ import { showPath } from '../fault.ts';
 import type { Fault, Path } from '../fault.ts';
 import type { Environment } from '../placeholders.ts';
 import { Places } from './places.ts';
-import { settle, TOO_MANY_ALIASES } from './settle.ts';
+import { prepareDocument, TOO_MANY_ALIASES } from './prepareDocument.ts';
 import { nestingProblem, syntaxProblems } from './syntaxProblems.ts';
 import type { YamlProblem } from './syntaxProblems.ts';
 
@@ -56,11 +56,11 @@ export function readYaml(source: { readonly path: string; readonly text: string 
   if (document.contents === null || source.text.trim() === '') {
     return unreadable({ offset: 0, message: 'the file is empty: it needs "accounts" with at least one account' });
   }
-  const settled = settle(document, env);
-  const faults = settled.problems.map(({ offset, path, message }) => faultAt(offset, path, message));
+  const prepared = prepareDocument(document, env);
+  const faults = prepared.problems.map(({ offset, path, message }) => faultAt(offset, path, message));
   const value = plainValue(document);
   if (value === undefined) return unreadable({ offset: 0, message: TOO_MANY_ALIASES });
-  const places = new Places(document, settled.targets);
+  const places = new Places(document, prepared.targets);
   return {
     value,
     faults,
@@ -70,10 +70,10 @@ export function readYaml(source: { readonly path: string; readonly text: string 
       const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
       return faultAt(key ?? nearest?.value ?? 0, path, message);
     },
-    isFaulty: (path) => places.on(path).some(({ nodes }) => nodes.some((node) => settled.faulty.has(node))),
+    isFaulty: (path) => places.on(path).some(({ nodes }) => nodes.some((node) => prepared.faulty.has(node))),
     textAt: (path) => {
       const node = places.on(path)[path.length]?.nodes.at(-1);
-      return node === undefined ? undefined : settled.texts.get(node);
+      return node === undefined ? undefined : prepared.texts.get(node);
     },
   };
 }
