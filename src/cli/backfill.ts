@@ -3,7 +3,7 @@ import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel } from './backfill/labels.ts';
 import { parseMoment } from './backfill/moment.ts';
-import { checked } from './flags/arguments.ts';
+import { checked, collected } from './flags/arguments.ts';
 import { addCommonFlags, type CommonOptions } from './flags/commonFlags.ts';
 
 interface BackfillFlags extends CommonOptions {
@@ -44,11 +44,7 @@ export function backfillCommand(): Command {
     .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', (text) =>
       checked(text, parseWindow),
     )
-    .option(
-      '--app <id or name>',
-      'one application; repeatable (default: what the configuration serves)',
-      (text: string, before?: readonly string[]) => [...(before ?? []), text],
-    )
+    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
     .option('--hosts', 'the hosts of the applications too', false)
     .option(
       '--label <name=value>',

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { checked } from './flags/arguments.ts';
+import { checked, collected } from './flags/arguments.ts';
 import { addCommonFlags, formatFlag, type CommonOptions } from './flags/commonFlags.ts';
 
 interface CompareFlags extends CommonOptions {
@@ -27,11 +27,7 @@ export function compareCommand(): Command {
     .option('--account-id <number>', 'its number at the service, for NerdGraph (default: as configured)', (text) =>
       checked(text, parseAccountId),
     )
-    .option(
-      '--app <id or name>',
-      'one application; repeatable (default: what the configuration serves)',
-      (text: string, before?: readonly string[]) => [...(before ?? []), text],
-    )
+    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
     .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
     .option(
       '--tolerance <ratio>',

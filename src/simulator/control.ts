@@ -45,7 +45,7 @@ function applications(state: SimulatorState): unknown {
   }));
 }
 
-/** A control call: whose business it is, which verb, which id. */
+/** A control call: what it is about, its HTTP method, and an id. */
 interface Command {
   readonly verb: string;
   readonly what: string;

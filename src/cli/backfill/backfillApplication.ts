@@ -1,7 +1,7 @@
-import type { CallOptions, Outcome, SeriesChunk } from '../../api/reader.ts';
+import type { CallOptions, SeriesChunk } from '../../api/reader.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
 import { windowSamples } from '../../metrics/window.ts';
-import { inBatches } from '../upstream/reading.ts';
+import { inBatches, valueOf } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { ReadChunk } from './chunk.ts';
 import { DatabaseTally } from './databaseTally.ts';
@@ -11,10 +11,10 @@ import { persistently } from './persistently.ts';
 import { RollingWindows } from './rollingWindows.ts';
 import { SeriesTable, type EntitySeries } from './seriesTable.ts';
 import type { State, Subject } from './state.ts';
-import type { Turns } from './turns.ts';
+import type { Semaphore } from './semaphore.ts';
 import type { WorkFolder } from './workFolder.ts';
 
-/** Applications, and chunks of each, that wait for their turn at once. */
+/** Applications of an account that are worked on at once, chunks of each that are asked for at once, and calls of the account. */
 export const AT_ONCE = 4;
 
 export interface ApplicationContext {
@@ -27,9 +27,9 @@ export interface ApplicationContext {
   /** Waits so many milliseconds; rejects when the run is stopped. */
   readonly sleep: (ms: number) => Promise<void>;
   /** Shared by the applications of the account, so that one account's waits hold up no other. */
-  readonly reading: Turns;
+  readonly reading: Semaphore;
   /** Shared by all applications, because tables take memory. */
-  readonly calculating: Turns;
+  readonly calculating: Semaphore;
   /** Told how many calls' worth of an application there are, once known, and of each that is done. */
   readonly expected: (chunks: number) => void;
   readonly done: (chunks: number) => void;
@@ -57,7 +57,7 @@ export async function backfillApplication(subject: Subject, context: Application
   }
   const layout = await persistently(() => readLayout(subject, state.range, account, call, folder), sleep);
   await readChunks(home, layout, context);
-  const finished = await context.calculating.take(() => calculateAll(home, subject, layout, context));
+  const finished = await context.calculating.run(() => calculateAll(home, subject, layout, context));
   await folder.write(finishedFile(subject), finished);
   await folder.remove(`${home}/read`);
 }
@@ -107,8 +107,9 @@ async function readChunks(home: string, { entities }: Layout, context: Applicati
     }));
   });
   await inParallel(calls, AT_ONCE, async ({ chunk, index, subjects, entities: ofCall }) => {
-    await context.reading.take(async () => {
-      const series = await persistently(async () => valuesOf(await read.read(subjects, chunk, call)), sleep);
+    await context.reading.run(async () => {
+      // The first failure is thrown: a document that lacks a part would look complete.
+      const series = await persistently(async () => (await read.read(subjects, chunk, call)).map(valueOf), sleep);
       for (const [place, entity] of ofCall.entries()) {
         const ofEntity = series[place];
         if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
@@ -118,14 +119,6 @@ async function readChunks(home: string, { entities }: Layout, context: Applicati
       }
     });
     context.done(ofCall.length);
-  });
-}
-
-/** The values of outcomes; throws the first failure, because a document that lacks a part would look complete. */
-function valuesOf<A>(outcomes: readonly Outcome<A>[]): A[] {
-  return outcomes.map((outcome) => {
-    if ('error' in outcome) throw outcome.error;
-    return outcome.value;
   });
 }
 

@@ -1,8 +1,9 @@
 import { formatDuration } from '../../config/duration.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveSession } from '../upstream/session.ts';
-import { formatMinute, parseMoment, resolveRange } from './moment.ts';
-import type { Question, State } from './state.ts';
+import { formatMinute } from '../terminal/minute.ts';
+import { parseMoment, resolveRange } from './moment.ts';
+import type { ResumeKey, State } from './state.ts';
 import { findSubjects } from './subjects.ts';
 import { UsageError } from '../process/usageError.ts';
 
@@ -10,7 +11,7 @@ const MINUTE = 60;
 const HOUR = 3_600;
 
 /** The flags that say what is backfilled, each readable by itself. */
-export interface Wish {
+export interface BackfillRequest {
   readonly from: string;
   readonly to: string | undefined;
   /** Milliseconds, whole minutes; undefined: `collection.window`. */
@@ -22,14 +23,14 @@ export interface Wish {
 }
 
 /** What a resumed run is compared by: the flags as they were given, and what of the configuration changes the output. */
-export function questionOf({ accounts, config }: LiveSession, wish: Wish): Question {
+export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillRequest): ResumeKey {
   return {
-    '--from': wish.from,
-    '--to': wish.to ?? '',
-    '--window': formatDuration(windowOf(config.collection.window, wish) * 1000),
-    '--app': [...wish.apps],
-    '--hosts': wish.hosts,
-    '--label': { ...wish.labels },
+    '--from': request.from,
+    '--to': request.to ?? '',
+    '--window': formatDuration(windowOf(config.collection.window, request) * 1000),
+    '--app': [...request.apps],
+    '--hosts': request.hosts,
+    '--label': { ...request.labels },
     accounts: accounts.map((account) => `${account.config.name} ${account.config.base_url}`),
     raw_values: config.collection.raw_values,
   };
@@ -42,21 +43,22 @@ export function questionOf({ accounts, config }: LiveSession, wish: Wish): Quest
  */
 export async function decide(
   session: LiveSession,
-  wish: Wish,
+  request: BackfillRequest,
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
 ): Promise<State> {
   const { accounts, config } = session;
-  const given = { from: parseMoment(wish.from), to: wish.to === undefined ? undefined : parseMoment(wish.to) };
+  const given = { from: parseMoment(request.from), to: request.to === undefined ? undefined : parseMoment(request.to) };
   const range = resolveRange(given, { now, delay: config.collection.delay });
-  const window = windowOf(config.collection.window, wish);
+  const window = windowOf(config.collection.window, request);
   const chunks = accounts.map(({ reader }) => [...reader.metricSeries.plan(range, window, now / 1000)]);
   if (chunks.some(({ length }) => length === 0)) {
     throw new UsageError('the service keeps only hours from that time, and no whole hour ends between --from and --to');
   }
-  const { subjects, silent } = await findSubjects(accounts, wish);
-  if (silent > 0) note(`Left out because they do not report now: ${silent} applications; --app reads them anyway.`);
+  const { subjects, notReporting } = await findSubjects(accounts, request);
+  if (notReporting > 0)
+    note(`Left out because they do not report now: ${notReporting} applications; --app reads them anyway.`);
   if (subjects.length === 0) throw new Error('there is no application to backfill: the command discover lists them');
-  if (wish.hosts && !subjects.some(({ hosts }) => hosts)) {
+  if (request.hosts && !subjects.some(({ hosts }) => hosts)) {
     note('The configuration switches the hosts of these applications off: there are no host series.');
   }
   const hours = chunks.flat().filter(({ granule }) => granule > MINUTE);
@@ -65,11 +67,11 @@ export async function decide(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
       `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  return { version: 2, question: questionOf(session, wish), range, window, chunks, subjects };
+  return { version: 2, resumeKey: resumeKeyOf(session, request), range, window, chunks, subjects };
 }
 
 /** Seconds, whole minutes. */
-function windowOf(configured: number, { window = configured }: Wish): number {
+function windowOf(configured: number, { window = configured }: BackfillRequest): number {
   return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
 }
 

@@ -2,6 +2,7 @@ import { parseTime } from '../../api/timestamps.ts';
 import { windowAt } from '../../collect/schedule/window.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process/usageError.ts';
+import { formatMinute } from '../terminal/minute.ts';
 
 const MINUTE = 60;
 
@@ -50,11 +51,6 @@ export function resolveRange(
   const end = Math.min(to, newest);
   if (from >= end) throw new UsageError(`--from (${formatMinute(from)}) must be before --to (${formatMinute(end)})`);
   return { from, to: end };
-}
-
-/** A whole minute for people: `2026-11-20T08:00Z`. */
-export function formatMinute(unixSeconds: number): string {
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }
 
 function toMinute(moment: Moment, now: number): number {

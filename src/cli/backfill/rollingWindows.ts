@@ -1,8 +1,8 @@
 import type { SeriesRead } from '../../api/reader.ts';
 import { endOf } from '../../api/timeslice.ts';
 import type { Timeslice } from '../../api/types.ts';
-import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';
-import { toMetricWindow } from '../../metrics/windowValues.ts';
+import type { WindowValues } from '../../formulas/inputs.ts';
+import { toWindowValues } from '../../metrics/windowValues.ts';
 import type { ReadChunk } from './chunk.ts';
 
 /** The window that ends at `time` (Unix seconds), as a summarized call for it would have answered. */
@@ -75,12 +75,7 @@ export class RollingWindows {
       if (ofMetric.length > 0) inside.set(name, ofMetric);
     }
     const { data } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
-    const values = new Map<string, MetricWindow>();
-    for (const [name, timeslices] of data) {
-      const window = toMetricWindow(timeslices);
-      if (window !== undefined) values.set(name, window);
-    }
-    return values;
+    return toWindowValues(data);
   }
 }
 

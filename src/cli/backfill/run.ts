@@ -4,16 +4,23 @@ import { setFlagsFromString } from 'node:v8';
 import { setTimeout as wait } from 'node:timers/promises';
 import { formatDuration } from '../../config/duration.ts';
 import { WINDOW } from '../../metrics/window.ts';
-import { withAccounts, type LiveSession } from '../upstream/session.ts';
+import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import { showProgress, type Progress } from '../terminal/progress.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
-import { AT_ONCE, backfillApplication, finishedEntities, readSeries } from './backfillApplication.ts';
-import { decide, questionOf, type Wish } from './decide.ts';
+import {
+  AT_ONCE,
+  backfillApplication,
+  finishedEntities,
+  readSeries,
+  type ApplicationContext,
+} from './backfillApplication.ts';
+import { CallCounter } from './callCounter.ts';
+import { decide, resumeKeyOf, type BackfillRequest } from './decide.ts';
 import { documentText, type DocumentEntity } from './document.ts';
 import { inParallel } from './inParallel.ts';
 import { loadState, saveState, type State, type Subject } from './state.ts';
 import { chooseTarget, type Target, type TargetOptions } from './target.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
 /** How a run reaches the outside. */
 export interface RunIo {
@@ -30,7 +37,7 @@ export interface RunIo {
 const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.host)];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
-export async function runBackfill(options: CommonOptions, request: Wish & TargetOptions): Promise<void> {
+export async function runBackfill(options: CommonOptions, request: BackfillRequest & TargetOptions): Promise<void> {
   // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
   setFlagsFromString('--optimize-for-size');
   await withAccounts(options, async (session) => {
@@ -48,10 +55,14 @@ export async function runBackfill(options: CommonOptions, request: Wish & Target
  * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
  * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
  */
-export async function backfill(session: LiveSession, request: Wish & TargetOptions, io: RunIo): Promise<void> {
+export async function backfill(
+  session: LiveSession,
+  request: BackfillRequest & TargetOptions,
+  io: RunIo,
+): Promise<void> {
   const target = chooseTarget(request, io.stdout);
   const { folder } = target;
-  const resumed = request.resume ? await loadState(folder, questionOf(session, request)) : undefined;
+  const resumed = request.resume ? await loadState(folder, resumeKeyOf(session, request)) : undefined;
   const state = resumed ?? (await decide(session, request, io));
   await target.open();
   try {
@@ -67,93 +78,60 @@ export async function backfill(session: LiveSession, request: Wish & TargetOptio
 }
 
 /** Reads and calculates every application; all accounts at once, each within its own limits. */
-async function readAll(
-  { accounts, signal }: LiveSession,
-  state: State,
-  { folder }: Target,
-  { note, progress, sleep }: RunIo,
-): Promise<void> {
+async function readAll(session: LiveSession, state: State, { folder }: Target, io: RunIo): Promise<void> {
   const failed = new AbortController();
-  const stop = AbortSignal.any([signal, failed.signal]);
+  const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
-  setMaxListeners(0, stop);
-  const chunksOf = (place: number): State['chunks'][number] => state.chunks[place] ?? [];
-  const expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(account).length, 0);
-  const counter = new Counter(progress, expected);
+  setMaxListeners(0, signal);
+  const expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
+  const counter = new CallCounter(io.progress, expected);
   const granules = new Set<number>();
-  const calculating = new Turns(1);
-  const readAccount = async (account: LiveSession['accounts'][number], place: number): Promise<void> => {
-    const call = { ...account.call, signal: stop };
-    const chunks = chunksOf(place);
-    const listeners = {
-      expected: (calls: number) => counter.expect(calls - chunks.length),
-      done: (chunks: number) => counter.done(chunks),
-      otherGranule: (seconds: number) => void granules.add(seconds),
-    };
-    const context = {
-      state,
-      folder,
+  const shared = {
+    state,
+    folder,
+    sleep: (ms: number) => io.sleep(ms, signal),
+    calculating: new Semaphore(1),
+    done: (chunks: number) => counter.done(chunks),
+    otherGranule: (seconds: number) => void granules.add(seconds),
+  };
+  const readAccount = async (account: LiveAccount, place: number): Promise<void> => {
+    const chunks = chunksOf(state, place);
+    const context: ApplicationContext = {
+      ...shared,
       account,
-      call,
+      call: { ...account.call, signal },
       chunks,
-      sleep: (ms: number) => sleep(ms, stop),
-      reading: new Turns(AT_ONCE),
-      calculating,
-      ...listeners,
+      reading: new Semaphore(AT_ONCE),
+      expected: (calls) => counter.expect(calls - chunks.length),
     };
     const subjects = state.subjects.filter((subject) => subject.account === place);
-    await inParallel(subjects, AT_ONCE, async (subject) => {
-      try {
-        await backfillApplication(subject, context);
-      } catch (error) {
-        // The first failure ends the run: a document that lacks an application would look complete.
+    // The first failure ends the run: a document that lacks an application would look complete.
+    await inParallel(subjects, AT_ONCE, (subject) =>
+      backfillApplication(subject, context).catch((error: unknown) => {
         if (!failed.signal.aborted) failed.abort(failureOf(subject, error));
         throw error;
-      }
-    });
+      }),
+    );
   };
   try {
-    await Promise.allSettled(accounts.map(readAccount));
+    await Promise.allSettled(session.accounts.map(readAccount));
     failed.signal.throwIfAborted();
   } finally {
-    progress.stop();
+    io.progress.stop();
   }
   for (const seconds of granules) {
-    note(
-      `Some ranges were answered with a timeslice per ${formatDuration(seconds * 1000)}: their samples are as far apart.`,
-    );
+    const length = formatDuration(seconds * 1000);
+    io.note(`Some ranges were answered with a timeslice per ${length}: their samples are as far apart.`);
   }
+}
+
+/** What the account at this place of the configuration is read by. */
+function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
+  return chunks[place] ?? [];
 }
 
 function failureOf({ name, id }: Subject, cause: unknown): Error {
   return new Error(`application ${name} (${id})`, { cause });
-}
-
-/** How many calls are expected becomes known application by application. */
-class Counter {
-  readonly #progress: Progress;
-  #expected: number;
-  #done = 0;
-
-  constructor(progress: Progress, expected: number) {
-    this.#progress = progress;
-    this.#expected = expected;
-    this.#show();
-  }
-
-  expect(more: number): void {
-    this.#expected += more;
-    this.#show();
-  }
-
-  done(more: number): void {
-    this.#done += more;
-    this.#show();
-  }
-
-  #show(): void {
-    this.#progress.update(this.#done, this.#expected);
-  }
 }
 
 async function documentEntities({ subjects }: State, { folder }: Target): Promise<DocumentEntity[]> {

@@ -19,7 +19,7 @@ const subject = z.strictObject({
 const chunk = z.strictObject({ from: z.int(), to: z.int(), readFrom: z.int(), granule: z.int() });
 
 /** What a run was asked for; a run that goes on with it must be asked for the same. */
-const question = z.strictObject({
+const resumeKey = z.strictObject({
   '--from': z.string(),
   '--to': z.string(),
   '--window': z.string(),
@@ -32,7 +32,7 @@ const question = z.strictObject({
 
 const state = z.strictObject({
   version: z.literal(2),
-  question,
+  resumeKey,
   range: z.strictObject({ from: z.int(), to: z.int() }),
   /** Seconds. */
   window: z.int(),
@@ -41,7 +41,7 @@ const state = z.strictObject({
   subjects: z.array(subject),
 });
 
-export type Question = z.infer<typeof question>;
+export type ResumeKey = z.infer<typeof resumeKey>;
 
 /** An application that is backfilled, with what its calculation needs to know. */
 export type Subject = z.infer<typeof subject>;
@@ -57,14 +57,14 @@ export async function saveState(folder: WorkFolder, decided: State): Promise<voi
  * What an interrupted run had decided; undefined when it had not come so far. Throws a UsageError when it was asked for
  * something else, or when its folder is of another version of this program.
  */
-export async function loadState(folder: WorkFolder, asked: Question): Promise<State | undefined> {
+export async function loadState(folder: WorkFolder, asked: ResumeKey): Promise<State | undefined> {
   if (!folder.has(FILE)) return undefined;
   const parsed = state.safeParse(await folder.read(FILE));
   if (!parsed.success) {
     throw new UsageError(`${folder.path} was not left by this version of the program: start anew with --force`);
   }
-  const before = parsed.data.question;
-  const others = questionKeys.filter((key) => !isDeepStrictEqual(before[key], asked[key]));
+  const before = parsed.data.resumeKey;
+  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], asked[key]));
   if (others.length > 0) {
     throw new UsageError(
       `the interrupted run in ${folder.path} was another one (${others.join(', ')}): ` +
@@ -74,4 +74,4 @@ export async function loadState(folder: WorkFolder, asked: Question): Promise<St
   return parsed.data;
 }
 
-const questionKeys = question.keyof().options;
+const comparedKeys = resumeKey.keyof().options;

@@ -22,23 +22,23 @@ export interface SubjectOptions {
 export async function findSubjects(
   accounts: readonly LiveAccount[],
   options: SubjectOptions,
-): Promise<{ readonly subjects: Subject[]; readonly silent: number }> {
+): Promise<{ readonly subjects: Subject[]; readonly notReporting: number }> {
   for (const { config } of accounts) {
     const taken = Object.keys(options.labels).find((name) => Object.hasOwn(config.labels, name));
     if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
   }
   const named = options.apps.length > 0 ? await findNamed(accounts, options.apps) : undefined;
   const subjects: Subject[] = [];
-  let silent = 0;
+  let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
     const served = named === undefined ? await readServed(account) : [...(named.get(account)?.values() ?? [])];
     for (const application of served) {
       // Who names an application wants its past, whether or not it reports now.
-      if (named === undefined && !readsMetricData(account.config, application)) silent += 1;
+      if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
       else subjects.push(toSubject(account, index, application, options));
     }
   }
-  return { subjects, silent };
+  return { subjects, notReporting };
 }
 
 async function findNamed(

@@ -1,3 +1,4 @@
+import { formatMinute } from '../terminal/minute.ts';
 import { table } from '../terminal/table.ts';
 import type { Comparison, Difference } from './differences.ts';
 
@@ -10,7 +11,7 @@ export function comparisonText(comparison: Comparison): string {
   const percent = `${tolerance * 100} %`;
   const expected = differences.length - unexpected;
   const sections = [
-    `Account ${account}, window from ${timeText(window.from)} to ${timeText(window.to)}, tolerance ${percent}`,
+    `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent}`,
     table([
       ['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'],
       ...families.map((family) => [
@@ -74,8 +75,4 @@ function percentText(difference: number): string {
 
 function numberText(value: number | null): string {
   return value === null ? 'absent' : String(Number(value.toPrecision(6)));
-}
-
-function timeText(unixSeconds: number): string {
-  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }

@@ -1,15 +1,15 @@
-import type { MetricDataSubject, Outcome, RollingSubject, TimeRange } from '../../api/reader.ts';
+import type { MetricDataSubject, RollingSubject, TimeRange } from '../../api/reader.ts';
 import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
 import { effectiveSettings } from '../../collect/inventory/selection.ts';
 import { databaseKind } from '../../formulas/databaseKind.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
-import type { MetricWindow, WindowValues } from '../../formulas/inputs.ts';
+import type { WindowValues } from '../../formulas/inputs.ts';
 import type { Scope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/samples.ts';
-import { toMetricWindow } from '../../metrics/windowValues.ts';
+import { toWindowValues } from '../../metrics/windowValues.ts';
 import { queryNames, windowSamples } from '../../metrics/window.ts';
-import { readAll } from '../upstream/reading.ts';
+import { readAll, valueOf } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
@@ -60,7 +60,7 @@ async function readHosts(
   window: TimeRange,
 ): Promise<HostOf[]> {
   const subjects = applications.map(({ id }) => ({ applicationId: id }));
-  const lists = valuesOf(await readAll(reader.hosts, subjects, window, call));
+  const lists = (await readAll(reader.hosts, subjects, window, call)).map(valueOf);
   return applications.flatMap((application, index) => (lists[index] ?? []).map((host) => ({ application, host })));
 }
 
@@ -91,7 +91,7 @@ async function readState(
     ...keyTransactions.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id })),
   ];
   const rolling: readonly (RollingValues | undefined)[] =
-    reader.rolling === undefined ? [] : valuesOf(await readAll(reader.rolling, subjects, window, call));
+    reader.rolling === undefined ? [] : (await readAll(reader.rolling, subjects, window, call)).map(valueOf);
   const afterApplications = applications.length + hosts.length;
   return [
     ...applications.flatMap((application, index) =>
@@ -126,15 +126,8 @@ async function readWindow(
     ...applications.map((application) => subject('application', application, undefined)),
     ...hosts.map(({ application, host }) => subject('host', application, host.key)),
   ];
-  const answers = valuesOf(await readAll(reader.metricData, subjects, window, call));
-  const values = answers.map(({ data }) => {
-    const windows = new Map<string, MetricWindow>();
-    for (const [name, timeslices] of data) {
-      const found = toMetricWindow(timeslices);
-      if (found !== undefined) windows.set(name, found);
-    }
-    return windows;
-  });
+  const outcomes = await readAll(reader.metricData, subjects, window, call);
+  const values = outcomes.map((outcome) => toWindowValues(valueOf(outcome).data));
   const valuesAt = (index: number): WindowValues => values[index] ?? new Map();
   const databases = new Map<number, DatabaseChoice | undefined>(
     applications.map((application, index) => {
@@ -161,7 +154,7 @@ async function readDatastores(
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   if (reader.datastores === undefined) return new Map();
   const subjects = applications.map(({ id }) => ({ applicationId: id }));
-  const lists = valuesOf(await readAll(reader.datastores, subjects, window, call));
+  const lists = (await readAll(reader.datastores, subjects, window, call)).map(valueOf);
   return new Map(applications.map(({ id }, index) => [id, lists[index] ?? []]));
 }
 
@@ -178,12 +171,5 @@ function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
   return samples.map(({ family, labels = {}, value }) => {
     const known = Object.entries(labels).filter(([name]) => name !== 'alert_policy_id');
     return { family: family.name, labels: { ...entity, ...Object.fromEntries(known) }, value };
-  });
-}
-
-function valuesOf<A>(outcomes: readonly Outcome<A>[]): A[] {
-  return outcomes.map((outcome) => {
-    if ('error' in outcome) throw outcome.error;
-    return outcome.value;
   });
 }

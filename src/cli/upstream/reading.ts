@@ -52,6 +52,11 @@ export async function readOne<S, A, R extends TimeRange>(
 ): Promise<A> {
   const [outcome] = await read.read([subject], range, call);
   if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
+  return valueOf(outcome);
+}
+
+/** The value that was read; throws what the reading failed with. */
+export function valueOf<A>(outcome: Outcome<A>): A {
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
 }

@@ -65,7 +65,7 @@ function spoil(record: Json): Json {
   return { ...record, id: 'not a number', name: null };
 }
 
-/** The first record, or the only one, has a text for an id and no name; the rest is sound. */
+/** The first record, or the only one, has a text for an id and no name; the rest is valid. */
 export function withBadRecord(body: JsonObject): JsonObject {
   if (isObject(body['data'] ?? null)) return { ...body, data: spoilFirstOfGraphql(body['data'] ?? null).value };
   const [envelope, value] = Object.entries(body)[0] ?? [];

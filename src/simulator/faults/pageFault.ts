@@ -1,9 +1,9 @@
 import type { FaultRule } from './rule.ts';
 
-/** Ways a list can lead a client astray: pages without end, ids twice, a page that leads to itself. */
+/** Faults of the pages of a list: no last page, every id twice, a page that names itself as the next. */
 export type PageFault = 'endless-pages' | 'repeat-ids' | 'repeat-next';
 
-/** The way a rule makes a list lead astray, if it does. */
+/** The page fault of a rule, if it has one. */
 export function pageFaultOf(rule: FaultRule | undefined): PageFault | undefined {
   switch (rule?.effect) {
     case 'endless-pages':

@@ -9,7 +9,7 @@ const MATCHER = {
   path: z.string().min(1).optional(),
   /** The application in the path, or in the conditions of the NRQL query. */
   app: z.int().positive().optional(),
-  /** How many calls it strikes before it is spent; without it, all. */
+  /** How many calls it applies to; without it, all. */
   times: z.int().positive().optional(),
   /** How many calls that match it lets pass first. */
   skip: z.int().nonnegative().optional(),

@@ -47,7 +47,7 @@ function* padded(text: string, megabytes: number): Generator<Buffer> {
   yield Buffer.from(text);
 }
 
-/** The body behind so much white space: whoever reads it whole finds it sound. */
+/** The body after so much white space; read as a whole, it is valid. */
 async function huge(
   response: ServerResponse,
   { status, headers, text }: Rendered,

@@ -20,7 +20,7 @@ export interface DocumentContext extends EntityContext {
   readonly limits: NrqlLimits;
   /** Counts an NRQL query; false when it is one too many in this minute. */
   readonly countQuery: () => boolean;
-  /** The fault of this call; it strikes the fields that it is meant for. */
+  /** The fault of this call; it applies to the fields that it is meant for. */
   readonly rule: FaultRule | undefined;
   /** Told how many rows a query or a search gave, or why it failed. */
   readonly note: (kind: GraphqlKind, text: string, outcome: Outcome) => void;
@@ -30,7 +30,7 @@ export type Outcome = { readonly rows: number } | { readonly error: string };
 
 const MOST_GUIDS = 25;
 
-/** Lets the fault of a field have its way: null, an error, or what the service gives. */
+/** The answer of a field after the fault that is meant for it: null, an error, or what the service gives. */
 function field<Answer>(
   context: DocumentContext,
   kind: GraphqlKind,

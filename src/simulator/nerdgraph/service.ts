@@ -38,11 +38,11 @@ interface Call {
   readonly request: GraphqlRequest | undefined;
   readonly operations: readonly LoggedOperation[];
   readonly key: string;
-  /** Calls of this key in the works when this one came, itself included. */
+  /** Calls of this key under way when this one came, itself included. */
   readonly running: number;
 }
 
-/** The GraphQL interface of the service: lets calls in, executes their documents, and lets the faults have their way. */
+/** The GraphQL interface of the service: checks calls, executes their documents, and applies the faults. */
 export class NerdGraph {
   readonly #options: NerdGraphOptions;
   readonly #queries: MinuteLimit;
@@ -119,7 +119,7 @@ export class NerdGraph {
     return { status: 200, body: toJson(body), headers: {} };
   }
 
-  /** Calls of a key in the works, after this many more. */
+  /** Calls of a key under way, after this many more. */
   #count(key: string, more: 1 | -1): number {
     const running = (this.#running.get(key) ?? 0) + more;
     if (running === 0) this.#running.delete(key);

@@ -12,7 +12,7 @@ import type { Scope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
 import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/samples.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
-import { toMetricWindow } from '../../../src/metrics/windowValues.ts';
+import { toWindowValues } from '../../../src/metrics/windowValues.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 
@@ -81,12 +81,7 @@ async function windowSeries(reading: Reading, applications: readonly Application
 }
 
 function windowsOf({ data }: MetricDataAnswer, { language }: Application, scope: Scope): Sample[] {
-  const values = new Map(
-    [...data].flatMap(([name, timeslices]) => {
-      const window = toMetricWindow(timeslices);
-      return window === undefined ? [] : [[name, window] as const];
-    }),
-  );
+  const values = toWindowValues(data);
   return windowSamples(scope, values, databaseKind(values, language, 'auto'));
 }
 

@@ -3,11 +3,10 @@ import { readOne } from '../../../src/cli/upstream/reading.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { bracedLabels, labelPairs } from '../../../src/metrics/labelText.ts';
 import { databaseKind } from '../../../src/formulas/databaseKind.ts';
-import type { MetricWindow } from '../../../src/formulas/inputs.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
-import { toMetricWindow } from '../../../src/metrics/windowValues.ts';
+import { toWindowValues } from '../../../src/metrics/windowValues.ts';
 
 /**
  * What the running exporter publishes for one application and its hosts over the window that ends at `time`, from
@@ -25,12 +24,7 @@ export async function publishedAt(
   const read = async (from: number, to: number, hostKey?: string) => {
     const names = queryNames(datastores, hostKey === undefined ? 'application' : 'host', reader.api);
     const { data } = await readOne(reader.metricData, { applicationId, hostKey, names }, { from, to }, call);
-    const windows = new Map<string, MetricWindow>();
-    for (const [name, timeslices] of data) {
-      const window = toMetricWindow(timeslices);
-      if (window !== undefined) windows.set(name, window);
-    }
-    return windows;
+    return toWindowValues(data);
   };
   const database = databaseKind(await read(...range), application.language, 'auto');
   const published = new Map<string, number>();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatMinute, parseMoment, resolveRange } from '../../../src/cli/backfill/moment.ts';
+import { parseMoment, resolveRange } from '../../../src/cli/backfill/moment.ts';
+import { formatMinute } from '../../../src/cli/terminal/minute.ts';
 import { UsageError } from '../../../src/cli/process/usageError.ts';
 
 const now = Date.UTC(2026, 9, 14, 12, 0, 30);

@@ -3,7 +3,7 @@ import { DatabaseTally } from '../../../src/cli/backfill/databaseTally.ts';
 import { documentText } from '../../../src/cli/backfill/document.ts';
 import { inParallel } from '../../../src/cli/backfill/inParallel.ts';
 import { SeriesTable } from '../../../src/cli/backfill/seriesTable.ts';
-import { Turns } from '../../../src/cli/backfill/turns.ts';
+import { Semaphore } from '../../../src/cli/backfill/semaphore.ts';
 import { WINDOW } from '../../../src/metrics/window.ts';
 import { readDocument } from './readDocument.ts';
 
@@ -70,13 +70,13 @@ describe('documentText', () => {
   });
 });
 
-describe('Turns', () => {
+describe('Semaphore', () => {
   it('lets so many run at once, in order, and goes on after a failure', async () => {
-    const turns = new Turns(2);
+    const semaphore = new Semaphore(2);
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const work = (number: number) =>
-      turns.take(() => {
+      semaphore.run(() => {
         begun.push(number);
         return new Promise<void>((resolve, reject) => {
           ends.push(number === 0 ? () => reject(new Error('failed')) : resolve);

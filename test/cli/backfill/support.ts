@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
-import type { Wish } from '../../../src/cli/backfill/decide.ts';
+import type { BackfillRequest } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/run.ts';
 import type { TargetOptions } from '../../../src/cli/backfill/target.ts';
 import type { LiveSession } from '../../../src/cli/upstream/session.ts';
@@ -81,7 +81,7 @@ export function openSession(
   return { config: chosen, accounts, signal, close };
 }
 
-type Request = Wish & TargetOptions;
+type Request = BackfillRequest & TargetOptions;
 
 const REQUEST: Omit<Request, 'from'> = {
   to: undefined,

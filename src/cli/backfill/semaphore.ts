@@ -1,5 +1,5 @@
 /** Lets so many pieces of work run at once; the others wait, first come first served. */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -7,8 +7,8 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  /** Does the work when its turn comes, and gives or rejects with what it does. */
-  async take<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs the work when a place is free; resolves or rejects as the work does. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
