@@ -1,16 +1,16 @@
 import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { groupOf, optionsOf, readByScope, wantedOf } from './metricData.ts';
-import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
+import { isDatastore, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
 import { MOST_ROWS, rowsOf } from './plan.ts';
-import type { PlanOptions } from './plan.ts';
+import type { Cell, PlanOptions } from './plan.ts';
 import { mergeRows } from './row.ts';
 import type { Row } from './row.ts';
 import { MOST_BUCKETS, planChunks } from './seriesChunks.ts';
 import type { Terms } from './terms.ts';
 import { ITSELF } from './timeslices.ts';
-import type { Timeslices } from './timeslices.ts';
+import type { Found, TimesliceQuery, Timeslices } from './timeslices.ts';
 import { answerOf } from './values.ts';
 import type {
   Batch,
@@ -62,7 +62,7 @@ export class MetricSeriesRead implements SeriesRead {
       const query = { ...limited(options, buckets), group: groupOf(some[0]), bucketMinutes: chunk.granule / 60 };
       const ranges = rangesOf(chunk, buckets * chunk.granule);
       const [first, ...further] = await Promise.all(
-        ranges.map((range) => this.#timeslices.read(cells, { ...query, range }, call)),
+        ranges.map((range) => this.#readRange(cells, { ...query, range }, call)),
       );
       for (const each of further) for (const [id, entity] of each) first?.get(id)?.append(entity);
       return first ?? new Map();
@@ -75,6 +75,37 @@ export class MetricSeriesRead implements SeriesRead {
       const metrics = [...(entity?.rows.get(key) ?? [])];
       return { value: { granule: chunk.granule, metrics: metrics.map(([name, rows]) => [name, toTimeslices(rows)]) } };
     });
+  }
+
+  /** Of applications that have too many rows for the range even by metric, each half of the range apart. */
+  async #readRange(
+    cells: readonly Cell[],
+    query: TimesliceQuery & { readonly bucketMinutes: number },
+    call: CallOptions,
+  ): Promise<ReadonlyMap<number, Found>> {
+    const { range, bucketMinutes } = query;
+    const found = new Map(await this.#timeslices.read(cells, query, call));
+    for (const [id, entity] of found) this.#learn(id, entity);
+    const large = cells.filter(({ applicationId }) => found.get(applicationId)?.tooMany === true);
+    const seconds = bucketMinutes * 60;
+    const buckets = (range.to - range.from) / seconds;
+    if (large.length === 0 || buckets < 2) return found;
+    const middle = range.from + Math.ceil(buckets / 2) * seconds;
+    const earlier = await this.#readRange(large, { ...query, range: { from: range.from, to: middle } }, call);
+    const later = await this.#readRange(large, { ...query, range: { from: middle, to: range.to } }, call);
+    for (const [id, entity] of earlier) {
+      const rest = later.get(id);
+      if (rest !== undefined) entity.append(rest);
+      found.set(id, entity);
+    }
+    return found;
+  }
+
+  /** How many datastore metrics an application has decides how many buckets fit into the next query. */
+  #learn(applicationId: number, { failure, rows }: Found): void {
+    if (failure !== undefined || rows.size === 0) return;
+    const numbers = [...rows.values()].map((metrics) => [...metrics.keys()].filter(isDatastore).length);
+    this.#fleet.sawDatastores(applicationId, Math.max(this.#fleet.datastores(applicationId), ...numbers));
   }
 
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {

@@ -4,9 +4,9 @@ import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { conditionOf } from '../../../src/api/nerdgraph/part.ts';
 import { Filling, MOST_ROWS, plan, rowsOf } from '../../../src/api/nerdgraph/plan.ts';
 import { Terms } from '../../../src/api/nerdgraph/terms.ts';
-import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
+import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import { application } from './listed.ts';
-import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
 import type { Between, Fault } from './proxy.ts';
 
@@ -271,6 +271,39 @@ describe('a query for many applications', () => {
     expect(data.get('HttpDispatcher')?.[0]?.values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
     expect(Object.hasOwn(data.get('HttpDispatcher')?.[0]?.values ?? {}, 'average_response_time')).toBe(false);
   });
+});
+
+/** The order of the metrics of a series says nothing. */
+function byName(outcomes: readonly Outcome<MetricSeries>[]): unknown[] {
+  return outcomes.map((outcome) => ('error' in outcome ? outcome : new Map(outcome.value.metrics)));
+}
+
+describe('a series', () => {
+  it.each([{ hosts: false }, { hosts: true }])(
+    'of which one metric has more rows than an answer holds is read in parts of its time (hosts: $hosts)',
+    async ({ hosts }) => {
+      const between = await startBetween({ applications: 3, hostsPerApplication: 2 });
+      const { reader, call, notes } = between;
+      const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+      const subjects = [1_000_001, 1_000_002].flatMap((applicationId, index) =>
+        (hosts
+          ? ['01', '02'].map((end) => `${['storefront', 'checkout-api'][index]}-${index + 1}-${end}`)
+          : [undefined]
+        ).map((hostKey) => ({ applicationId, hostKey, names: NAMES })),
+      );
+      const whole = await reader.metricSeries.read(subjects, chunk!, call);
+      expect(failed(whole)).toEqual([]);
+      expect(JSON.stringify(whole)).toMatch(/Datastore\/.*Datastore\//);
+      between.fault = edit((answer) => {
+        if (answer.results.length <= 25) return;
+        answer.results = answer.results.slice(0, 25);
+        answer.otherResult = [{ beginTimeSeconds: 1, endTimeSeconds: 2, c: 1 }];
+      });
+      expect(byName(await reader.metricSeries.read(subjects, chunk!, call))).toEqual(byName(whole));
+      expect(new Set(notes.splits)).toEqual(new Set(['truncated']));
+    },
+    30_000,
+  );
 });
 
 describe('the plan of queries', () => {
