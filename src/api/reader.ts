@@ -141,6 +141,8 @@ export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
   readonly name?: string;
+  /** Unix seconds, a whole minute: the end of the day whose names are read, where the interface asks for one; default: now. */
+  readonly to?: number;
   /** Reading stops after this many pages, where the interface has pages; `complete` then says false. */
   readonly maxPages?: number;
   /** Called after each page with the number of pages and of names read so far. */

@@ -89,6 +89,13 @@ describe('metric-names', () => {
     });
     const { metrics } = JSON.parse(json.stdout) as NamesDocument;
     expect(metrics).toContainEqual({ name: 'Custom/Queue/mail/depth', values: null });
+    // The day ends with the last minute that is whole, two minutes ago unless configured otherwise.
+    const queries = simulator.requests.all('graphql_nrql').flatMap(({ operations = [] }) => operations);
+    const ends = queries.flatMap(({ text }) =>
+      text.includes('uniques(') ? [Number(/UNTIL (\d+)/.exec(text)?.[1])] : [],
+    );
+    expect(ends.length).toBeGreaterThan(0);
+    for (const end of ends) expect(end).toBeLessThanOrEqual(Date.now() - 120_000);
   });
 
   it('passes names with brackets, percent signs and other letters on as they are', async () => {

@@ -20,12 +20,11 @@ export async function listMetricNames(
   now: number,
   call: CallOptions,
 ): Promise<MetricNameList> {
-  const { applicationId, hostKey, name, onPage } = query;
+  const { applicationId, hostKey, name, onPage, to = Math.floor(now / 60_000) * 60 } = query;
   const conditions: Condition[] = [];
   if (hostKey !== undefined) conditions.push(equals('host', hostKey));
   if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
   const where = all([equals('appId', applicationId), ...conditions]);
-  const to = Math.floor(now / 60_000) * 60;
   const range = { from: to - DAY, to };
   const names = await readUniqueNames(
     transport,

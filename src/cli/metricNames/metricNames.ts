@@ -50,6 +50,8 @@ async function readMetricNames(
     applicationId: application.id,
     ...(host === undefined ? {} : { hostKey: host.key }),
     ...(name === undefined ? {} : { name }),
+    // Later minutes may not be whole yet, as with metric data.
+    to: windowAt(Date.now(), config.collection).to,
     maxPages: allPages ? Infinity : PAGES_WITHOUT_ASKING,
     onPage: pageNotes(),
   };

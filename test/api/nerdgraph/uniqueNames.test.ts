@@ -79,6 +79,12 @@ describe('more metric names than one query gives', () => {
     expect(queries).toHaveLength(1);
   });
 
+  it('are those of the day that ends when it is told to', async () => {
+    const between = await startBetween(WORLD);
+    await between.reader.listMetricNames({ applicationId: APPLICATION, to: RANGE.to }, between.call);
+    expect(between.asked[0]?.nrql).toContain(`SINCE ${(RANGE.to - 86_400) * 1000} UNTIL ${RANGE.to * 1000}`);
+  });
+
   it('are narrowed by a text in every query', async () => {
     const { queries } = await list(many(12_000, 'Custom/jobs/'), 'jobs');
     expect(queries.length).toBeGreaterThan(1);
