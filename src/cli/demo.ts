@@ -13,7 +13,8 @@ import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
 import { openLog } from './process/log.ts';
 import { runReloadingService, type ReloadingService } from './process/signals.ts';
 import type { LogOptions } from './flags/commonFlags.ts';
-import { describeStartFailure, simulatorOptions, type SimulatorFlags } from './simulate.ts';
+import { simulatorOptions, type SimulatorFlags } from './flags/simulatorFlags.ts';
+import { describeStartFailure } from './simulate.ts';
 
 /** The accounts of the demo: the same simulated service, read through each of its interfaces. */
 const REST_ACCOUNT = 'demo';

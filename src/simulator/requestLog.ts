@@ -16,7 +16,7 @@ export interface LoggedRequest {
   readonly userAgent: string | undefined;
   readonly keyHeader: 'X-Api-Key' | 'Api-Key' | undefined;
   readonly keyValid: boolean;
-  /** Calls in the works when this one came, itself included. */
+  /** Calls under way when this one came, itself included. */
   readonly concurrent: number;
   /** What a GraphQL document asked for, in its order; undefined for calls of the REST interface. */
   readonly operations?: readonly LoggedOperation[];
@@ -118,7 +118,7 @@ export class RequestLog {
     return [...found.values()];
   }
 
-  /** Forgets everything but what is in the works. */
+  /** Forgets everything but the calls under way. */
   clear(): void {
     this.#entries = [];
     this.#byKind.clear();

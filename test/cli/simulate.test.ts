@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ExitStatus } from '../../src/cli/process/exitStatus.ts';
-import type { SimulatorFlags } from '../../src/cli/simulate.ts';
-import { simulateCommand, simulatorFlags, simulatorOptions } from '../../src/cli/simulate.ts';
+import { simulateCommand } from '../../src/cli/commands/simulate.ts';
+import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/cli/flags/simulatorFlags.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { Command } from 'commander';
 
@@ -17,7 +17,7 @@ afterEach(() => vi.restoreAllMocks());
 /** What the flags come to, without starting anything. */
 async function options(...args: string[]) {
   let parsed: SimulatorFlags | undefined;
-  const command = simulatorFlags(new Command('test')).action((flags: SimulatorFlags) => {
+  const command = addSimulatorFlags(new Command('test')).action((flags: SimulatorFlags) => {
     parsed = flags;
   });
   await command.parseAsync(args, { from: 'user' });

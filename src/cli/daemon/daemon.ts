@@ -11,18 +11,19 @@ import { redactConfig } from '../../config/redact.ts';
 import { Exposition } from '../../exposition/exposition.ts';
 import { withStack } from '../../log/errorText.ts';
 import type { Secrets } from '../../log/secrets.ts';
-import type { DroppedSeries } from '../../metrics/sample.ts';
 import { Telemetry } from '../../telemetry/telemetry.ts';
 import { createApp } from '../../web/app.ts';
 import { compareInWorker } from '../../web/authentication/compareInWorker.ts';
 import type { ReloadResult } from '../../web/dependencies.ts';
 import { startServers, type Servers } from '../../web/server/servers.ts';
 import { systemdSockets } from '../../web/server/systemdSockets.ts';
-import { Reloader } from './reloader.ts';
-import { observeCalls } from '../upstream/observer.ts';
-import { openReader } from '../upstream/readers.ts';
 import type { ServeFlags } from '../flags/serveFlags.ts';
 import { REVISION, VERSION } from '../process/version.ts';
+import { observeCalls } from '../upstream/observer.ts';
+import { openReader } from '../upstream/readers.ts';
+import { BackgroundTimer } from './backgroundTimer.ts';
+import { DroppedFamilies } from './droppedFamilies.ts';
+import { Reloader } from './reloader.ts';
 
 /** Answers under way may take this long once a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
@@ -51,75 +52,44 @@ export interface Daemon {
 }
 
 /** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
-export async function startDaemon({
-  config,
-  readConfig,
-  flags,
-  logger,
-  secrets,
-  environment,
-}: DaemonOptions): Promise<Daemon> {
-  let current = config;
-  let stopping = false;
-  let stopBackground: (() => void) | undefined;
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { flags, logger, secrets, environment } = options;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
-  const exposition = new Exposition();
-  const collector = new Collector(config, {
-    clock: systemClock,
-    log: new CollectorLog(logger),
-    openReader: (account, from) =>
-      openReader(account, from, {
-        secrets,
-        environment,
-        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
-        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
-      }),
-  });
+  const collector = createCollector(options, telemetry);
+  const background = new BackgroundTimer(() =>
+    refreshInBackground((scope, waitMs) => collector.refreshNow(scope, waitMs), systemClock, Math.random),
+  );
+  const droppedFamilies = new DroppedFamilies(logger);
+  let { config } = options;
+  let stopping = false;
 
-  const followBackground = (): void => {
-    if (current.collection.background === (stopBackground !== undefined)) return;
-    stopBackground?.();
-    stopBackground = current.collection.background
-      ? refreshInBackground((scope, waitMs) => collector.refreshNow(scope, waitMs), systemClock, Math.random)
-      : undefined;
-  };
-
-  /** Said in the log since the configuration was loaded. */
-  const droppedFamilies = new Set<string>();
   const reloader = new Reloader({
-    read: readConfig,
+    read: options.readConfig,
     apply: (next) => {
       collector.reconfigure(next);
-      current = next;
-      droppedFamilies.clear();
-      telemetry.keepAccounts(current.accounts.map(({ name }) => name));
-      followBackground();
+      config = next;
+      droppedFamilies.forget();
+      telemetry.keepAccounts(config.accounts.map(({ name }) => name));
+      background.set(config.collection.background);
     },
     ended: (ok) => telemetry.reloaded(ok, Date.now()),
     logger,
     mask: (text) => secrets.mask(text),
   });
-  const reload = (trigger: string): Promise<ReloadResult> => reloader.reload(trigger);
-
-  const noteDropped = (series: readonly DroppedSeries[]): void => {
-    telemetry.dropped(series);
-    const families = [...new Set(series.map(({ family }) => family))].filter((name) => !droppedFamilies.has(name));
-    if (families.length === 0) return;
-    for (const family of families) droppedFamilies.add(family);
-    logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
-  };
-
   const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
   const app = createApp({
     settings: { ...flags, version: VERSION },
     collector: () => collector,
-    collection: () => current.collection,
-    exposition,
+    collection: () => config.collection,
+    exposition: new Exposition(),
     ownMetrics: (asOf) => telemetry.own(collector.status(asOf)),
-    dropped: noteDropped,
+    dropped: (series) => {
+      telemetry.dropped(series);
+      droppedFamilies.log(series);
+    },
     scraped: (result) => telemetry.scraped(result),
-    configText: () => redactConfig(current),
-    reload: flags.enableLifecycle ? () => reload('/-/reload') : undefined,
+    configText: () => redactConfig(config),
+    reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,
     monotonic: () => systemClock.monotonic(),
@@ -133,18 +103,18 @@ export async function startDaemon({
     compare: compareInWorker(),
     warn: (message) => logger.warn(message),
     failed,
-    monotonic: () => performance.now(),
+    monotonic: () => systemClock.monotonic(),
   });
   telemetry.reloaded(true, Date.now());
   for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
-  followBackground();
+  background.set(config.collection.background);
 
   return {
     servers,
-    reload,
+    reload: (trigger) => reloader.reload(trigger),
     stop: async () => {
       stopping = true;
-      stopBackground?.();
+      background.stop();
       const closed = servers.close(GRACE);
       // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
       await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
@@ -152,4 +122,18 @@ export async function startDaemon({
       await closed;
     },
   };
+}
+
+function createCollector({ config, logger, secrets, environment }: DaemonOptions, telemetry: Telemetry): Collector {
+  return new Collector(config, {
+    clock: systemClock,
+    log: new CollectorLog(logger),
+    openReader: (account, from) =>
+      openReader(account, from, {
+        secrets,
+        environment,
+        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+      }),
+  });
 }

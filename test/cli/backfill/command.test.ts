@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { backfillCommand } from '../../../src/cli/backfill.ts';
+import { backfillCommand } from '../../../src/cli/commands/backfill.ts';
 import { DEMO_API_KEY, startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 

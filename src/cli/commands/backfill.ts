@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { parseDuration } from '../config/duration.ts';
-import type { Labels } from '../metrics/sample.ts';
-import { addLabel } from './backfill/labels.ts';
-import { parseMoment } from './backfill/moment.ts';
-import { checked, collected } from './flags/arguments.ts';
-import { addCommonFlags, type CommonOptions } from './flags/commonFlags.ts';
+import { parseDuration } from '../../config/duration.ts';
+import type { Labels } from '../../metrics/sample.ts';
+import { addLabel } from '../backfill/labels.ts';
+import { parseMoment } from '../backfill/moment.ts';
+import { checked, collected } from '../flags/arguments.ts';
+import { addCommonFlags, type CommonOptions } from '../flags/commonFlags.ts';
 
 interface BackfillFlags extends CommonOptions {
   readonly from: string;
@@ -56,7 +56,7 @@ export function backfillCommand(): Command {
     .option('--resume', 'go on with the interrupted run of this output', false)
     .addHelpText('after', EXAMPLES);
   return addCommonFlags(command).action(async (flags: BackfillFlags) => {
-    const { runBackfill } = await import('./backfill/run.ts');
+    const { runBackfill } = await import('../backfill/run.ts');
     const { from, to, window, app: apps = [], hosts, label: labels = {}, output, force, resume } = flags;
     await runBackfill(flags, { from, to, window, apps, hosts, labels, output, force, resume });
   });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { checked, collected } from './flags/arguments.ts';
-import { addCommonFlags, formatFlag, type CommonOptions } from './flags/commonFlags.ts';
+import { checked, collected } from '../flags/arguments.ts';
+import { addCommonFlags, formatFlag, type CommonOptions } from '../flags/commonFlags.ts';
 
 interface CompareFlags extends CommonOptions {
   readonly account?: string;
@@ -38,7 +38,7 @@ export function compareCommand(): Command {
     .addOption(formatFlag(['table', 'json']))
     .addHelpText('after', EXAMPLES);
   return addCommonFlags(command).action(async (flags: CompareFlags) => {
-    const { runCompare } = await import('./compare/run.ts');
+    const { runCompare } = await import('../compare/run.ts');
     const { account, accountId, app: apps = [], ...others } = flags;
     await runCompare({ ...others, account, accountId, apps });
   });
