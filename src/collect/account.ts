@@ -242,8 +242,9 @@ export class AccountCollector {
     if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
     this.#progressOf(entity).ended(entity, failed, this.#moment());
     for (const refresh of this.#refreshes.ended(entity, failed)) {
-      this.#join(refresh, this.#related(entity, refresh.scope));
+      // Before the rest, after which the refresh may be over: what is gone has to be gone from its answer.
       if (doubted !== undefined) this.#join(refresh, [doubted]);
+      this.#join(refresh, this.#related(entity, refresh.scope));
     }
   }
 

@@ -290,19 +290,26 @@ describe('failures and changes of the inventory', () => {
     expect(world.lines.filter(({ level }) => level > 30)).toEqual([]);
   });
 
-  it('a host that upstream knows no longer is gone from the next answer, before its list is due', async () => {
-    const world = new World();
-    world.populate(1, 2);
-    await world.scrape();
-    world.reader.hostsOf.set(1, [host(1001)]);
-    world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'not_found', status: 404 } : undefined);
-    await world.nextMinute(1);
-    const answer = await world.scrape();
-    expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
-    expect(answer.complete).toBe(true);
-    expect(world.group('host_metrics').success).toBe(true);
-    expect(world.reader.of('hosts')).toHaveLength(2);
-  });
+  it.each([
+    ['first', 10],
+    ['last', 2_000],
+  ])(
+    'a host that upstream knows no longer is gone from the next answer, before its list is due, also when that is heard %s',
+    async (_, latency) => {
+      const world = new World();
+      world.populate(1, 2);
+      await world.scrape();
+      world.reader.hostsOf.set(1, [host(1001)]);
+      world.reader.fault = ({ hostKey }) =>
+        hostKey === '1000' ? { reason: 'not_found', status: 404, latency } : undefined;
+      await world.nextMinute(1);
+      const answer = await world.scrape();
+      expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
+      expect(answer.complete).toBe(true);
+      expect(world.group('host_metrics').success).toBe(true);
+      expect(world.reader.of('hosts')).toHaveLength(2);
+    },
+  );
 
   it('a host list is not read in a storm because upstream answers 404 for hosts that it lists', async () => {
     const world = new World();
