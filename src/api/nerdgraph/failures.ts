@@ -29,15 +29,12 @@ const BY_CODE: Readonly<Record<string, Kind>> = {
  */
 const BY_WORDS: readonly (readonly [RegExp, Kind])[] = [
   [/not authorized|access denied/i, 'forbidden'],
+  // Of so many queries, not of what one query may be or ask for.
   [
-    /NRDB:1106924|(quer(y|ies)|rate|request)[- ]limit|limit (of|on|for) .*quer|too many (quer|request)/i,
+    /NRDB:1106924|(quer(y|ies)|rate|request)[- ]limit|quer(y|ies) ((count|rate|usage|volume|quota|per|a|minute|account) ){1,4}limit|too many (quer|request)/i,
     'rate_limited',
   ],
-  // A limit of so many queries, not of what one query may be or ask for.
-  [
-    /^(?=.*(exceed|reach|hit|minute)).*quer(y|ies) ((?!(size|length|duration|time|result|row|facet|bucket)s?\b)[a-z]+ ){1,4}limit/is,
-    'rate_limited',
-  ],
+  [/limit (of|on|for) (?!.*(bucket|facet|row|result|character)).*quer/i, 'rate_limited'],
   [/too (big|large|long)|(size|length)\b.*\b(limit|max|exceed)|(limit|max|exceed)\w*\b.*\b(size|length)\b/i, 'too_big'],
   [/exceeded the set timeout/i, 'timeout'],
 ];
@@ -128,13 +125,13 @@ function errorsOf(body: Body): readonly unknown[] {
 }
 
 function kindOf(error: unknown): Kind {
-  const codes = codesOf(error);
-  for (const code of codes) {
-    const kind = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined;
-    if (kind !== undefined) return kind;
-  }
+  const byCode = codesOf(error).find((code) => Object.hasOwn(BY_CODE, code));
+  const kind = byCode === undefined ? undefined : BY_CODE[byCode];
+  if (kind !== undefined && kind !== 'server') return kind;
   const words = wordsOf(error);
-  return BY_WORDS.find(([pattern]) => pattern.test(words))?.[1] ?? 'other';
+  const byWords = BY_WORDS.find(([pattern]) => pattern.test(words))?.[1];
+  // Calls after a query limit make it worse, whatever the class of the error.
+  return kind === undefined || byWords === 'rate_limited' ? (byWords ?? 'other') : kind;
 }
 
 function isComplaint(error: unknown): boolean {

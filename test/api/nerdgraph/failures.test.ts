@@ -51,6 +51,18 @@ describe('the body of an answer', () => {
       'rate_limited',
     ],
     ['tells a limit of the size of one query', { errors: errors('query size limit exceeded') }, 'too big'],
+    [
+      'tells the query limit by its words although the class says something else',
+      { errors: errors('The query limit of the account is reached', { errorClass: 'SERVER_ERROR' }) },
+      'rate_limited',
+    ],
+    [
+      'tells a server error that speaks of length',
+      { errors: errors('too long', { errorClass: 'SERVER_ERROR' }) },
+      'server',
+    ],
+    ['tells a limit of buckets', { errors: errors('Exceeded the limit of 366 buckets for this query') }, 'other'],
+    ['tells a limit of facets', { errors: errors('Your query exceeded the limit of 5,000 facets') }, 'other'],
     ['tells a syntax error near LIMIT', { errors: errors('Syntax error in query near LIMIT') }, 'other'],
     ['tells a timeout by its class', { errors: errors('x', { errorClass: 'TIMEOUT' }) }, 'timeout'],
     ['tells a timeout by its words', { errors: errors('NRDB query duration exceeded the set timeout') }, 'timeout'],
