@@ -77,6 +77,8 @@ export interface MetricDataSubject extends ApplicationSubject {
   readonly hostKey: string | undefined;
   /** In names of the REST interface. A reader without `datastores` adds the datastore types by itself. */
   readonly names: readonly string[];
+  /** The values that are wanted of a metric; undefined: all. A reader may give more. */
+  readonly values?: (metricName: string) => readonly string[];
 }
 
 /** One summarized timeslice per metric over the range that was asked for. */

@@ -63,7 +63,7 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
         return;
       }
       const rows = entity?.rows.get(subject.hostKey ?? ITSELF) ?? NO_ROWS;
-      outcomes.push({ value: answerOf(new FirstRows(rows), subject.names, range) });
+      outcomes.push({ value: answerOf(new FirstRows(rows), subject.names, range, subject.values) });
     });
     return outcomes;
   }

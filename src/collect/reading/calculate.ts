@@ -3,7 +3,7 @@ import { databaseKind } from '../../formulas/databaseKind.ts';
 import type { MetricWindow } from '../../formulas/inputs.ts';
 import { customSamples, type CustomMatches, type CustomMetric } from '../../metrics/customFamilies.ts';
 import type { Scope } from '../../metrics/family.ts';
-import { usedValues, windowSamples } from '../../metrics/window.ts';
+import { windowSamples } from '../../metrics/window.ts';
 import { toMetricWindow } from '../../metrics/windowValues.ts';
 import { writeSamples } from '../../metrics/writeSamples.ts';
 import type {
@@ -14,19 +14,11 @@ import type {
   WindowInput,
   WindowReading,
 } from '../inventory/records.ts';
-import { customOf, sameNames } from './names.ts';
+import { customOf, sameNames, wantedValues } from './names.ts';
 
 /** What is worth keeping of an answer: of the metrics that were asked for, the values that something reads. */
-export function keepUsed(
-  data: MetricData,
-  asked: readonly string[],
-  { matches }: CustomMatches,
-): WindowInput['values'] {
-  const wanted = new Map<string, Set<string>>();
-  for (const { metricName, metric } of matches) {
-    const values = wanted.get(metricName) ?? new Set();
-    wanted.set(metricName, values.add(metric.definition.value));
-  }
+export function keepUsed(data: MetricData, asked: readonly string[], custom: CustomMatches): WindowInput['values'] {
+  const wanted = wantedValues(custom);
   const kept = new Map<string, MetricWindow>();
   // By the names as they were asked for: those of the answer would keep a copy of each for every entity.
   for (const name of asked) {
@@ -34,8 +26,7 @@ export function keepUsed(
     if (answered === undefined) continue;
     const { seconds, values } = answered;
     const picked: Record<string, number> = {};
-    pick(values, usedValues(name), picked);
-    pick(values, wanted.get(name) ?? [], picked);
+    pick(values, wanted(name), picked);
     kept.set(name, { seconds, values: picked });
   }
   return kept;

@@ -1,6 +1,6 @@
 import { customMatches, type CustomMatches, type CustomMetric } from '../../metrics/customFamilies.ts';
 import type { Scope } from '../../metrics/family.ts';
-import { queryNames } from '../../metrics/window.ts';
+import { queryNames, usedValues } from '../../metrics/window.ts';
 import type { ApplicationData } from '../inventory/records.ts';
 
 const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
@@ -20,6 +20,8 @@ const rememberedMatches: Readonly<Record<Scope, WeakMap<readonly string[], Remem
 
 /** By list of datastores and matches: an application's hosts all ask for the same, refresh after refresh. */
 const rememberedNames = new WeakMap<readonly string[], WeakMap<CustomMatches['matches'], readonly string[]>>();
+
+const rememberedValues = new WeakMap<CustomMatches['matches'], (metricName: string) => readonly string[]>();
 
 /** The custom metrics of one scope that an application has; a family's cap is shared by all of its hosts. */
 export function customOf(
@@ -56,6 +58,22 @@ export function wantedNames(
     ofDatastores.set(matches, names);
   }
   return names;
+}
+
+/** The values of metrics that the calculations or these custom metrics read. */
+export function wantedValues({ matches }: CustomMatches): (metricName: string) => readonly string[] {
+  let wanted = rememberedValues.get(matches);
+  if (wanted === undefined) {
+    const byName = new Map<string, Set<string>>();
+    for (const { metricName, metric } of matches) {
+      const values = byName.get(metricName) ?? new Set(usedValues(metricName));
+      byName.set(metricName, values.add(metric.definition.value));
+    }
+    const ofCustom = new Map([...byName].map(([name, values]) => [name, [...values]]));
+    wanted = (name) => ofCustom.get(name) ?? usedValues(name);
+    rememberedValues.set(matches, wanted);
+  }
+  return wanted;
 }
 
 export function sameNames(a: readonly string[], b: readonly string[]): boolean {

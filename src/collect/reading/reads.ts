@@ -18,7 +18,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { ApplicationData, ApplicationRecord, AskedDatastores } from '../inventory/records.ts';
 import { onlyIds } from '../inventory/selection.ts';
 import type { Arrivals } from './arrivals.ts';
-import { customOf, wantedNames } from './names.ts';
+import { customOf, wantedNames, wantedValues } from './names.ts';
 
 /** Takes an answer over into the inventory. */
 export type TakeOver = () => void;
@@ -133,7 +133,8 @@ export class Reads {
     const subjectOf = (entity: Entity): MetricDataSubject & { readonly asked: Asked } => {
       const asked = this.#askFor(entity);
       const { applicationId } = applicationOf(entity);
-      return { applicationId, hostKey: entity.subject.hostKey, names: asked.names, asked };
+      const { hostKey } = entity.subject;
+      return { applicationId, hostKey, names: asked.names, values: wantedValues(asked.custom), asked };
     };
     // What is known of the names may change while a call is under way: an answer is read as it was asked for.
     return mapped(reader.metricData, subjectOf, (entity, answer: MetricDataAnswer, { asked: was }) =>

@@ -67,6 +67,17 @@ describe('the values of a row', () => {
     expect(names.filter((name) => values[name] === undefined)).toEqual([]);
   });
 
+  it.each(['HttpDispatcher', 'EndUser', 'Apdex', 'Memory/Physical', 'CPU/User Time'])(
+    'are the same where only some of them are wanted: %s',
+    (metric) => {
+      const rows = new Map([['Agent/MetricsReported/count', row({ count: 90 })]]);
+      const wanted = ['percent', 'call_count', 'total_used_mb', 'f', 'average_fe_response_time', 'no such value'];
+      const all = Object.entries(valuesOf(metric, row(), rows)).filter(([name]) => wanted.includes(name));
+      expect(all).not.toEqual([]);
+      expect(valuesOf(metric, row(), rows, wanted)).toEqual(Object.fromEntries(all));
+    },
+  );
+
   it('have no average over nothing', () => {
     const values = valuesOf('HttpDispatcher', row({ count: 0, sum: 0, exclusive: 0 }), new Map());
     expect(values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
