@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../process/usageError.ts';
 import { WorkFolder } from './workFolder.ts';
@@ -26,7 +26,7 @@ export interface Target {
 }
 
 /**
- * Throws a UsageError where the output would overwrite something, or there is nothing to resume. `stdout` is where the
+ * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume. `stdout` is where the
  * document goes without an output file.
  */
 export function chooseTarget({ output, force, resume }: TargetOptions, stdout: NodeJS.WritableStream): Target {
@@ -34,6 +34,7 @@ export function chooseTarget({ output, force, resume }: TargetOptions, stdout: N
     if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
     return toStandardOutput(stdout);
   }
+  if (isFolder(output)) throw new UsageError(`--output: ${output} is a folder: name a file in it`);
   const folder = new WorkFolder(`${output}.backfill`);
   const isThere = existsSync(folder.path);
   const refuseToOverwrite = (): void => {
@@ -41,6 +42,8 @@ export function chooseTarget({ output, force, resume }: TargetOptions, stdout: N
   };
   refuseToOverwrite();
   if (resume && !isThere) throw new UsageError(`there is no run to resume: ${folder.path} does not exist`);
+  const place = dirname(output);
+  if (!isFolder(place)) throw new UsageError(`--output: there is no folder ${place}: make it, or name another file`);
   if (isThere && !resume && !force) {
     throw new UsageError(`an interrupted run is in ${folder.path}: go on with --resume, or start anew with --force`);
   }
@@ -59,6 +62,10 @@ export function chooseTarget({ output, force, resume }: TargetOptions, stdout: N
       await rename(unfinished, output);
     },
   };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function toStandardOutput(stdout: NodeJS.WritableStream): Target {

@@ -57,6 +57,18 @@ describe('the command backfill', () => {
     expect(said).toBe(`error: ${configFile} exists: --force overwrites it\n`);
   });
 
+  it('ends with status 2 and a sentence when the output cannot be a file, before it reads anything', async () => {
+    const calls = simulator.requests.count();
+    const nowhere = join(folder, 'nowhere');
+    const lost = await run('--from=10m', `--output=${join(nowhere, 'out.om')}`);
+    expect(lost.error).toMatchObject({ status: 2 });
+    expect(lost.said).toBe(`error: --output: there is no folder ${nowhere}: make it, or name another file\n`);
+    const onFolder = await run('--from=10m', `--output=${folder}`, '--force');
+    expect(onFolder.error).toMatchObject({ status: 2 });
+    expect(onFolder.said).toBe(`error: --output: ${folder} is a folder: name a file in it\n`);
+    expect(simulator.requests.count()).toBe(calls);
+  });
+
   it('ends with status 1 and a sentence when the key is refused', async () => {
     simulator.faults.add({ effect: 'invalid-key' });
     const { error, said } = await run('--from=10m');
