@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
 import type { Environment } from '../config/placeholders.ts';
 import { DEMO_API_KEY, startSimulator, type Simulator } from '../simulator/simulator.ts';
-import { ListenError } from '../web/server/servers.ts';
+import { ListenError } from '../web/server/listen.ts';
 import { startDaemon, type Daemon } from './daemon/daemon.ts';
 import { ExitStatus } from './process/exitStatus.ts';
 import { loadOrExit } from './configuration.ts';

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { formatFault } from '../config/fault.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
-import { ListenError } from '../web/server/servers.ts';
+import { ListenError } from '../web/server/listen.ts';
 import { check } from './check.ts';
 import { loadOrExit, readFiles } from './configuration.ts';
 import { startDaemon } from './daemon/daemon.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Compare } from './comparisonQueue.ts';
-import type { Finding, Question } from './passwordWorker.ts';
+import type { ComparisonRequest, ComparisonResult } from './passwordWorker.ts';
 
 /** The worker's file beside the built program: see scripts/build.ts. */
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
@@ -12,7 +12,7 @@ interface Asked {
 
 /**
  * Compares passwords in a thread of its own, so that scrapes are answered meanwhile. The thread starts with the first
- * password, keeps the process from ending in no case, and is started anew after it has ended.
+ * password, never keeps the process alive, and is started anew after it has ended.
  */
 export function compareInWorker(): Compare {
   let worker: Worker | undefined;
@@ -22,7 +22,7 @@ export function compareInWorker(): Compare {
   const start = (): Worker => {
     const started = new Worker(WORKER);
     started.unref();
-    started.on('message', ({ id, matches }: Finding) => {
+    started.on('message', ({ id, matches }: ComparisonResult) => {
       open.get(id)?.resolve(matches);
       open.delete(id);
     });
@@ -42,7 +42,7 @@ export function compareInWorker(): Compare {
       lastId += 1;
       open.set(lastId, { resolve, reject });
       worker ??= start();
-      const question: Question = { id: lastId, password, hash };
-      worker.postMessage(question);
+      const request: ComparisonRequest = { id: lastId, password, hash };
+      worker.postMessage(request);
     });
 }

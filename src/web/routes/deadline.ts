@@ -1,3 +1,6 @@
+import type { Request } from 'express';
+import type { CollectionConfig } from '../../config/config.ts';
+
 /** No scraper waits longer; also keeps timers within what they can hold. */
 const MAX_TIMEOUT_MS = 3_600_000;
 
@@ -18,6 +21,20 @@ export interface DeadlineInputs {
 export function timeToAnswer({ header, defaultTimeout, offset, lastWrite }: DeadlineInputs): number {
   const timeout = readTimeout(header) ?? defaultTimeout;
   return Math.max(timeout - offset - lastWrite, timeout / 2);
+}
+
+/** The same for a request, by its header and the configuration. */
+export function timeToAnswerTo(
+  request: Request,
+  collection: Pick<CollectionConfig, 'default_scrape_timeout' | 'scrape_timeout_offset'>,
+  lastWrite: number,
+): number {
+  return timeToAnswer({
+    header: request.get('x-prometheus-scrape-timeout-seconds'),
+    defaultTimeout: collection.default_scrape_timeout,
+    offset: collection.scrape_timeout_offset,
+    lastWrite,
+  });
 }
 
 /** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds. */

@@ -5,7 +5,7 @@ import type { ApplicationView, WebCollector, WebDependencies } from '../dependen
 import { clientGone, unlessGone } from '../server/clientGone.ts';
 import { isHostHeader } from '../server/hostHeader.ts';
 import { formatAddress } from '../server/listenAddress.ts';
-import { timeToAnswer } from './deadline.ts';
+import { timeToAnswerTo } from './deadline.ts';
 import type { Handler } from './handler.ts';
 import { wayBack } from './links.ts';
 import { BadQueryError, queryOf } from './query.ts';
@@ -22,13 +22,8 @@ export function discoveryHandler(deps: WebDependencies): Handler {
     const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
     // Over TLS a target group that says nothing would be scraped in plain text.
     const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
-    const { background, default_scrape_timeout, scrape_timeout_offset } = deps.collection();
-    const budget = timeToAnswer({
-      header: request.get('x-prometheus-scrape-timeout-seconds'),
-      defaultTimeout: default_scrape_timeout,
-      offset: scrape_timeout_offset,
-      lastWrite: 0,
-    });
+    const collection = deps.collection();
+    const waitMs = timeToAnswerTo(request, collection, 0);
     const wanted = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
     const known = collector.applicationLists().map(({ account }) => account);
@@ -37,7 +32,7 @@ export function discoveryHandler(deps: WebDependencies): Handler {
       sendText(response, 404, `There is no account ${JSON.stringify(unknown.slice(0, 60))} in the configuration.`);
       return;
     }
-    if (!background) await unlessGone(readLists(collector, wanted, budget), clientGone(request));
+    if (!collection.background) await unlessGone(readLists(collector, wanted, waitMs), clientGone(request));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
     const unread = lists.filter(({ applications }) => applications === undefined).map(({ account }) => account);
     if (unread.length > 0) {
@@ -57,11 +52,9 @@ export function discoveryHandler(deps: WebDependencies): Handler {
 
 /** Reads the lists that are due: those of the accounts wanted, or of all. */
 async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, waitMs: number): Promise<void> {
-  if (wanted.size === 0) await collector.refresh({ groups: LISTS, listsOnly: true }, waitMs);
-  else
-    await Promise.all(
-      [...wanted].map((account) => collector.refresh({ groups: LISTS, listsOnly: true, account }, waitMs)),
-    );
+  const scope = { groups: LISTS, listsOnly: true };
+  if (wanted.size === 0) await collector.refresh(scope, waitMs);
+  else await Promise.all([...wanted].map((account) => collector.refresh({ ...scope, account }, waitMs)));
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {

@@ -3,7 +3,7 @@ import type { Group } from '../../metrics/groups.ts';
 import { sendExposition, wantedBy } from '../answer.ts';
 import type { Answer, WebDependencies } from '../dependencies.ts';
 import { clientGone, unlessGone } from '../server/clientGone.ts';
-import { timeToAnswer } from './deadline.ts';
+import { timeToAnswerTo } from './deadline.ts';
 import type { Handler } from './handler.ts';
 import { queryOf, readSelection, type Selection } from './query.ts';
 import { WriteTimes } from './writeTimes.ts';
@@ -13,8 +13,8 @@ const NOTHING: Answer = { blocks: [], complete: true, cut: [] };
 
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is held.
- * `collect[]=exporter` alone calls nothing upstream. A client that has gone costs nothing more. HEAD does the same without
- * sending the body, so that its header fields are those of GET.
+ * `collect[]=exporter` alone calls nothing upstream. Nothing more is done for a client that has gone. HEAD does the same
+ * without sending the body, so that its header fields are those of GET.
  */
 export function metricsHandler(deps: WebDependencies): Handler {
   const writeTimes = new WriteTimes();
@@ -22,18 +22,13 @@ export function metricsHandler(deps: WebDependencies): Handler {
     const selection = readSelection(queryOf(request.originalUrl));
     const collection = deps.collection();
     const kind = kindOf(selection);
-    const budget = timeToAnswer({
-      header: request.get('x-prometheus-scrape-timeout-seconds'),
-      defaultTimeout: collection.default_scrape_timeout,
-      offset: collection.scrape_timeout_offset,
-      lastWrite: writeTimes.of(kind),
-    });
+    const waitMs = timeToAnswerTo(request, collection, writeTimes.of(kind));
     const { groups } = selection;
     const asOf = deps.monotonic();
     const collector = deps.collector();
     const gone = clientGone(request);
     if (!collection.background && groups.size > 0) {
-      await unlessGone(collector.refresh({ groups }, budget), gone);
+      await unlessGone(collector.refresh({ groups }, waitMs), gone);
     }
     const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
     // States are taken in the same turn as the series, so that an answer never counts as fresh what it does not hold.

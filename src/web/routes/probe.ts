@@ -3,7 +3,7 @@ import { PROBE } from '../../metrics/catalogueExporter.ts';
 import { sendExposition, sendPieces, sendText, wantedBy } from '../answer.ts';
 import type { ProbeResult, WebDependencies } from '../dependencies.ts';
 import { clientGone, unlessGone } from '../server/clientGone.ts';
-import { timeToAnswer } from './deadline.ts';
+import { timeToAnswerTo } from './deadline.ts';
 import type { Handler } from './handler.ts';
 import { queryOf, readProbeQuery, type ProbeQuery } from './query.ts';
 import { WriteTimes } from './writeTimes.ts';
@@ -18,14 +18,9 @@ export function probeHandler(deps: WebDependencies): Handler {
     const query = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
     const startedAt = deps.monotonic();
-    const budget = timeToAnswer({
-      header: request.get('x-prometheus-scrape-timeout-seconds'),
-      defaultTimeout: collection.default_scrape_timeout,
-      offset: collection.scrape_timeout_offset,
-      lastWrite: writeTimes.of('probe'),
-    });
+    const waitMs = timeToAnswerTo(request, collection, writeTimes.of('probe'));
     const gone = clientGone(request);
-    const probed = deps.collector().probe(query.account, query.applicationId, budget);
+    const probed = deps.collector().probe(query.account, query.applicationId, waitMs);
     const result = await unlessGone(probed, gone);
     if (result.kind === 'unknown_account') {
       sendText(response, 404, 'There is no such account in the configuration.');

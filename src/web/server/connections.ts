@@ -21,7 +21,7 @@ interface Connection {
 
 /**
  * Every connection from the moment it is accepted, before any TLS handshake. Requests of one connection are answered
- * one after the other, so that what was sent ahead costs nothing until its turn comes, and nothing once the client left.
+ * one after the other: nothing is done for a request before its turn, and nothing once its client has left.
  */
 export class Connections {
   /** In the order of their last use. */

@@ -1,12 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import type { Compare } from '../authentication/comparisonQueue.ts';
 import { WebConfigStore } from '../webConfig/store.ts';
-import type { WebConfig } from '../webConfig/webConfig.ts';
+import type { TlsSettings } from '../webConfig/tlsSettings.ts';
 import { createGate } from './gate.ts';
-import { formatAddress, type ListenAddress } from './listenAddress.ts';
 import { Connections } from './connections.ts';
+import { listen, ListenError } from './listen.ts';
+import type { ListenAddress } from './listenAddress.ts';
 import { TokenBucket } from './rateLimit.ts';
 import { throttled } from './throttle.ts';
 import { followTlsSettings } from './tlsServer.ts';
@@ -39,11 +39,6 @@ export interface Servers {
   close(graceMs: number): Promise<void>;
 }
 
-/** An address could not be listened on: exit status 1. The message is one sentence. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
 /** Limits against clients that are slow, large or many; a scrape needs a fraction of each. */
 const LIMITS: ServerOptions = {
   maxHeaderSize: 16_384,
@@ -70,18 +65,13 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const connections = new Connections();
   const listener = connections.inTurn(createGate({ app, store, bucket, compare, failed }));
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
-  const createTls = (settings: NonNullable<WebConfig['tls']>): Server => {
-    const server = createTlsServer(
-      {
-        ...LIMITS,
-        ...settings.context,
-        handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-        requestCert: settings.clientAuth !== 'NoClientCert',
-        // Decided after the handshake, by client_auth_type as it is then.
-        rejectUnauthorized: false,
-      },
-      listener,
-    );
+  const create = (): Server => {
+    if (tls === undefined) {
+      const server = createServer(LIMITS, listener);
+      connections.follow(server);
+      return server;
+    }
+    const server = createTlsServer(tlsOptions(tls), listener);
     connections.followTls(server);
     followTlsSettings(server, store, throttled(options.warn, options.monotonic));
     return server;
@@ -90,7 +80,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const addresses: string[] = [];
   try {
     for (const target of targets) {
-      const server = tls === undefined ? createPlain(listener, connections) : createTls(tls);
+      const server = create();
       servers.push(server);
       addresses.push(await listen(server, target));
       server.on('error', (error) => options.warn(`Listening on ${addresses.join(', ')}: ${error.message}`));
@@ -106,46 +96,13 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   };
 }
 
-function createPlain(listener: RequestListener, connections: Connections): Server {
-  const server = createServer(LIMITS, listener);
-  connections.follow(server);
-  return server;
-}
-
-type Target = ListenAddress | { readonly fd: number };
-
-async function listen(server: Server, target: Target): Promise<string> {
-  const asked =
-    'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
-  await new Promise<void>((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(asked, error)));
-    server.once('error', fail);
-    server.listen('fd' in target ? { fd: target.fd } : { port: target.port, host: target.host }, () => {
-      server.off('error', fail);
-      resolve();
-    });
-  });
-  return reported(server.address(), asked);
-}
-
-/** Node does not tell the path of a unix socket that systemd handed over. */
-function reported(address: AddressInfo | string | null, asked: string): string {
-  if (address === null || typeof address === 'string') return address ?? asked;
-  return formatAddress(address.address, address.port);
-}
-
-function whyNot(asked: string, error: NodeJS.ErrnoException): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `Cannot listen on ${asked}: another process uses this address; stop it or choose another --web.listen-address.`;
-    case 'EACCES':
-      return `Cannot listen on ${asked}: no permission for this port; choose one above 1023 with --web.listen-address.`;
-    case 'EADDRNOTAVAIL':
-      return `Cannot listen on ${asked}: this machine has no such address; correct --web.listen-address.`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `Cannot listen on ${asked}: the host name is not known; correct --web.listen-address.`;
-    default:
-      return `Cannot listen on ${asked}: ${error.message}`;
-  }
+function tlsOptions({ context, clientAuth }: TlsSettings): TlsServerOptions {
+  return {
+    ...LIMITS,
+    ...context,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    requestCert: clientAuth !== 'NoClientCert',
+    // Decided after the handshake, by client_auth_type as it is then.
+    rejectUnauthorized: false,
+  };
 }

@@ -1,7 +1,16 @@
-import type { AccountStatus, BudgetStatus, GroupStatus } from '../dependencies.ts';
+import type { AccountStatus, BudgetStatus } from '../dependencies.ts';
 import { failingEntities, slowestEntities } from './entities.ts';
+import { groupTable } from './groups.ts';
 import { html, type Html } from './html.ts';
 import { ago, counted, inWords, timeInWords, trim } from './words.ts';
+
+const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
+  rest: 'REST API (v2)',
+  nerdgraph: 'NerdGraph',
+};
+
+/** From this many days before its end, the end of an interface stands out. */
+const NEAR_END_DAYS = 90;
 
 /** One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds. */
 export function accountSection(account: AccountStatus, now: number): Html {
@@ -64,14 +73,6 @@ function stateBadge({ refused, up, applications, budget, entities }: AccountStat
     : html`<span class="badge bad">down</span>`;
 }
 
-const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
-  rest: 'REST API (v2)',
-  nerdgraph: 'NerdGraph',
-};
-
-/** From this many days before its end, the end of an interface stands out. */
-const NEAR_END_DAYS = 90;
-
 function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
   if (endOfLife === undefined) return undefined;
   const days = Math.floor((endOfLife - now) / 86_400);
@@ -110,89 +111,4 @@ function budgetInWords(budget: BudgetStatus): Html {
 function planInWords({ callsPerMinute, budget, stretch }: AccountStatus['plan']): string {
   const calls = `${trim(callsPerMinute)} calls a minute`;
   return stretch > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
-}
-
-function groupTable(groups: readonly GroupStatus[], now: number): Html {
-  return html`<table class="stack">
-    <caption>
-      Groups
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Group</th>
-        <th scope="col">Interval</th>
-        <th scope="col">Last refresh</th>
-        <th scope="col">Last success</th>
-        <th scope="col">Fresh</th>
-        <th scope="col">Stale</th>
-        <th scope="col">Missing</th>
-        <th scope="col">Oldest window</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${groups.map((group) => groupRow(group, now))}
-    </tbody>
-  </table>`;
-}
-
-function groupRow(group: GroupStatus, now: number): Html {
-  const { entities, lastSuccess, oldestWindowEnd } = group;
-  return html`<tr>
-    <th scope="row">${group.group}</th>
-    <td data-label="Interval">${intervalInWords(group)}</td>
-    <td data-label="Last refresh">${refreshInWords(group)}</td>
-    <td data-label="Last success">
-      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
-    </td>
-    <td data-label="Fresh" class="number">${entities.fresh}</td>
-    <td data-label="Stale" class="number${entities.stale > 0 ? ' warn' : ''}">${entities.stale}</td>
-    <td data-label="Missing" class="number${entities.missing > 0 ? ' bad' : ''}">${entities.missing}</td>
-    <td data-label="Oldest window">
-      ${hasWindows(group) && oldestWindowEnd !== undefined ? ago(oldestWindowEnd, now) : '–'}
-    </td>
-  </tr>`;
-}
-
-/** Lists and names are of the moment they were read, not of a window. */
-function hasWindows({ group }: GroupStatus): boolean {
-  return group === 'application_metrics' || group === 'host_metrics' || group === 'custom_metrics';
-}
-
-function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
-  const configured = inWords(intervalSeconds);
-  if (effectiveIntervalSeconds <= intervalSeconds) return configured;
-  return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
-}
-
-function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
-  if (success === undefined) return html`not yet`;
-  const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
-  return html`<span
-    >${success ? html`<span class="good">ended well</span>` : html`<span class="bad">had failures</span>`}${took}</span
-  >`;
-}
-
-/** `2 accounts, 14 applications`, and what is wrong at a glance. */
-export function overview(accounts: readonly AccountStatus[]): Html {
-  const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
-  const failing = accounts.reduce(
-    (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,
-    0,
-  );
-  const unread = accounts.filter(({ refused, up, applications: list }) => {
-    return refused !== undefined || (!up && list !== undefined);
-  });
-  const wrong = [
-    ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
-    ...(failing > 0
-      ? [`The last attempt failed for ${counted(failing, 'entity').replace('entitys', 'entities')}.`]
-      : []),
-  ];
-  const verdict =
-    wrong.length === 0
-      ? html`<span class="good">Nothing fails.</span>`
-      : html`<span class="bad">${wrong.join(' ')}</span>`;
-  return html`<p class="overview">
-    ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
-  </p>`;
 }

@@ -1,10 +1,11 @@
 import type { AccountStatus } from '../dependencies.ts';
-import { accountSection, overview } from './account.ts';
+import { accountSection } from './account.ts';
 import { applicationsSection } from './applications.ts';
 import { applicationRows, search } from './applicationRows.ts';
 import { colours } from './bar.ts';
 import type { Breakdown } from './breakdown.ts';
 import { html } from './html.ts';
+import { overview } from './overview.ts';
 import { STYLE_ELEMENT } from './style.ts';
 import { timeInWords } from './words.ts';
 

@@ -1,4 +1,4 @@
-/** Between parts of one line. Not within a template: what a template holds is built in as it is, and the program is ASCII. */
+/** Between parts of one line. It stays out of templates, because the build keeps their text as it is, and the program is ASCII. */
 export const DOT = ' · ';
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
@@ -30,8 +30,8 @@ export function timeInWords(at: number): string {
 }
 
 /** `1 application`, `12 applications`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }
 
 /** A number with three digits that count, at most. */

@@ -6,7 +6,7 @@ import { OPEN_WEB_CONFIG, readWebConfig, type WebConfig, type WebConfigResult } 
 /**
  * The web configuration in force. It looks at the files' change times whenever it is asked, and reads them again when
  * one has changed, so that certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot
- * wait for a new certificate. A file that opens a door without saying so openly changes nothing: the one before stays.
+ * wait for a new certificate. A file that takes protection away, but not on purpose, is not used: the one before stays.
  */
 export class WebConfigStore {
   readonly #path: string | undefined;
@@ -43,7 +43,7 @@ export class WebConfigStore {
     }
     this.#files = reading.files;
     this.#stamp = stamp;
-    const { result, said } = reading;
+    const { result, onPurpose } = reading;
     if ('faults' in result) {
       this.#result = result;
       if (this.#valid === undefined) return;
@@ -51,7 +51,7 @@ export class WebConfigStore {
       this.#warn(`The web configuration became invalid, requests are refused until it is corrected: ${faults}`);
       return;
     }
-    const lost = this.#valid === undefined ? [] : lostProtection(this.#valid, result.config, said);
+    const lost = this.#valid === undefined ? [] : lostProtection(this.#valid, result.config, onPurpose);
     if (this.#valid !== undefined && lost.length > 0) {
       this.#result = { config: this.#valid };
       this.#warn(`The web configuration is not used, the one before stays: ${path}: ${lost.join('; ')}`);

@@ -36,8 +36,8 @@ export function loadWebConfig(path: string): WebConfigResult {
   return readWebConfig(path).result;
 }
 
-/** What the file says in so many words, so that a file which is cut off cannot be taken for it. */
-export interface SaidOpenly {
+/** What the file opens on purpose, by a key that a file which is cut off does not have. */
+export interface OpenOnPurpose {
   /** `basic_auth_users: {}` */
   readonly noUsers: boolean;
   /** `client_auth_type: NoClientCert` */
@@ -48,30 +48,32 @@ export interface WebConfigReading {
   readonly result: WebConfigResult;
   /** Every file that the outcome depends on. */
   readonly files: readonly string[];
-  readonly said: SaidOpenly;
+  readonly onPurpose: OpenOnPurpose;
 }
 
-const NOTHING_SAID: SaidOpenly = { noUsers: false, noClientCertificates: false };
+const NOTHING_OPEN: OpenOnPurpose = { noUsers: false, noClientCertificates: false };
 
 /** The same, with what a change while the exporter runs is judged by. */
 export function readWebConfig(path: string): WebConfigReading {
   const file = readText(path);
-  if ('fault' in file) return { result: { faults: [file.fault] }, files: [path], said: NOTHING_SAID };
-  if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], said: NOTHING_SAID };
+  if ('fault' in file) return { result: { faults: [file.fault] }, files: [path], onPurpose: NOTHING_OPEN };
+  if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], onPurpose: NOTHING_OPEN };
   const tree = readYaml({ path, text: file.text }, {});
-  if (tree.faults.length > 0) return { result: { faults: sortFaults(tree.faults) }, files: [path], said: NOTHING_SAID };
+  if (tree.faults.length > 0)
+    return { result: { faults: sortFaults(tree.faults) }, files: [path], onPurpose: NOTHING_OPEN };
   const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
   if (!parsed.success) {
     const issues = flatten(parsed.error.issues, knownKeys);
     const faults = issues.map((issue) => tree.fault(issue.path, issue.message, issue.at));
-    return { result: { faults: sortFaults(faults) }, files: [path], said: NOTHING_SAID };
+    return { result: { faults: sortFaults(faults) }, files: [path], onPurpose: NOTHING_OPEN };
   }
   return assemble(parsed.data, path, tree);
 }
 
 function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigReading {
-  const said = {
-    noUsers: Object.keys(data.basic_auth_users ?? { none: '' }).length === 0,
+  const users = data.basic_auth_users ?? undefined;
+  const onPurpose = {
+    noUsers: users !== undefined && Object.keys(users).length === 0,
     noClientCertificates: data.tls_server_config?.client_auth_type === 'NoClientCert',
   };
   const section = data.tls_server_config ?? undefined;
@@ -85,7 +87,7 @@ function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigR
         key === undefined ? 'key' : 'value',
       ),
     );
-    return { result: { faults: sortFaults(faults) }, files, said };
+    return { result: { faults: sortFaults(faults) }, files, onPurpose };
   }
   const { interval = 0, burst = 0 } = data.rate_limit ?? {};
   const headers = Object.entries(data.http_server_config?.headers ?? {}).filter(isSet);
@@ -94,12 +96,12 @@ function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigR
       config: {
         tls: tls?.settings,
         headers: Object.fromEntries(headers),
-        users: new Map(Object.entries(data.basic_auth_users ?? {})),
+        users: new Map(Object.entries(users ?? {})),
         rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
       },
     },
     files,
-    said,
+    onPurpose,
   };
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test, vi } from 'vitest';
 import { ListenAddressError, parseListenAddress } from '../../../src/web/server/listenAddress.ts';
-import { ListenError } from '../../../src/web/server/servers.ts';
+import { ListenError } from '../../../src/web/server/listen.ts';
 import { systemdSockets, SystemdSocketError } from '../../../src/web/server/systemdSockets.ts';
 import { serve, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
