@@ -65,7 +65,9 @@ export class MetricNames {
       let calls = 0;
       for (const name of new Set(filters)) {
         const onPage = (): void => void (calls += 1);
-        const { names } = await this.list({ applicationId, name, maxPages: CUSTOM_PAGES, onPage }, call);
+        const query = { applicationId, name, maxPages: CUSTOM_PAGES, onPage };
+        const { names, complete } = await this.list(query, call);
+        if (!complete) this.#client.leftOut(endpoints.metricNames(query), tooManyNames(applicationId, name));
         for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
       }
       this.#customCalls.set(applicationId, calls);
@@ -78,4 +80,11 @@ export class MetricNames {
 /** Half a surrogate pair cannot travel in an address: the name that would be asked for is another one. */
 function canBeAsked(name: string): boolean {
   return !/\p{Surrogate}/u.test(name);
+}
+
+function tooManyNames(applicationId: number, name: string): string {
+  return (
+    `application ${applicationId}: more than ${CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
+    'the rest is left out; a longer literal part in "match" narrows the list'
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { application, failureOf, serve } from '../support/reading.ts';
+import { application, failureOf, readOne, serve } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
 
@@ -181,5 +181,20 @@ describe('metric names', () => {
     expect(list.names.map(({ name }) => name)).toEqual(expected);
     expect(list.complete).toBe(complete);
     expect(server.asked).toHaveLength(maxPages);
+  });
+
+  it.each([
+    [20, []],
+    [21, ['GET /applications/{id}/metrics.json: application 7: more than 20 pages of metric names contain "Custom/"']],
+  ])('of custom metrics are read on 20 pages; of %i pages it is told what is left out', async (pages, left) => {
+    const { server, reader, call, notes } = await serve((response, { url }) => {
+      const at = Number(url.searchParams.get('cursor') ?? '1');
+      const next = at < pages ? link(`${url.pathname}?cursor=${at + 1}`) : {};
+      json(response, { metrics: [entry(`Custom/${at}`)] }, next);
+    });
+    const names = await readOne(reader.customNames, { applicationId: 7, filters: ['Custom/'] }, call);
+    expect(names).toHaveLength(20);
+    expect(server.asked).toHaveLength(20);
+    expect(notes.failures.map(({ message }) => message.replace(/: the rest is left out; .*/, ''))).toEqual(left);
   });
 });
