@@ -7,6 +7,8 @@ import type { Gate } from '../src/api/reader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
 import { METRIC } from '../src/formulas/names.ts';
 import { queryNames } from '../src/metrics/window.ts';
+import { DATASTORE } from './fleet.ts';
+import { inParallel } from './inParallel.ts';
 
 export interface AnswersMeasurement {
   /** Milliseconds of processor time per answer, one for each run. */
@@ -40,14 +42,14 @@ const reader = createRestReader({
   sleep: () => Promise.resolve(),
 });
 const agent = new Agent({ connections: AT_ONCE });
-const names = queryNames(['Datastore/MySQL/allWeb']);
+const names = queryNames([DATASTORE]);
 const subject = { applicationId: 1, hostKey: undefined, names };
 const range = { from: 1_795_219_200, to: 1_795_221_000 };
 const origin = new URL(address).origin;
 const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}`;
 
 function ignore(): void {
-  // The benchmark only asks what an answer costs.
+  // Only the time of an answer is measured.
 }
 
 function fail(_endpoint: string, _reason: string, message: string): never {
@@ -68,14 +70,7 @@ async function readBare(): Promise<void> {
 /** Milliseconds of processor time per answer, `AT_ONCE` under way all the time. */
 async function costOf(read: () => Promise<void>): Promise<number> {
   const before = process.cpuUsage();
-  let left = answers;
-  const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      await read();
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await inParallel(answers, AT_ONCE, read);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000 / answers;
 }

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
+import { ACCOUNT_ID } from './fleet.ts';
 import { ask, end, PROJECT } from './processes.ts';
-import { ACCOUNT_ID } from './upstreamNerdGraph.ts';
 
 /** Of a whole process since its start. */
 export interface ProcessUsage {

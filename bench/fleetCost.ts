@@ -1,7 +1,7 @@
 import { startExporter, type Exporter, type Reading } from './exporter.ts';
 import type { Upstream } from './processes.ts';
 import { startUpstream } from './processes.ts';
-import type { FleetSize } from './upstreamBodies.ts';
+import type { FleetSize } from './fleet.ts';
 
 /** What the built program costs with one fleet: a first refresh, the refresh of the next window, and scrapes after it. */
 export interface FleetCost extends FleetSize {

@@ -2,7 +2,7 @@ import { fleetCost } from './fleetCost.ts';
 import type { FleetCost } from './fleetCost.ts';
 import { FLEETS } from './rowsOfResources.ts';
 import { figure, median, table } from './rows.ts';
-import type { FleetSize } from './upstreamBodies.ts';
+import type { FleetSize } from './fleet.ts';
 
 const LATENCY_MS = 50;
 

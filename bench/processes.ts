@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { FleetSize } from './upstreamBodies.ts';
+import type { FleetSize } from './fleet.ts';
 import type { UpstreamUsage } from './upstream.ts';
 
 const execute = promisify(execFile);

@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
+import { pagesOf, type FleetSize } from './fleet.ts';
 import { withExporter } from './fleetCost.ts';
+import { inParallel } from './inParallel.ts';
 import type { Row } from './rows.ts';
-import type { FleetSize } from './upstreamBodies.ts';
-import { pagesOf } from './upstreamBodies.ts';
 
 const AT_ONCE = 32;
 const LATENCY_MS = 50;
@@ -127,16 +127,11 @@ export async function blockRows(runs: number, applications: number): Promise<Row
 async function bareCalls(address: string, calls: number): Promise<number> {
   const agent = new Agent({ connections: AT_ONCE });
   const { origin } = new URL(address);
-  let left = calls;
-  const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      const { body } = await agent.request({ origin, path: '/v2/applications/1/metrics/data.json', method: 'GET' });
-      JSON.parse(await body.text());
-    }
-  };
   const started = performance.now();
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await inParallel(calls, AT_ONCE, async () => {
+    const { body } = await agent.request({ origin, path: '/v2/applications/1/metrics/data.json', method: 'GET' });
+    JSON.parse(await body.text());
+  });
   const taken = performance.now() - started;
   await agent.destroy();
   return taken;

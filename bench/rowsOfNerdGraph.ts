@@ -1,7 +1,7 @@
 import type { Reading } from './exporter.ts';
+import { pagesOf, type FleetSize } from './fleet.ts';
 import { fleetCost, type FleetCost } from './fleetCost.ts';
 import type { Aim, Row } from './rows.ts';
-import { pagesOf, type FleetSize } from './upstreamBodies.ts';
 
 const LATENCY_MS = 200;
 const NERDGRAPH: Reading = { api: 'nerdgraph', atOnce: 5 };

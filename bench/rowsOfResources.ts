@@ -6,7 +6,7 @@ import { seriesOf, withExporter } from './fleetCost.ts';
 import { libraryPeakMegabytes } from './memory.ts';
 import { measured, startUpstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
-import type { FleetSize } from './upstreamBodies.ts';
+import type { FleetSize } from './fleet.ts';
 
 /** Fleets of so many series, as upstream.ts has them: 40 of an application or a host and some more. */
 export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {

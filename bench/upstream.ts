@@ -1,13 +1,14 @@
 /**
  * The canned upstream, in a process of its own: `node --import tsx bench/upstream.ts <applications> <hosts> <latency ms>`.
- * It answers both interfaces, REST under `/v2` and NerdGraph under `/graphql`. The bodies of REST are made beforehand. Sends its port to its parent, and on `usage` what it was asked for so far.
+ * It answers both interfaces, REST under `/v2` and NerdGraph under `/graphql`. The bodies of REST are made beforehand. It sends
+ * its port to its parent, and on `usage` how many calls there were so far.
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { applicationPages, hostsBody, KEY_TRANSACTIONS, METRIC_NAMES, metricDataBodies } from './upstreamBodies.ts';
 import { graphqlBody, type GraphqlRequest } from './upstreamNerdGraph.ts';
+import { applicationPages, hostsBody, KEY_TRANSACTIONS, METRIC_NAMES, metricDataBodies } from './upstreamRest.ts';
 
 export interface UpstreamUsage {
   readonly calls: number;

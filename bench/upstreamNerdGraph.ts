@@ -1,7 +1,15 @@
-import type { FleetSize } from './upstreamBodies.ts';
-import { PAGE_SIZE, pagesOf } from './upstreamBodies.ts';
-
-export const ACCOUNT_ID = 1_234_567;
+import {
+  ACCOUNT_ID,
+  APDEX_METRICS,
+  applicationName,
+  DATASTORE,
+  hostIds,
+  hostName,
+  idsOnPage,
+  pagesOf,
+  TIMED_METRICS,
+  type FleetSize,
+} from './fleet.ts';
 
 /** What a request of NerdGraph says, as far as the answers here depend on it. */
 export interface GraphqlRequest {
@@ -13,25 +21,7 @@ export interface GraphqlRequest {
   };
 }
 
-const DATASTORE = 'Datastore/MySQL/allWeb';
-const KNOWN = new Set([
-  'Agent/MetricsReported/count',
-  'Apdex',
-  'EndUser/Apdex',
-  'HttpDispatcher',
-  'EndUser',
-  'OtherTransaction/all',
-  'WebTransactionTotalTime',
-  'WebFrontend/QueueTime',
-  'Database/allWeb',
-  'ActiveRecord/all',
-  'Memcache/allWeb',
-  'External/allWeb',
-  'Errors/all',
-  'Memory/Physical',
-  'CPU/User Time',
-  DATASTORE,
-]);
+const KNOWN = new Set(['Agent/MetricsReported/count', ...APDEX_METRICS, ...TIMED_METRICS]);
 
 /** Answers with the same metrics as the REST upstream has; `variant` changes all figures. */
 export function graphqlBody(size: FleetSize, { query, variables }: GraphqlRequest, variant: number): Buffer {
@@ -55,21 +45,19 @@ function actorOf(
   return { entitySearch: { count: size.applications, results: { nextCursor, entities: applicationsOf(size, page) } } };
 }
 
-function applicationsOf({ applications, hostsPerApplication }: FleetSize, page: number): object[] {
-  return Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => {
-    const id = page * PAGE_SIZE + index + 1;
-    return {
-      guid: Buffer.from(`${ACCOUNT_ID}|APM|APPLICATION|${id}`).toString('base64'),
-      name: `checkout-service-${id}`,
-      accountId: ACCOUNT_ID,
-      reporting: true,
-      alertSeverity: 'NOT_ALERTING',
-      applicationId: id,
-      language: 'java',
-      apmSummary: { hostCount: hostsPerApplication, instanceCount: hostsPerApplication },
-      settings: { apdexTarget: 0.5, serverSideConfig: true },
-    };
-  });
+function applicationsOf(size: FleetSize, page: number): object[] {
+  const { hostsPerApplication: hosts } = size;
+  return idsOnPage(size, page).map((id) => ({
+    guid: Buffer.from(`${ACCOUNT_ID}|APM|APPLICATION|${id}`).toString('base64'),
+    name: applicationName(id),
+    accountId: ACCOUNT_ID,
+    reporting: true,
+    alertSeverity: 'NOT_ALERTING',
+    applicationId: id,
+    language: 'java',
+    apmSummary: { hostCount: hosts, instanceCount: hosts },
+    settings: { apdexTarget: 0.5, serverSideConfig: true },
+  }));
 }
 
 /** One row for each application, perhaps host, and metric that the query names; all its applications have all its metrics. */
@@ -84,7 +72,7 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
   });
   const results: object[] = [];
   for (const id of new Set(ids)) {
-    const hosts = facets.includes('host') ? hostNames(id, hostsPerApplication) : [undefined];
+    const hosts = facets.includes('host') ? hostIds(id, hostsPerApplication).map(hostName) : [undefined];
     for (const host of hosts) {
       if (host !== undefined && asked.size > 0 && !asked.has(host)) continue;
       for (const name of names) {
@@ -106,10 +94,6 @@ function literals(nrql: string, attribute: string): string[] {
   return [...lists].flatMap(([, list, one]) =>
     (list ?? one ?? '').split(',').map((each) => each.replace(/^'|'$/g, '')),
   );
-}
-
-function hostNames(application: number, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `node-${application * 1000 + index}.example`);
 }
 
 /** A figure of a metric: Apdex has its three zones in count, total and totalExclusive. */

@@ -37,37 +37,35 @@ export interface Account {
   readonly name: string;
 }
 
-const DEFAULT_SETTINGS: ServiceSettings = {
-  rounding: true,
-  emptyWithoutAccept: true,
-  linksKeepFilters: true,
-  endOfNames: 'empty',
-  inclusiveTo: false,
-  metricsFound: true,
-  callsPerMinute: 0,
-  accountId: 1_234_567,
-  accounts: undefined,
-  nrqlPerMinute: 3000,
-  nrqlCharacters: 10_000,
-  nrqlRows: 50_000,
-  callsAtOnce: 25,
-};
-
 /** All settings: those that were given, and the defaults for the others. */
-export function settingsOf(given: Partial<ServiceSettings>): ServiceSettings {
+export function settingsOf({
+  rounding = true,
+  emptyWithoutAccept = true,
+  linksKeepFilters = true,
+  endOfNames = 'empty',
+  inclusiveTo = false,
+  metricsFound = true,
+  callsPerMinute = 0,
+  accountId = 1_234_567,
+  accounts,
+  nrqlPerMinute = 3000,
+  nrqlCharacters = 10_000,
+  nrqlRows = 50_000,
+  callsAtOnce = 25,
+}: Partial<ServiceSettings>): ServiceSettings {
   return {
-    rounding: given.rounding ?? DEFAULT_SETTINGS.rounding,
-    emptyWithoutAccept: given.emptyWithoutAccept ?? DEFAULT_SETTINGS.emptyWithoutAccept,
-    linksKeepFilters: given.linksKeepFilters ?? DEFAULT_SETTINGS.linksKeepFilters,
-    endOfNames: given.endOfNames ?? DEFAULT_SETTINGS.endOfNames,
-    inclusiveTo: given.inclusiveTo ?? DEFAULT_SETTINGS.inclusiveTo,
-    metricsFound: given.metricsFound ?? DEFAULT_SETTINGS.metricsFound,
-    callsPerMinute: given.callsPerMinute ?? DEFAULT_SETTINGS.callsPerMinute,
-    accountId: given.accountId ?? DEFAULT_SETTINGS.accountId,
-    accounts: given.accounts ?? DEFAULT_SETTINGS.accounts,
-    nrqlPerMinute: given.nrqlPerMinute ?? DEFAULT_SETTINGS.nrqlPerMinute,
-    nrqlCharacters: given.nrqlCharacters ?? DEFAULT_SETTINGS.nrqlCharacters,
-    nrqlRows: given.nrqlRows ?? DEFAULT_SETTINGS.nrqlRows,
-    callsAtOnce: given.callsAtOnce ?? DEFAULT_SETTINGS.callsAtOnce,
+    rounding,
+    emptyWithoutAccept,
+    linksKeepFilters,
+    endOfNames,
+    inclusiveTo,
+    metricsFound,
+    callsPerMinute,
+    accountId,
+    accounts,
+    nrqlPerMinute,
+    nrqlCharacters,
+    nrqlRows,
+    callsAtOnce,
   };
 }

@@ -18,8 +18,6 @@ import { SimulatorState } from './state.ts';
 import type { World, WorldOptions } from './world/world.ts';
 import { createWorld } from './world/world.ts';
 
-export { DEMO_API_KEY };
-
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
   /** Default 127.0.0.1. */
   readonly host?: string;

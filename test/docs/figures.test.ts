@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { planCalls, type GroupCalls } from '../../src/collect/schedule/plan.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/metrics/groups.ts';
-import { DEMO_API_KEY, startSimulator } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
 import { runTool } from '../e2e-tools/support/tool.ts';
 import { pageAt, rowsOf, sectionOf } from './pages.ts';
 

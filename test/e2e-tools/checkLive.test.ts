@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_API_KEY, startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool } from './support/tool.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEMO_API_KEY, startSimulator } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { account, delayUntilNextWindow, nerdGraphAccount } from './support/config.ts';
 import { MovedClock } from './support/movedClock.ts';

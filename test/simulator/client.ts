@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
 
 export interface Reply {
   readonly status: number;

@@ -9,15 +9,15 @@ import type { ServiceSettings } from '../settings.ts';
 import type { SimulatorState } from '../state.ts';
 import type { Answer } from '../wire/answer.ts';
 import { failure, notFound } from '../wire/answer.ts';
-import { answer } from './answerCall.ts';
 import { parameters } from '../wire/body.ts';
 import { refusal, sentKey } from '../wire/key.ts';
-import { MinuteLimit } from '../minuteLimit.ts';
 import { limited } from '../wire/rateLimit.ts';
-import type { Route } from './route.ts';
-import { matchRoute } from './route.ts';
 import type { Target } from '../wire/target.ts';
 import { send } from '../wire/write.ts';
+import { MinuteLimit } from '../minuteLimit.ts';
+import { answer } from './answerCall.ts';
+import type { Route } from './route.ts';
+import { matchRoute } from './route.ts';
 
 export interface ServiceOptions {
   readonly state: SimulatorState;
@@ -37,7 +37,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The service itself: lets calls in, answers them from the world, and lets the faults have their way with both. */
+/** The REST interface of the service: checks calls, answers them from the world, and applies the faults. */
 export class Service {
   readonly #options: ServiceOptions;
   readonly #limit: MinuteLimit;

@@ -1,7 +1,7 @@
 import type { KeyTransaction } from './keyTransactions.ts';
 import type { Scope } from './scope.ts';
 import { firstIncompleteMinute, isReporting, MINUTE } from './time.ts';
-import type { Timeslice } from './timeslice.ts';
+import { EMPTY, type Timeslice } from './timeslice.ts';
 import type { World } from './world.ts';
 
 /** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
@@ -26,13 +26,11 @@ function figures(minutes: number, unit: number, calls: Timeslice, errors: number
   };
 }
 
-const NOTHING: Timeslice = { count: 0, total: 0, totalExclusive: 0, min: 0, max: 0, sumOfSquares: 0 };
-
 /** The sums of these metrics, in this order; nothing for one that the application does not have. */
 function sums(world: World, scope: Scope, names: readonly string[], from: number, to: number): readonly Timeslice[] {
   const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
   const added = world.sum(scope, metrics, from, to);
-  return names.map((name) => added[metrics.findIndex((metric) => metric.name === name)] ?? NOTHING);
+  return names.map((name) => added[metrics.findIndex((metric) => metric.name === name)] ?? EMPTY);
 }
 
 function rolling(
@@ -43,7 +41,7 @@ function rolling(
   to: number,
   unit = 1000,
 ): RollingFigures {
-  const [calls = NOTHING, errors = NOTHING, apdex = NOTHING] = sums(world, scope, names, from, to);
+  const [calls = EMPTY, errors = EMPTY, apdex = EMPTY] = sums(world, scope, names, from, to);
   return figures(to - from, unit, calls, errors.count, apdex);
 }
 
@@ -77,7 +75,7 @@ export function rollingEndUserSummary(world: World, scope: Scope, now: number): 
 export function keyTransactionSummary(world: World, key: KeyTransaction, now: number): RollingFigures | undefined {
   const scope = world.scope({ application: key.source.applicationId });
   if (!keyTransactionReports(world, key, now) || scope === undefined) return undefined;
-  if (key.state === 'idle') return figures(KEY_TRANSACTION_MINUTES, 1000, NOTHING, 0, NOTHING);
+  if (key.state === 'idle') return figures(KEY_TRANSACTION_MINUTES, 1000, EMPTY, 0, EMPTY);
   const to = firstIncompleteMinute(now);
   const { transaction } = key.source;
   const names = [

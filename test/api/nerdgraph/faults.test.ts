@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { UpstreamError } from '../../../src/api/errors.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
 import { json } from '../support/testServer.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { backfillCommand } from '../../../src/cli/commands/backfill.ts';
-import { DEMO_API_KEY, startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 
 let simulator: Simulator;

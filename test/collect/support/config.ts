@@ -1,45 +1,21 @@
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
+import { formatFault } from '../../../src/config/fault.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Deep<T[K]> } : T;
 
-const ACCOUNT: AccountConfig = {
-  name: 'main',
-  region: 'us',
-  api: 'rest',
-  account_id: undefined,
-  base_url: 'https://api.newrelic.com/v2',
-  api_key: 'key',
-  api_key_file: undefined,
-  api_key_header: 'X-Api-Key',
-  labels: {},
-  tls: { ca_file: undefined, server_name: undefined },
-  applications: { include: undefined, exclude: [], reporting_only: true, settings: [] },
-  hosts: true,
-  instances: false,
-  key_transactions: true,
-  custom_metrics: [],
-  limits: { max_concurrent_requests: 8, requests_per_minute: 600, request_timeout: 10_000, max_retries: 2 },
-};
+/** One account and a collection with every default. */
+const DEFAULTS = defaults('accounts: [{name: main, api_key: key}]');
+const ACCOUNT: AccountConfig = DEFAULTS.account;
+const COLLECTION: CollectionConfig = DEFAULTS.collection;
 
-const COLLECTION: CollectionConfig = {
-  window: 1_800_000,
-  delay: 120_000,
-  scrape_timeout_offset: 500,
-  default_scrape_timeout: 10_000,
-  max_age: 300_000,
-  raw_values: false,
-  background: false,
-  intervals: {
-    applications: 60_000,
-    key_transactions: 60_000,
-    application_metrics: 60_000,
-    host_metrics: 60_000,
-    hosts: 300_000,
-    instances: 300_000,
-    metric_names: 21_600_000,
-  },
-  max_series: 500_000,
-};
+function defaults(text: string): { readonly account: AccountConfig; readonly collection: CollectionConfig } {
+  const loaded = loadConfig({ path: 'config.yaml', text }, {});
+  if ('faults' in loaded) throw new Error(loaded.faults.map(formatFault).join('; '));
+  const [account] = loaded.config.accounts;
+  if (account === undefined) throw new Error('the configuration has no account');
+  return { account, collection: loaded.config.collection };
+}
 
 export function accountConfig(
   over: Partial<Omit<AccountConfig, 'limits' | 'applications'>> & {

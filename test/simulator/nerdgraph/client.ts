@@ -1,5 +1,5 @@
 import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
 import type { Reply } from '../client.ts';
 import { call } from '../client.ts';
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../../src/simulator/faults/rule.ts';
 import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY, startSimulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
 import { call, GOOD } from '../client.ts';
 import type { GraphqlBody } from './client.ts';
 import { ACCOUNT, APPLICATIONS, ask, body, KEY_TRANSACTIONS, nrql, search, send, V } from './client.ts';

@@ -1,11 +1,14 @@
-/** The size of a canned account. */
-export interface FleetSize {
-  readonly applications: number;
-  readonly hostsPerApplication: number;
-}
-
-/** Records on a page, as upstream has them. */
-export const PAGE_SIZE = 200;
+import {
+  APDEX_METRICS,
+  applicationName,
+  DATASTORE,
+  hostIds,
+  hostName,
+  idsOnPage,
+  pagesOf,
+  TIMED_METRICS,
+  type FleetSize,
+} from './fleet.ts';
 
 /** Answers of one kind that differ in all of their values: what is asked again has changed. */
 const VARIANTS = 16;
@@ -13,29 +16,12 @@ const VARIANTS = 16;
 const FROM = '2026-11-21T00:00:00+00:00';
 const TO = '2026-11-21T00:29:59+00:00';
 
-const APDEX = ['EndUser/Apdex', 'Apdex'];
-const TIMED = [
-  'HttpDispatcher',
-  'EndUser',
-  'OtherTransaction/all',
-  'WebTransactionTotalTime',
-  'WebFrontend/QueueTime',
-  'Database/allWeb',
-  'ActiveRecord/all',
-  'Memcache/allWeb',
-  'External/allWeb',
-  'Datastore/MySQL/allWeb',
-  'Errors/all',
-  'Memory/Physical',
-  'CPU/User Time',
-];
-
 /** Metric data answers of 15 metrics with 11 values each. */
 export function metricDataBodies(): readonly Buffer[] {
   return Array.from({ length: VARIANTS }, (_, variant) => {
     const metrics = [
-      ...APDEX.map((name) => ({ name, values: apdexValues(variant) })),
-      ...TIMED.map((name, index) => ({ name, values: timedValues(name, variant + index / 8) })),
+      ...APDEX_METRICS.map((name) => ({ name, values: apdexValues(variant) })),
+      ...TIMED_METRICS.map((name, index) => ({ name, values: timedValues(name, variant + index / 8) })),
     ];
     return json({
       metric_data: {
@@ -50,15 +36,13 @@ export function metricDataBodies(): readonly Buffer[] {
 }
 
 /** All pages of the application list. */
-export function applicationPages({ applications, hostsPerApplication }: FleetSize): readonly Buffer[] {
-  return Array.from({ length: pagesOf(applications) }, (_, page) => {
-    const ids = Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => {
-      return page * PAGE_SIZE + index + 1;
-    });
-    return json({
-      applications: ids.map((id) => ({
+export function applicationPages(size: FleetSize): readonly Buffer[] {
+  const { applications, hostsPerApplication } = size;
+  return Array.from({ length: pagesOf(applications) }, (_, page) =>
+    json({
+      applications: idsOnPage(size, page).map((id) => ({
         id,
-        name: `checkout-service-${id}`,
+        name: applicationName(id),
         language: 'java',
         health_status: 'green',
         reporting: true,
@@ -67,15 +51,15 @@ export function applicationPages({ applications, hostsPerApplication }: FleetSiz
         settings: { app_apdex_threshold: 0.5, end_user_apdex_threshold: 7 },
         links: { application_hosts: hostIds(id, hostsPerApplication), application_instances: [] },
       })),
-    });
-  });
+    }),
+  );
 }
 
 export function hostsBody(application: number, hostsPerApplication: number): Buffer {
   return json({
     application_hosts: hostIds(application, hostsPerApplication).map((id) => ({
       id,
-      host: `node-${id}.example`,
+      host: hostName(id),
       language: 'java',
       health_status: 'green',
       application_summary: summary(id),
@@ -85,16 +69,7 @@ export function hostsBody(application: number, hostsPerApplication: number): Buf
 
 export const KEY_TRANSACTIONS = json({ key_transactions: [] });
 
-export const METRIC_NAMES = json({ metrics: [{ name: 'Datastore/MySQL/allWeb', values: ['call_count'] }] });
-
-/** How many pages a list of so many records takes. */
-export function pagesOf(records: number): number {
-  return Math.max(1, Math.ceil(records / PAGE_SIZE));
-}
-
-function hostIds(application: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => application * 1000 + index);
-}
+export const METRIC_NAMES = json({ metrics: [{ name: DATASTORE, values: ['call_count'] }] });
 
 function summary(id: number): Record<string, number> {
   return { response_time: 100 + (id % 50), throughput: 600, error_rate: 0.01, apdex_target: 0.5, apdex_score: 0.94 };

@@ -1,0 +1,56 @@
+/** The size of a canned account. */
+export interface FleetSize {
+  readonly applications: number;
+  readonly hostsPerApplication: number;
+}
+
+/** The number of the canned account, for NerdGraph. */
+export const ACCOUNT_ID = 1_234_567;
+
+/** Metrics with the values of an Apdex. */
+export const APDEX_METRICS = ['EndUser/Apdex', 'Apdex'];
+
+export const DATASTORE = 'Datastore/MySQL/allWeb';
+
+/** The other metrics of every application and host. */
+export const TIMED_METRICS = [
+  'HttpDispatcher',
+  'EndUser',
+  'OtherTransaction/all',
+  'WebTransactionTotalTime',
+  'WebFrontend/QueueTime',
+  'Database/allWeb',
+  'ActiveRecord/all',
+  'Memcache/allWeb',
+  'External/allWeb',
+  DATASTORE,
+  'Errors/all',
+  'Memory/Physical',
+  'CPU/User Time',
+];
+
+/** Records on a page of a list, as upstream has them. */
+const PAGE_SIZE = 200;
+
+/** How many pages a list of so many records takes. */
+export function pagesOf(records: number): number {
+  return Math.max(1, Math.ceil(records / PAGE_SIZE));
+}
+
+/** The ids of the applications on a page, which is counted from 0. */
+export function idsOnPage({ applications }: FleetSize, page: number): number[] {
+  const first = page * PAGE_SIZE + 1;
+  return Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => first + index);
+}
+
+export function applicationName(id: number): string {
+  return `checkout-service-${id}`;
+}
+
+export function hostIds(application: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => application * 1000 + index);
+}
+
+export function hostName(id: number): string {
+  return `node-${id}.example`;
+}
