@@ -9,6 +9,8 @@ import {
 } from '../../src/collect/inventory/selection.ts';
 import { isEnabled } from '../../src/collect/inventory/context.ts';
 import { coversApplication, neededGroups } from '../../src/collect/schedule/scope.ts';
+import type { CustomMetricConfig } from '../../src/config/config.ts';
+import { customMetrics } from '../../src/metrics/customFamilies.ts';
 import { GROUPS } from '../../src/metrics/groups.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
@@ -16,6 +18,15 @@ import { FakeReader } from './support/fakeReader.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 import { NERDGRAPH } from './support/world.ts';
 
+const DEPTH: CustomMetricConfig = {
+  name: 'depth',
+  help: 'Jobs that wait.',
+  match: 'Custom/Queue/{queue}/depth',
+  value: 'average_value',
+  scale: 1,
+  scope: 'application',
+  max_series: 100,
+};
 const reader = new FakeReader(new VirtualClock());
 const shop = application(7, { name: 'shop-eu' });
 
@@ -85,19 +96,40 @@ describe('the choice of key transactions', () => {
 
 describe('a scope', () => {
   it('needs the lists that its groups come from, and once what decides how they are read', () => {
-    expect(neededGroups({ groups: new Set() }, { reader }).always).toEqual(new Set());
-    expect(neededGroups({ groups: new Set(['hosts']) }, { reader }).always).toEqual(new Set(['hosts', 'applications']));
-    const hosts = neededGroups({ groups: new Set(['host_metrics']) }, { reader });
+    expect(neededGroups({ groups: new Set() }, { reader, customMetrics: [] }).always).toEqual(new Set());
+    expect(neededGroups({ groups: new Set(['hosts']) }, { reader, customMetrics: [] }).always).toEqual(
+      new Set(['hosts', 'applications']),
+    );
+    const hosts = neededGroups({ groups: new Set(['host_metrics']) }, { reader, customMetrics: [] });
     expect(hosts.always).toEqual(new Set(['host_metrics', 'applications', 'metric_names', 'hosts']));
     expect(hosts.once).toEqual(new Set(['application_metrics', 'custom_metrics']));
     for (const group of GROUPS)
-      expect(neededGroups({ groups: new Set([group]) }, { reader }).always).toContain('applications');
+      expect(neededGroups({ groups: new Set([group]) }, { reader, customMetrics: [] }).always).toContain(
+        'applications',
+      );
   });
 
   it('needs nothing for a list of datastores that the interface does not have', () => {
     const nerdgraph = new FakeReader(new VirtualClock(), NERDGRAPH);
-    expect(neededGroups({ groups: new Set(['metric_names']) }, { reader: nerdgraph }).always).toEqual(new Set());
+    expect(
+      neededGroups({ groups: new Set(['metric_names']) }, { reader: nerdgraph, customMetrics: [] }).always,
+    ).toEqual(new Set());
     expect(isEnabled({ account: accountConfig(), reader: nerdgraph }, 'metric_names')).toBe(false);
+  });
+
+  it('needs for custom metrics the data of the applications or the hosts that they are about, and no other', () => {
+    const needs = (...scopes: CustomMetricConfig['scope'][]) => {
+      const definitions = scopes.map((scope, index) => ({ ...DEPTH, name: `depth_${index}`, scope }));
+      const context = { reader, customMetrics: customMetrics(definitions) };
+      return neededGroups({ groups: new Set(['custom_metrics']) }, context);
+    };
+    const ofApplications = ['custom_metrics', 'applications', 'metric_names', 'application_metrics'];
+    const ofHosts = ['custom_metrics', 'applications', 'metric_names', 'hosts', 'host_metrics'];
+    expect(needs().always).toEqual(new Set(['custom_metrics', 'applications']));
+    expect(needs('application').always).toEqual(new Set(ofApplications));
+    expect(needs('host').always).toEqual(new Set(ofHosts));
+    expect(needs('host').once).toContain('application_metrics');
+    expect(needs('host', 'application').always).toEqual(new Set([...ofApplications, ...ofHosts]));
   });
 
   it('takes in the lists of the account, and of the applications its own', () => {

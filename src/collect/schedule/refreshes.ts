@@ -1,8 +1,7 @@
-import type { AccountContext } from '../inventory/context.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { Scope } from '../view.ts';
 import type { Clock } from './clock.ts';
-import { neededGroups, type Needs } from './scope.ts';
+import { neededGroups, type Needs, type NeedsContext } from './scope.ts';
 
 /** One refresh of one account: what it waits for. Refreshes that meet wait for the same entities. */
 export class Refresh {
@@ -19,7 +18,7 @@ export class Refresh {
   readonly #pendingByKind = new Map<Kind, number>();
   readonly #key: string;
 
-  constructor(scope: Scope, askedAt: number, context: Pick<AccountContext, 'reader'>) {
+  constructor(scope: Scope, askedAt: number, context: NeedsContext) {
     this.scope = scope;
     this.askedAt = askedAt;
     this.needs = neededGroups(scope, context);

@@ -12,8 +12,11 @@ const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   hosts: ['applications'],
   host_metrics: ['applications', 'metric_names', 'hosts'],
   instances: ['applications'],
-  custom_metrics: ['applications', 'metric_names', 'application_metrics', 'hosts', 'host_metrics'],
+  custom_metrics: ['applications'],
 };
+
+/** Custom metrics are read with the data of what they are about. */
+const DATA_OF = { application: 'application_metrics', host: 'host_metrics' } as const satisfies Record<string, Group>;
 
 /**
  * What must have been read once: the names a metric data call asks for, and the application's data, which decides the
@@ -34,16 +37,21 @@ export interface Needs {
   readonly rolling: ReadonlySet<Group>;
 }
 
+/** What the needs of a scope depend on. */
+export type NeedsContext = Pick<AccountContext, 'reader' | 'customMetrics'>;
+
 /** The groups to refresh for a scope's groups. A group that the account's interface does not have needs nothing. */
 export function neededGroups(
   { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
-  { reader }: Pick<AccountContext, 'reader'>,
+  { reader, customMetrics }: NeedsContext,
 ): Needs {
   const asked = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
   if (listsOnly === true) return { always: new Set(asked), once: new Set(), rolling: new Set() };
+  const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
+  const read = [...new Set([...asked, ...scopes.map((scope) => DATA_OF[scope])])];
   return {
-    always: new Set(asked.flatMap((group) => [group, ...NEEDS[group]])),
-    once: new Set(asked.flatMap((group) => NEEDS_ONCE[group] ?? [])),
+    always: new Set(read.flatMap((group) => [group, ...NEEDS[group]])),
+    once: new Set(read.flatMap((group) => NEEDS_ONCE[group] ?? [])),
     rolling: new Set(asked),
   };
 }
