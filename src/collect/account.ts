@@ -161,14 +161,20 @@ export class AccountCollector {
   /** Adds what is due of `entities` to a refresh and to the queue. */
   #join(refresh: Refresh, entities: Iterable<Entity>): void {
     const { timetable } = this;
-    const stretched = timetable.plan().stretch > 1;
+    const asked: Entity[] = [];
     for (const entity of entities) {
       if (entity.gone || !this.#isCovered(refresh, entity)) continue;
       timetable.ask(entity, refresh.askedAt);
+      asked.push(entity);
+    }
+    // Once all of them count: the plan that the following looks at is made once.
+    const stretched = timetable.plan().stretch > 1;
+    const isDue = timetable.due(refresh.askedAt);
+    for (const entity of asked) {
       if (!this.#accepts(entity)) continue;
       if (entity.state !== 'idle') refresh.add(entity);
       else if (entity.retryAt > refresh.askedAt || !this.#isReady(entity)) continue;
-      else if (timetable.isDue(entity, refresh.askedAt)) {
+      else if (isDue(entity)) {
         refresh.add(entity);
         this.scheduler.enqueue(entity);
       } else if (stretched && timetable.dueAt(entity) < timetable.nextWindowAt) {
@@ -198,11 +204,11 @@ export class AccountCollector {
   /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
   *#companions(kind: Entity['kind']): Generator<Entity> {
     if (!this.#refreshes.probing) return;
-    const now = this.#clock.monotonic();
+    const isDue = this.timetable.due(this.#clock.monotonic());
     for (const entity of this.inventory.entities()) {
       if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
       const wanted = this.timetable.counts(entity) && this.#accepts(entity) && this.#isReady(entity);
-      if (wanted && this.timetable.isDue(entity, now)) yield entity;
+      if (wanted && isDue(entity)) yield entity;
     }
   }
 

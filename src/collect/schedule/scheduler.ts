@@ -14,6 +14,9 @@ const STUCK_AFTER = 120_000;
 /** The values of so many entities are taken over before other work gets its turn. */
 const VALUES_PER_TURN = 40;
 
+/** What one reading of may bring thousands of entities. */
+const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions']);
+
 /** How much the newest reading counts in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
@@ -210,6 +213,8 @@ export class Scheduler {
     reservation.cancel();
     this.#running.delete(controller);
     const results = await this.#takeOver(entities, outcomes);
+    // A list brings thousands of entities: they are queued in a turn of their own.
+    if (LISTS.has(first.kind)) await nextTurn();
     if (this.#stopped) return;
     // All end together: what becomes due because of them is then there as a whole, and calls for it are filled.
     const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, results[index], window) }));

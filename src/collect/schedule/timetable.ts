@@ -121,17 +121,21 @@ export class Timetable {
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
   dueAt(entity: Entity): number {
-    if (entity.held === undefined) return -Infinity;
-    return entity.overdue ? entity.held.readAt : dueAt(entity.held, this.pace(entity.group));
+    // Most are asked for while nothing is held: those need no plan.
+    return entity.held === undefined ? -Infinity : this.#dueBy(this.#planned(false), entity);
   }
 
-  isDue(entity: Entity, at: number): boolean {
-    const { held } = entity;
-    const due = this.dueAt(entity);
-    if (held === undefined || entity.overdue) return true;
-    // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
-    const sameWindow = held.windowEnd === this.#window.to;
-    return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
+  /** Whether entities are due at a time, for many of them. */
+  due(at: number): (entity: Entity) => boolean {
+    const made = this.#planned(false);
+    return (entity) => {
+      const { held } = entity;
+      if (held === undefined || entity.overdue) return true;
+      const due = this.#dueBy(made, entity);
+      // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
+      const sameWindow = held.windowEnd === this.#window.to;
+      return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
+    };
   }
 
   stateOf(entity: Entity, time: AnswerTime): EntityState {
@@ -179,6 +183,11 @@ export class Timetable {
     const wall = clock.now();
     const window = windowAt(wall, context.collection);
     return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, context.collection.delay)) };
+  }
+
+  #dueBy(made: Made, { held, overdue, group }: Entity): number {
+    if (held === undefined) return -Infinity;
+    return overdue ? held.readAt : dueAt(held, this.#paceBy(made, group));
   }
 
   #paceBy({ paces, plan }: Made, group: Group): Pace {
