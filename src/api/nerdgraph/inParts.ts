@@ -27,9 +27,14 @@ const DIVISIBLE: Partial<Record<FailureReason, Division>> = {
   network: { reason: 'error', most: 3 },
 };
 
+/** A query and its halves. */
+const MOST_WHEN_BRIEF = 3;
+
 export interface Work<P> {
   /** Reads a part; rejects with Truncated, an UpstreamError or the reason of the signal. */
   readonly read: (part: P) => Promise<void>;
+  /** False: nothing was answered lately, so few queries are made before any is answered. */
+  readonly isThorough: boolean;
   /** Two halves; undefined when it cannot be divided for this reason. */
   readonly divide: (part: P, reason: SplitReason) => readonly [P, P] | undefined;
   /**
@@ -64,7 +69,7 @@ export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonl
       } else if (!(caught instanceof Truncated)) throw caught;
     }
     failed += 1;
-    if (division === undefined || (answered === 0 && failed > division.most)) {
+    if (division === undefined || (answered === 0 && failed > mostOf(division, work.isThorough))) {
       work.onFailure(part, error);
       return false;
     }
@@ -80,4 +85,9 @@ export async function readInParts<P>(first: P, work: Work<P>): Promise<{ readonl
   };
   await run(first);
   return { answered };
+}
+
+/** An answer that lacks rows is an answer: it shows that the service works. */
+function mostOf({ reason, most }: Division, isThorough: boolean): number {
+  return isThorough || reason === 'truncated' ? most : Math.min(most, MOST_WHEN_BRIEF);
 }

@@ -55,6 +55,7 @@ export class KeyTransactionRowsRead {
         const blamed: number[] = [];
         const { answered } = await readInParts<readonly Asked[]>(whole, {
           read: (part) => this.#readPart(part, range, rows, failures, call),
+          isThorough: this.#alone.isThorough,
           divide: halves,
           onSplit: (reason) => this.#transport.split(reason),
           onFailure: (part, error) => {
@@ -63,6 +64,7 @@ export class KeyTransactionRowsRead {
             if (part.length === 1) blamed.push(...part.map(({ id }) => id));
           },
         });
+        if (whole.length > 1) this.#alone.tried(answered);
         if (whole.length === 1 && blamed.length === 0) for (const { id } of whole) this.#alone.answered(id);
         if (whole.length > 1 && answered > 0) for (const id of blamed) this.#alone.broke(id);
       }),

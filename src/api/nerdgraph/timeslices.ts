@@ -88,6 +88,7 @@ export class Timeslices {
         const blamed = new Set<number>();
         const { answered } = await readInParts<Part>(whole, {
           read: (part) => this.#readPart(part, query, found, call),
+          isThorough: this.#fleet.alone(query.kind).isThorough,
           divide: (part, reason) => divide(part, (id) => hosts.get(id), reason === 'truncated'),
           isOneSubject: ({ pieces: [piece, other] }) =>
             piece !== undefined &&
@@ -112,6 +113,7 @@ export class Timeslices {
   #remember(whole: Part, { kind }: TimesliceQuery, blamed: ReadonlySet<number>, answered: number): void {
     const alone = this.#fleet.alone(kind);
     const [first, second] = whole.pieces;
+    if (second !== undefined) alone.tried(answered);
     if (first !== undefined && second === undefined) {
       if (blamed.size === 0) alone.answered(first.applicationId);
     } else if (answered > 0) {

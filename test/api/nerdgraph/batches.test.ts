@@ -196,6 +196,27 @@ describe('a query for many applications', () => {
     expect(between.asked).toHaveLength(before + 1);
   });
 
+  it('is divided far only now and then while every query times out, and as far as needed once one is answered', async () => {
+    const between = await startBetween(WORLD);
+    const whole = await readAll(between);
+    const calls = async (): Promise<number> => {
+      const before = between.asked.length;
+      expect(failed(await readAll(between))).toHaveLength(16);
+      return between.asked.length - before;
+    };
+    between.fault = failWhere(() => true, 'TIMEOUT');
+    const numbers: number[] = [];
+    while (numbers.length < 5) numbers.push(await calls());
+    const [first = 0, ...later] = numbers;
+    expect(first).toBe(31);
+    expect(later.slice(0, 3).every((number) => number <= 7)).toBe(true);
+    expect(later[3]).toBe(31);
+    // The service is back, but only small queries are fast enough.
+    between.fault = failWhere((text) => idsIn(text).length > 2, 'TIMEOUT');
+    for (let attempt = 0; attempt < 4 && failed(await readAll(between)).length > 0; attempt += 1);
+    expect(await readAll(between)).toEqual(whole);
+  });
+
   it.each<[string, unknown]>([
     ['null', null],
     ['a list that is too short', ['1000005']],
