@@ -52,41 +52,39 @@ export async function compare(
     readChosen(rest, options.apps, 'REST'),
     readChosen(nerdgraph, options.apps, 'NerdGraph'),
   ]);
-  const read = [...overRest, ...overNerdGraph];
-  const unmatched = options.apps.filter((app) => !read.some((application) => isMeant(application, app)));
-  if (unmatched.length > 0) {
-    const what = unmatched.map((app) => `"${app}"`).join(', ');
-    throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
-  }
-  const idsOf = (list: readonly Application[]): Set<number> => new Set(list.map(({ id }) => id));
-  const [restIds, nerdgraphIds] = [idsOf(overRest), idsOf(overNerdGraph)];
-  sayLeftOut(
-    overRest.filter(({ id }) => !nerdgraphIds.has(id)),
-    'REST',
-    note,
-  );
-  sayLeftOut(
-    overNerdGraph.filter(({ id }) => !restIds.has(id)),
-    'NerdGraph',
-    note,
-  );
-  const common = overRest.filter(({ id }) => nerdgraphIds.has(id));
-  if (common.length === 0) {
+  refuseUnmatched(options.apps, [...overRest, ...overNerdGraph]);
+  const onRest = partition(overRest, overNerdGraph);
+  const onNerdGraph = partition(overNerdGraph, overRest);
+  sayLeftOut(onRest.alone, 'REST', note);
+  sayLeftOut(onNerdGraph.alone, 'NerdGraph', note);
+  if (onRest.common.length === 0) {
     throw new Error(
       `the interfaces have no reporting application in common (REST ${overRest.length}, NerdGraph ${overNerdGraph.length}): ` +
         'the key may act on another account over REST (give --account-id), or its user may lack a role',
     );
   }
   const side = { window, hosts: options.hosts };
-  const sides = await Promise.all([
-    readSide(rest, common, side),
-    readSide(
-      nerdgraph,
-      overNerdGraph.filter(({ id }) => restIds.has(id)),
-      side,
-    ),
+  const [restSide, nerdgraphSide] = await Promise.all([
+    readSide(rest, onRest.common, side),
+    readSide(nerdgraph, onNerdGraph.common, side),
   ]);
-  return { account: rest.config.name, window, ...compareSides(sides[0], sides[1], options.tolerance) };
+  return { account: rest.config.name, window, ...compareSides(restSide, nerdgraphSide, options.tolerance) };
+}
+
+function refuseUnmatched(apps: readonly string[], found: readonly Application[]): void {
+  const unmatched = apps.filter((app) => !found.some((application) => isMeant(application, app)));
+  if (unmatched.length === 0) return;
+  const what = unmatched.map((app) => `"${app}"`).join(', ');
+  throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
+}
+
+/** The applications of a list that the other list has too, by id, and those that it has alone. */
+function partition(
+  list: readonly Application[],
+  other: readonly Application[],
+): { readonly common: readonly Application[]; readonly alone: readonly Application[] } {
+  const ids = new Set(other.map(({ id }) => id));
+  return { common: list.filter(({ id }) => ids.has(id)), alone: list.filter(({ id }) => !ids.has(id)) };
 }
 
 /** The reporting applications that are meant, as one interface lists them. */

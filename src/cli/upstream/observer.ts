@@ -7,7 +7,7 @@ export function observeCalls(observer: CallObserver, logger: Logger): CallObserv
     started: (endpoint) => observer.started(endpoint),
     ended: (endpoint, code, seconds) => {
       observer.ended(endpoint, code, seconds);
-      logger.debug({ endpoint, code, seconds }, 'Called upstream');
+      logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called upstream');
     },
     failed: (endpoint, reason, message) => {
       observer.failed(endpoint, reason, message);
