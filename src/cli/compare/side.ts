@@ -1,15 +1,14 @@
-import type { MetricDataSubject, RollingSubject, TimeRange } from '../../api/reader.ts';
-import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
+import type { ApplicationSubject, MetricDataSubject, RollingSubject, TimeRange } from '../../api/reader.ts';
+import type { Application, Host, KeyTransaction } from '../../api/types.ts';
 import { effectiveSettings } from '../../collect/inventory/selection.ts';
 import { databaseKind } from '../../formulas/databaseKind.ts';
 import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
-import type { WindowValues } from '../../formulas/inputs.ts';
 import type { Scope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/samples.ts';
 import { toWindowValues } from '../../metrics/windowValues.ts';
 import { queryNames, windowSamples } from '../../metrics/window.ts';
-import { readAll, valueOf } from '../upstream/reading.ts';
+import { readEach } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
@@ -59,9 +58,8 @@ async function readHosts(
   applications: readonly Application[],
   window: TimeRange,
 ): Promise<HostOf[]> {
-  const subjects = applications.map(({ id }) => ({ applicationId: id }));
-  const lists = (await readAll(reader.hosts, subjects, window, call)).map(valueOf);
-  return applications.flatMap((application, index) => (lists[index] ?? []).map((host) => ({ application, host })));
+  const lists = await readEach(reader.hosts, applications, subjectOf, window, call);
+  return lists.flatMap(([application, hosts]) => hosts.map((host) => ({ application, host })));
 }
 
 async function readKeyTransactions(
@@ -81,29 +79,23 @@ async function readState(
   keyTransactions: readonly KeyTransaction[],
   window: TimeRange,
 ): Promise<SideSeries[]> {
-  const subjects: RollingSubject[] = [
-    ...applications.map(({ id }) => ({ kind: 'application' as const, applicationId: id })),
-    ...hosts.map(({ application, host }) => ({
-      kind: 'host' as const,
-      applicationId: application.id,
-      hostKey: host.key,
-    })),
-    ...keyTransactions.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id })),
-  ];
-  const rolling: readonly (RollingValues | undefined)[] =
-    reader.rolling === undefined ? [] : (await readAll(reader.rolling, subjects, window, call)).map(valueOf);
-  const afterApplications = applications.length + hosts.length;
+  const { rolling } = reader;
+  const withRolling = async <I>(items: readonly I[], subject: (item: I) => RollingSubject) =>
+    rolling === undefined
+      ? items.map((item) => [item, undefined] as const)
+      : await readEach(rolling, items, subject, window, call);
+  const [ofApplications, ofHosts, ofKeyTransactions] = await Promise.all([
+    withRolling(applications, ({ id }) => ({ kind: 'application', applicationId: id })),
+    withRolling(hosts, ({ application, host }) => ({ kind: 'host', applicationId: application.id, hostKey: host.key })),
+    withRolling(keyTransactions, ({ id }) => ({ kind: 'key_transaction', keyTransactionId: id })),
+  ]);
   return [
-    ...applications.flatMap((application, index) =>
-      seriesOf(ofApplication(application), applicationSamples(application, rolling[index])),
-    ),
-    ...hosts.flatMap(({ application, host }, index) =>
-      seriesOf(ofHost(application, host), hostSamples(host, rolling[applications.length + index])),
-    ),
-    ...keyTransactions.flatMap((each, index) =>
+    ...ofApplications.flatMap(([each, values]) => seriesOf(applicationLabels(each), applicationSamples(each, values))),
+    ...ofHosts.flatMap(([each, values]) => seriesOf(hostLabels(each), hostSamples(each.host, values))),
+    ...ofKeyTransactions.flatMap(([each, values]) =>
       seriesOf(
         { key_transaction: each.name, key_transaction_id: String(each.id) },
-        keyTransactionSamples(each, rolling[afterApplications + index]),
+        keyTransactionSamples(each, values),
       ),
     ),
   ];
@@ -122,29 +114,23 @@ async function readWindow(
     hostKey,
     names: queryNames(datastores.get(id) ?? [], scope, reader.api),
   });
-  const subjects = [
-    ...applications.map((application) => subject('application', application, undefined)),
-    ...hosts.map(({ application, host }) => subject('host', application, host.key)),
-  ];
-  const outcomes = await readAll(reader.metricData, subjects, window, call);
-  const values = outcomes.map((outcome) => toWindowValues(valueOf(outcome).data));
-  const valuesAt = (index: number): WindowValues => values[index] ?? new Map();
-  const databases = new Map<number, DatabaseChoice | undefined>(
-    applications.map((application, index) => {
-      const { database } = effectiveSettings(config, application);
-      return [application.id, databaseKind(valuesAt(index), application.language, database)];
-    }),
-  );
-  return [
-    ...applications.flatMap((application, index) => {
-      const samples = windowSamples('application', valuesAt(index), databases.get(application.id));
-      return seriesOf(ofApplication(application), samples);
-    }),
-    ...hosts.flatMap(({ application, host }, index) => {
-      const samples = windowSamples('host', valuesAt(applications.length + index), databases.get(application.id));
-      return seriesOf(ofHost(application, host), samples);
-    }),
-  ];
+  const [ofApplications, ofHosts] = await Promise.all([
+    readEach(reader.metricData, applications, (each) => subject('application', each, undefined), window, call),
+    readEach(reader.metricData, hosts, (each) => subject('host', each.application, each.host.key), window, call),
+  ]);
+  const databases = new Map<number, DatabaseChoice | undefined>();
+  const series: SideSeries[] = [];
+  for (const [application, { data }] of ofApplications) {
+    const values = toWindowValues(data);
+    const database = databaseKind(values, application.language, effectiveSettings(config, application).database);
+    databases.set(application.id, database);
+    series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
+  }
+  for (const [each, { data }] of ofHosts) {
+    const samples = windowSamples('host', toWindowValues(data), databases.get(each.application.id));
+    series.push(...seriesOf(hostLabels(each), samples));
+  }
+  return series;
 }
 
 async function readDatastores(
@@ -153,17 +139,20 @@ async function readDatastores(
   window: TimeRange,
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   if (reader.datastores === undefined) return new Map();
-  const subjects = applications.map(({ id }) => ({ applicationId: id }));
-  const lists = (await readAll(reader.datastores, subjects, window, call)).map(valueOf);
-  return new Map(applications.map(({ id }, index) => [id, lists[index] ?? []]));
+  const lists = await readEach(reader.datastores, applications, subjectOf, window, call);
+  return new Map(lists.map(([{ id }, names]) => [id, names]));
 }
 
-function ofApplication({ id, name }: Application): Labels {
+function subjectOf({ id }: Application): ApplicationSubject {
+  return { applicationId: id };
+}
+
+function applicationLabels({ id, name }: Application): Labels {
   return { app: name, app_id: String(id) };
 }
 
-function ofHost(application: Application, host: Host): Labels {
-  return { ...ofApplication(application), host: host.host };
+function hostLabels({ application, host }: HostOf): Labels {
+  return { ...applicationLabels(application), host: host.host };
 }
 
 /** The alert policy is known to one interface only, so it does not tell series apart. */

@@ -1,5 +1,7 @@
 import type { BatchRead, CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
 
+const NO_OUTCOME = 'the reader gave no outcome for its subject';
+
 /** Splits subjects, in their order, into lists that one call each carries. */
 export function inBatches<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
@@ -43,6 +45,25 @@ export async function readAll<S, A, R extends TimeRange>(
   return outcomes.flat();
 }
 
+/**
+ * Reads something about each item; gives the items with what was read about them, in their order. Rejects with the first
+ * failure.
+ */
+export async function readEach<I, S, A, R extends TimeRange>(
+  read: BatchRead<S, A, R>,
+  items: readonly I[],
+  subjectOf: (item: I) => S,
+  range: R,
+  call: CallOptions,
+): Promise<readonly (readonly [item: I, value: A])[]> {
+  const outcomes = await readAll(read, items.map(subjectOf), range, call);
+  return items.map((item, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined) throw new Error(NO_OUTCOME);
+    return [item, valueOf(outcome)];
+  });
+}
+
 /** Reads one subject alone. Rejects with what it failed with, or with the reason of the signal. */
 export async function readOne<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
@@ -51,7 +72,7 @@ export async function readOne<S, A, R extends TimeRange>(
   call: CallOptions,
 ): Promise<A> {
   const [outcome] = await read.read([subject], range, call);
-  if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
+  if (outcome === undefined) throw new Error(NO_OUTCOME);
   return valueOf(outcome);
 }
 
