@@ -35,7 +35,7 @@ const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'Ne
 
 const ABSENCE = `## When a series is absent
 
-- An average or a score over nothing is no verdict. \`response_time\`, \`web_transaction_time\`, \`queue_time\`,
+- Where nothing was counted, there is no average and no score. \`response_time\`, \`web_transaction_time\`, \`queue_time\`,
   \`component_time\` and \`total_time\` are absent without web requests, \`end_user_response_time\` without page views, an
   Apdex score where its count is 0, and of the rolling families response time, error ratio and Apdex score where they
   are 0 while the throughput is 0. Rates and counts of 0 are published as 0.
@@ -44,7 +44,7 @@ const ABSENCE = `## When a series is absent
 - \`component_time\`, \`component_calls\` and \`total_time\` wait until the database kind of the application is known: with
   REST until the names of its database metrics have been read once, with both until the calls of these metrics could be
   read once.
-- What upstream answers and nobody can read (null, text instead of a number) is not the same as absent: a calculation
+- A value that upstream answers and that cannot be read (null, text instead of a number) is not the same as absent: a calculation
   that needs it has no series. So \`response_time\` is absent where the request queue cannot be read, \`total_time\` where
   one of the components cannot, and \`error_ratio\` where a number of requests cannot.
 - With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.

@@ -135,7 +135,8 @@ async function introduce(
   signal: AbortSignal,
 ): Promise<void> {
   const prefix = flags.routePrefix.replace(/\/$/, '');
-  const base = `${servers.scheme}://${reachable(servers.addresses[0] ?? '')}${prefix}`;
+  const [address = ''] = servers.addresses;
+  const base = `${servers.scheme}://${reachable(address)}${prefix}`;
   const lines = [
     '',
     `The upstream service   ${simulator.url} (simulated)`,
@@ -146,7 +147,7 @@ async function introduce(
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
   // With TLS or basic auth in front, only its owner can scrape it; and this asks over a network socket only.
-  if (flags.webConfigFile !== undefined || !/:\d+$/.test(servers.addresses[0] ?? '')) return;
+  if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
   const metrics = await firstScrape(`${base}${flags.telemetryPath}`, signal);
   if (metrics !== undefined) process.stdout.write([...described(metrics), '', ''].join('\n'));
 }
