@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
@@ -424,6 +425,28 @@ describe('a probe', () => {
     const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
     expect(result).toMatchObject({ kind: 'unreadable' });
     expect(JSON.stringify(result)).toContain('applications: server');
+  });
+
+  it('says of each family of what was read why it is absent, and what is not read at all', async () => {
+    const world = new World();
+    world.populate(1, 1);
+    world.reader.keyTransactions = [keyTransaction(9, 1)];
+    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    const present = new Set(
+      probed.blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family.name)),
+    );
+    const absent = probed.notes.flatMap((note) => /^(newrelic_\w+) is absent; it comes from ./.exec(note)?.[1] ?? []);
+    const read = FAMILIES.filter(({ group }) => group !== 'instances').map(({ name }) => name);
+    expect(read.filter((name) => !present.has(name))).toEqual(absent);
+    expect(absent).toContain('newrelic_application_queue_time_seconds');
+    expect(absent).toContain('newrelic_host_queue_time_seconds');
+    const without = new World([accountConfig({ hosts: false })]);
+    without.populate(1, 1);
+    const alone = await without.clock.run(without.collector.probe('main', 1, 9_500));
+    const notes = alone.kind === 'answer' ? alone.notes : [];
+    expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
+    expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
 
   it('does not succeed when anything of the application failed, and answers the rest', async () => {

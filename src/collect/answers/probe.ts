@@ -1,6 +1,8 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import { GROUPS } from '../../metrics/groups.ts';
+import { GROUPS, type Group } from '../../metrics/groups.ts';
+import type { Block, Family } from '../../metrics/sample.ts';
 import { GROUP_OF, type Entity, type Kind } from '../inventory/entity.ts';
+import { concerns } from '../inventory/inventory.ts';
 import type { ApplicationRecord, WindowReading } from '../inventory/records.ts';
 import type { AnswerTime, ProbeResult, Scope } from '../view.ts';
 import { answerOf, type AnsweredAccount } from './answer.ts';
@@ -38,13 +40,19 @@ export async function probeAccount(
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
   const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
+  const answer = answerOf(account, scope, time);
   return {
     kind: 'answer',
     success:
       account.refused === undefined &&
       entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
-    ...answerOf(account, scope, time),
-    notes: [...notes, ...work.map((entity) => noteOf(account, entity, time)), ...absences(record)],
+    ...answer,
+    notes: [
+      ...notes,
+      ...work.map((entity) => noteOf(account, entity, time)),
+      ...whatWasFound(record),
+      ...absentFamilies(answer.blocks, groupsRead(account, record)),
+    ],
   };
 }
 
@@ -62,11 +70,15 @@ function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime
   return `${what}: ${state}, ${heldSince}${took}${failed}`;
 }
 
-function absences({ data }: ApplicationRecord): string[] {
+/** In words: what is not read at all, what decides the components, and what upstream answered for the application. */
+function whatWasFound({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
   const { reading, database } = data;
   const choice = database?.choice ?? 'not decided';
   const notes: string[] = [];
+  if (data.hostList === undefined)
+    notes.push('no hosts: they are off for the application (hosts, applications.settings)');
+  else if (data.hostList.held !== undefined && data.hosts.size === 0) notes.push('no hosts: their list is empty');
   if (data.datastoreList !== undefined) {
     const { datastores } = data;
     notes.push(
@@ -75,19 +87,35 @@ function absences({ data }: ApplicationRecord): string[] {
         : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
     );
   } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
-  return reading === undefined ? notes : [...notes, ...explainReading(reading)];
+  return reading === undefined ? notes : [...notes, answeredMetrics(reading)];
 }
 
-/** Says in words what upstream answered for an application, and for each absent family what it is made of. */
-function explainReading(reading: WindowReading): string[] {
+function answeredMetrics(reading: WindowReading): string {
   const answered = [...reading.values].map(([name, { values }]) => {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;
   });
-  const present = new Set(reading.samples.columns.list.map(({ family }) => family));
-  const absent = FAMILIES.filter((family) => family.group === 'application_metrics' && !present.has(family));
-  return [
-    `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`,
-    ...absent.map((family) => `${family.name} is absent; it comes from ${family.source}`),
-  ];
+  return `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
+}
+
+/** The groups of which something was read for the application, so that a family that is absent needs a reason. */
+function groupsRead({ inventory }: AnsweredAccount, { application, data }: ApplicationRecord): ReadonlySet<Group> {
+  const groups = new Set<Group>(['applications']);
+  const hosts = [...(data?.hosts.values() ?? [])];
+  if ([...inventory.keyTransactions.values()].some((record) => concerns(record, application.id))) {
+    groups.add('key_transactions');
+  }
+  if (data?.reading !== undefined) groups.add('application_metrics');
+  if (hosts.length > 0) groups.add('hosts');
+  if (hosts.some(({ reading }) => reading !== undefined)) groups.add('host_metrics');
+  if (data !== undefined && data.instances.length > 0) groups.add('instances');
+  return groups;
+}
+
+/** For each family of these groups that an answer holds no series of, what it is made of. */
+function absentFamilies(blocks: readonly Block[], groups: ReadonlySet<Group>): string[] {
+  const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family)));
+  return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
+    (family) => `${family.name} is absent; it comes from ${family.source}`,
+  );
 }
