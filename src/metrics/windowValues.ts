@@ -12,7 +12,9 @@ export function toMetricWindow(timeslices: readonly Timeslice[] | undefined): Me
 }
 
 /** The same for every metric of a summarized answer. */
-export function toWindowValues(data: Iterable<readonly [name: string, timeslices: readonly Timeslice[]]>): WindowValues {
+export function toWindowValues(
+  data: Iterable<readonly [name: string, timeslices: readonly Timeslice[]]>,
+): WindowValues {
   const values = new Map<string, MetricWindow>();
   for (const [name, timeslices] of data) {
     const window = toMetricWindow(timeslices);

@@ -12,11 +12,7 @@ describe('the progress of a group', () => {
   it('is unknown before the first refresh has ended', () => {
     const progress = new GroupProgress('hosts', everything);
     progress.queued(entity(), 60, 1_000);
-    expect([progress.success, progress.seconds, progress.lastSuccess]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect([progress.success, progress.seconds, progress.lastSuccess]).toEqual([undefined, undefined, undefined]);
   });
 
   it('takes a refresh from its first entity queued to its last ended', () => {
