@@ -1,14 +1,15 @@
 import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
+import { ITSELF } from './found.ts';
+import type { Found } from './found.ts';
 import { isDatastore } from './metricNames.ts';
 import { MOST_ROWS } from './plan.ts';
 import type { PlanOptions } from './plan.ts';
 import { FirstRows } from './row.ts';
 import type { Row } from './row.ts';
 import type { Terms } from './terms.ts';
-import { ITSELF } from './timeslices.ts';
-import type { Found, Timeslices } from './timeslices.ts';
+import type { Timeslices } from './timeslices.ts';
 import { answerOf } from './values.ts';
 import type {
   Batch,

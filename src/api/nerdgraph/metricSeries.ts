@@ -1,5 +1,7 @@
 import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
+import { ITSELF } from './found.ts';
+import type { Found } from './found.ts';
 import { groupOf, optionsOf, readByScope, wantedOf } from './metricData.ts';
 import { isDatastore, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
@@ -9,8 +11,7 @@ import { mergeRows } from './row.ts';
 import type { Row } from './row.ts';
 import { MOST_BUCKETS, planChunks } from './seriesChunks.ts';
 import type { Terms } from './terms.ts';
-import { ITSELF } from './timeslices.ts';
-import type { Found, TimesliceQuery, Timeslices } from './timeslices.ts';
+import type { TimesliceQuery, Timeslices } from './timeslices.ts';
 import { answerOf } from './values.ts';
 import type {
   Batch,

@@ -1,6 +1,7 @@
 import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
+import { ITSELF } from './found.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
 import { MOST_GUIDS } from './keyTransactionRows.ts';
 import type { KeyTransactionRowsRead } from './keyTransactionRows.ts';
@@ -10,7 +11,6 @@ import type { Term } from './part.ts';
 import type { PlanOptions } from './plan.ts';
 import { keyTransactionOf, rollingOf } from './rollingValues.ts';
 import type { Terms } from './terms.ts';
-import { ITSELF } from './timeslices.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
