@@ -1,30 +1,20 @@
-import { UpstreamError } from '../api/errors.ts';
 import type { AccountConfig } from '../config/config.ts';
-import { GROUPS, type Group } from '../metrics/groups.ts';
-import { isEnabled, type AccountContext } from './inventory/context.ts';
-import type { Entity } from './inventory/entity.ts';
+import { Endings } from './endings.ts';
+import { Intake } from './intake.ts';
+import type { AccountContext } from './inventory/context.ts';
 import { Inventory } from './inventory/inventory.ts';
+import type { AccountListener } from './listener.ts';
 import { Arrivals } from './reading/arrivals.ts';
 import { Reads } from './reading/reads.ts';
+import { AccountProgress } from './schedule/accountProgress.ts';
 import type { Budget } from './schedule/budget.ts';
 import type { Clock } from './schedule/clock.ts';
 import type { SharedPlaces } from './schedule/gate.ts';
-import { GroupProgress } from './schedule/progress.ts';
 import { Refresh, Refreshes } from './schedule/refreshes.ts';
 import { Refusal } from './schedule/refusal.ts';
-import { Scheduler, type Ended } from './schedule/scheduler.ts';
-import { covers } from './schedule/scope.ts';
+import { Scheduler } from './schedule/scheduler.ts';
 import { Timetable } from './schedule/timetable.ts';
 import type { Scope } from './view.ts';
-
-/** Who is told what happens to an account's entities, for the log. */
-export interface AccountListener {
-  /** An entity was read, or could not be (`problem`). */
-  ended(entity: Entity, problem: string | undefined): void;
-  /** A refresh is over: all of its work has ended, or the next refresh carries on what is left. */
-  refreshed(refresh: Refresh, seconds: number): void;
-  refused(reason: string | undefined): void;
-}
 
 /** What an account's collector is built from. */
 export interface AccountSources {
@@ -44,43 +34,58 @@ export class AccountCollector {
   readonly inventory: Inventory;
   readonly timetable: Timetable;
   readonly scheduler: Scheduler;
-  readonly progress: ReadonlyMap<Group, GroupProgress>;
+  readonly progress: AccountProgress;
   readonly #changeable: AccountContext;
   readonly #clock: Clock;
-  readonly #listener: AccountListener;
   readonly #arrivals: Arrivals;
   readonly #refreshes: Refreshes;
   readonly #refusal: Refusal;
+  readonly #intake: Intake;
+  readonly #endings: Endings;
 
   constructor({ context, clock, listener, everythingCounts }: AccountSources) {
     this.context = context;
     this.#changeable = context;
     this.#clock = clock;
-    this.#listener = listener;
-    this.progress = new Map(
-      GROUPS.map((group) => [group, new GroupProgress(group, (entity) => this.timetable.counts(entity))]),
-    );
-    this.#refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
-    this.#refusal = new Refusal((reason) => listener.refused(reason));
+    const refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
+    this.#refreshes = refreshes;
+    const refusal = new Refusal((reason) => listener.refused(reason));
+    this.#refusal = refusal;
     const now = (): number => clock.monotonic();
-    const inventory = new Inventory(context, now, (entity) => this.#forget(entity));
+    const inventory = new Inventory(context, now, (entity) => this.#endings.forget(entity));
     this.inventory = inventory;
     this.#arrivals = new Arrivals(context, inventory);
     const reads = new Reads(context, inventory, this.#arrivals);
     const averageCall = (): number | undefined => this.scheduler.averageCall;
-    this.timetable = new Timetable({ context, inventory, reads, clock, averageCall, everythingCounts });
-    const { timetable } = this;
-    this.scheduler = new Scheduler(context.account.limits, clock, {
+    const timetable = new Timetable({ context, inventory, reads, clock, averageCall, everythingCounts });
+    this.timetable = timetable;
+    const progress = new AccountProgress(clock, (entity) => timetable.counts(entity));
+    this.progress = progress;
+    const scheduler = new Scheduler(context.account.limits, clock, {
       dueAt: (entity) => timetable.dueAt(entity),
       intervalOf: (group) => timetable.intervalOf(group),
       effectiveIntervalOf: (group) => timetable.effectiveIntervalOf(group),
       window: () => timetable.window,
       read: (kind) => reads.of(kind),
-      companions: (kind) => this.#companions(kind),
-      mayStart: (entity) => this.#accepts(entity),
-      retryAt: (entity, window) => this.#retryAt(entity, window),
-      queued: (entity) => this.#progressOf(entity).queued(entity, timetable.window.to, now()),
-      ended: (endings) => this.#ended(endings),
+      companions: (kind) => this.#intake.companions(kind),
+      mayStart: (entity) => this.#intake.accepts(entity),
+      retryAt: (entity, window) => this.#endings.retryAt(entity, window),
+      queued: (entity) => progress.queued(entity, timetable.window.to),
+      ended: (endings) => this.#endings.ended(endings),
+    });
+    this.scheduler = scheduler;
+    const intake = new Intake({ context, clock, inventory, timetable, refreshes, refusal, scheduler });
+    this.#intake = intake;
+    this.#endings = new Endings({
+      context,
+      clock,
+      listener,
+      inventory,
+      timetable,
+      progress,
+      refreshes,
+      refusal,
+      intake,
     });
   }
 
@@ -122,7 +127,7 @@ export class AccountCollector {
     this.timetable.reset();
     if (keyChanged) this.keyChanged();
     this.scheduler.resize(next.account.limits);
-    this.#refreshes.leaveOut((entity) => !this.#isRead(entity));
+    this.#refreshes.leaveOut((entity) => !this.#intake.isRead(entity));
   }
 
   /** The key is another one: whatever failed is tried again with the next refresh. */
@@ -145,7 +150,7 @@ export class AccountCollector {
     this.timetable.moveOn();
     const refresh = new Refresh(scope, now, this.context);
     this.#refreshes.open(refresh);
-    this.#join(refresh, this.inventory.entities(scope.applicationId));
+    this.#intake.join(refresh, this.inventory.entities(scope.applicationId));
     this.scheduler.pump();
     const deadline = now + waitMs;
     const canEnd = (): boolean => waitMs === Infinity || this.scheduler.canEnd(this.#callsLeft(refresh), deadline);
@@ -158,167 +163,15 @@ export class AccountCollector {
     this.#refreshes.closeAll();
   }
 
-  /** Adds what is due of `entities` to a refresh and to the queue. */
-  #join(refresh: Refresh, entities: Iterable<Entity>): void {
-    const { timetable } = this;
-    const asked: Entity[] = [];
-    for (const entity of entities) {
-      if (entity.gone || !this.#isCovered(refresh, entity)) continue;
-      timetable.ask(entity, refresh.askedAt);
-      asked.push(entity);
-    }
-    // Once all of them count: the plan that the following looks at is made once.
-    const stretched = timetable.plan().stretch > 1;
-    const isDue = timetable.due(refresh.askedAt);
-    for (const entity of asked) {
-      if (!this.#accepts(entity)) continue;
-      if (entity.state !== 'idle') refresh.add(entity);
-      else if (entity.retryAt > refresh.askedAt || !this.#isReady(entity)) continue;
-      else if (isDue(entity)) {
-        refresh.add(entity);
-        this.scheduler.enqueue(entity);
-      } else if (stretched && timetable.dueAt(entity) < timetable.nextWindowAt) {
-        // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
-        this.scheduler.enqueue(entity);
-      }
-    }
-    this.#refreshes.closeIfDone(refresh);
-  }
-
-  #isCovered(refresh: Refresh, entity: Entity): boolean {
-    return covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity));
-  }
-
-  /** False for what has to be read once before other data can be used, and was not. */
-  #isKnown(entity: Entity): boolean {
-    if (entity.kind !== 'application_metrics') return entity.tried;
-    return this.inventory.dataOf(entity.subject)?.data.database !== undefined;
-  }
-
   #callsLeft({ leftByKind }: Refresh): number {
     let calls = 0;
     for (const [kind, count] of leftByKind) calls += Math.ceil(count * this.timetable.callsPerEntity(kind));
     return calls;
   }
 
-  /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
-  *#companions(kind: Entity['kind']): Generator<Entity> {
-    if (!this.#refreshes.probing) return;
-    const isDue = this.timetable.due(this.#clock.monotonic());
-    for (const entity of this.inventory.entities()) {
-      if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
-      const wanted = this.timetable.counts(entity) && this.#accepts(entity) && this.#isReady(entity);
-      if (wanted && isDue(entity)) yield entity;
-    }
-  }
-
-  /** While upstream refuses the account, only the application list is read. */
-  #accepts(entity: Entity): boolean {
-    return this.#isRead(entity) && (this.refused === undefined || entity === this.inventory.applicationList);
-  }
-
-  #isRead(entity: Entity): boolean {
-    return entity !== this.inventory.keyTransactionList || isEnabled(this.context, 'key_transactions');
-  }
-
-  /** False for metric data that has to wait for the first reading of the names to ask for. */
-  #isReady({ kind, subject }: Entity): boolean {
-    if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
-    const data = this.inventory.dataOf(subject)?.data;
-    return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
-  }
-
-  #retryAt(entity: Entity, window: Timetable['window']): number {
-    // Once per interval while the account is refused, whatever the list answers.
-    if (this.refused !== undefined && entity === this.inventory.applicationList) {
-      return this.timetable.nextTurn('applications');
-    }
-    return this.timetable.retryAt(entity, window);
-  }
-
-  #ended(endings: readonly Ended[]): void {
-    for (const ended of endings) this.#endedOne(ended);
-    this.#refreshes.notify();
-  }
-
-  #endedOne({ entity, ending }: Ended): void {
-    if (entity.gone) return;
-    const failed = ending.kind !== 'read';
-    const doubted = ending.kind === 'failed' ? this.#doubt(entity, ending.error) : undefined;
-    if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
-    this.#progressOf(entity).ended(entity, failed, this.#moment());
-    for (const refresh of this.#refreshes.ended(entity, failed)) {
-      // Before the rest, after which the refresh may be over: what is gone has to be gone from its answer.
-      if (doubted !== undefined) this.#join(refresh, [doubted]);
-      this.#join(refresh, this.#related(entity, refresh.scope));
-    }
-  }
-
-  /** What may have become due for a scope because an entity has ended. */
-  #related(entity: Entity, { applicationId }: Scope): Iterable<Entity> {
-    switch (entity.kind) {
-      case 'applications':
-      case 'key_transactions':
-        return this.inventory.entities(applicationId);
-      case 'metric_names':
-      case 'custom_names':
-      case 'hosts':
-        return this.inventory.entitiesOfApplication(entity.subject.applicationId ?? NaN);
-      default:
-        return [entity];
-    }
-  }
-
-  #note(entity: Entity, error: unknown): void {
-    const isList = entity === this.inventory.applicationList;
-    if (this.#refusal.note(entity, isList, error, this.#clock.monotonic())) this.#dropQueued();
-    if (isList && error === undefined) this.#reportIdleGroups();
-    this.#listener.ended(entity, entity.problem);
-  }
-
-  /** An entity that upstream does not know may be gone: the list it is from tells, unless it was just read. */
-  #doubt(entity: Entity, error: unknown): Entity | undefined {
-    if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
-    const list = this.inventory.listOf(entity);
-    if (list?.held === undefined || list.held.windowEnd >= this.timetable.window.to) return undefined;
-    if (list.state === 'idle') list.makeOverdue();
-    return list;
-  }
-
-  /** Upstream refuses the account: what waits would be refused, too, so refreshes go on without it. */
-  #dropQueued(): void {
-    const { applicationList } = this.inventory;
-    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn('applications')));
-    this.#refreshes.leaveOut((entity) => entity.state === 'queued' && entity !== applicationList);
-  }
-
-  /** An entity left the inventory: nobody waits for it. */
-  #forget(entity: Entity): void {
-    this.#progressOf(entity).ended(entity, false, this.#moment());
-    this.#refreshes.forget(entity);
-  }
-
   #changeCustomMetrics(): void {
     for (const { data } of this.inventory.applications.values()) data?.customNameList?.makeOverdue();
     this.#arrivals.recalculateAll();
-  }
-
-  #reportIdleGroups(): void {
-    const busy = new Set<Group>();
-    for (const { group } of this.inventory.entities()) busy.add(group);
-    for (const [group, progress] of this.progress) {
-      if (isEnabled(this.context, group) && !busy.has(group)) progress.nothingToDo(this.#moment());
-    }
-  }
-
-  #moment(): { monotonic: number; wall: number } {
-    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
-  }
-
-  #progressOf({ group }: Entity): GroupProgress {
-    const progress = this.progress.get(group);
-    if (progress === undefined) throw new Error(`no progress is kept for ${group}`);
-    return progress;
   }
 }
 

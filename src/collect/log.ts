@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { AccountListener } from './account.ts';
 import type { Entity } from './inventory/entity.ts';
+import type { AccountListener } from './listener.ts';
 
 /** What the collector writes to the log: one line per refresh, and an entity's troubles when they change. */
 export class CollectorLog {
@@ -35,7 +35,7 @@ export class CollectorLog {
         const about = applicationId === undefined ? {} : { app_id: applicationId };
         const counts = { ...about, entities, failed: failures, left, seconds: Number(seconds.toFixed(3)) };
         const text = left === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
-        // During a pause scrapes come and nothing is read: that is no news. Probes come for every application.
+        // During a pause scrapes come and nothing is read: there is nothing to report. Probes come for every application.
         const level = left === entities || applicationId !== undefined ? 'debug' : 'info';
         logger[level](counts, text);
       },

@@ -4,8 +4,8 @@ import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import { concerns, type Inventory } from '../inventory/inventory.ts';
 import type { ApplicationRecord, Listed, WindowReading } from '../inventory/records.ts';
+import type { AccountProgress } from '../schedule/accountProgress.ts';
 import type { Budget } from '../schedule/budget.ts';
-import type { GroupProgress } from '../schedule/progress.ts';
 import { coversApplication } from '../schedule/scope.ts';
 import type { Timetable } from '../schedule/timetable.ts';
 import type { Answer, AnswerTime, EntityState, Scope } from '../view.ts';
@@ -16,7 +16,7 @@ export interface AnsweredAccount {
   readonly inventory: Inventory;
   readonly timetable: Timetable;
   readonly budget: Budget;
-  readonly progress: ReadonlyMap<Group, GroupProgress>;
+  readonly progress: AccountProgress;
   /** True when the last application list was read whole. */
   readonly up: boolean;
   /** Why upstream refuses the account, in words; undefined when it does not. */

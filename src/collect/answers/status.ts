@@ -207,7 +207,7 @@ function groupStatuses(account: AnsweredAccount, time: AnswerTime): GroupStatus[
 
 function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest }: Tally): GroupStatus {
   const { timetable } = account;
-  const progress = account.progress.get(group);
+  const progress = account.progress.of(group);
   const { interval, stretch } = timetable.pace(group);
   // While the account is refused, only its list is read.
   const refused = account.refused !== undefined && group !== 'applications';
@@ -215,9 +215,9 @@ function groupStatus(account: AnsweredAccount, group: Group, { entities, oldest 
     group,
     intervalSeconds: interval / 1000,
     effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
-    success: refused ? false : progress?.success,
-    lastSuccess: progress?.lastSuccess,
-    durationSeconds: progress?.seconds,
+    success: refused ? false : progress.success,
+    lastSuccess: progress.lastSuccess,
+    durationSeconds: progress.seconds,
     entities,
     oldestWindowEnd: Number.isFinite(oldest) ? oldest : undefined,
   };

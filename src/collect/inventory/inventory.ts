@@ -85,13 +85,14 @@ export class Inventory {
     for (const record of this.#keyTransactions.values()) {
       if (record.rolling !== undefined && concerns(record, applicationId)) found.push(record.rolling.entity);
     }
-    if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication(applicationId)];
+    if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication({ applicationId })];
     for (const record of this.#applications.values()) entitiesOf(record, found);
     return found;
   }
 
-  entitiesOfApplication(id: number): readonly Entity[] {
-    const record = this.#applications.get(id);
+  /** Everything that is read of the application that a subject belongs to. */
+  entitiesOfApplication({ applicationId }: Subject): readonly Entity[] {
+    const record = applicationId === undefined ? undefined : this.#applications.get(applicationId);
     return record === undefined ? [] : entitiesOf(record);
   }
 
@@ -104,6 +105,10 @@ export class Inventory {
   hostOf(subject: Subject): HostRecord | undefined {
     const { hostKey } = subject;
     return hostKey === undefined ? undefined : this.dataOf(subject)?.data.hosts.get(hostKey);
+  }
+
+  keyTransactionOf({ keyTransactionId }: Subject): KeyTransactionRecord | undefined {
+    return keyTransactionId === undefined ? undefined : this.#keyTransactions.get(keyTransactionId);
   }
 
   /** The list that says whether what an entity is about exists; undefined for a list of the account. */

@@ -67,7 +67,7 @@ export class Arrivals {
 
   rolling({ kind, subject }: Entity, values: RollingValues): void {
     if (kind === 'key_transaction_rolling') {
-      const record = this.#inventory.keyTransactions.get(subject.keyTransactionId ?? NaN);
+      const record = this.#inventory.keyTransactionOf(subject);
       if (record === undefined) return;
       this.#setRolling('key_transactions', record, values, (rolling) =>
         keyTransactionSamples(record.keyTransaction, rolling),

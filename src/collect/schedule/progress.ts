@@ -2,7 +2,7 @@ import type { Group } from '../../metrics/groups.ts';
 import type { Entity } from '../inventory/entity.ts';
 
 /** The same moment by both clocks, in milliseconds. */
-interface Moment {
+export interface Moment {
   readonly monotonic: number;
   /** Unix time, only to be shown. */
   readonly wall: number;

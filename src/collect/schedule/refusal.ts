@@ -10,7 +10,7 @@ function stopsAccount(error: unknown, isApplicationList: boolean): error is Upst
 
 /**
  * Whether upstream refuses an account. While it does, only the application list is read, once per interval; when that
- * works again, so does the account. Answers to calls made before the last change of mind say nothing.
+ * works again, so does the account. Answers to calls made before the account was last refused or accepted say nothing.
  */
 export class Refusal {
   readonly #changed: (reason: string | undefined) => void;
