@@ -4,24 +4,22 @@ import { moved } from './address.ts';
 import { bodyFailure, parseObject } from './answerBody.ts';
 import { CallFailure } from './callFailure.ts';
 import { decodeText } from './decode.ts';
-import { UpstreamError } from '../errors.ts';
 import { errorTitle } from './errorTitle.ts';
 import { exchange } from './exchange.ts';
 import type { RawAnswer, Request } from './exchange.ts';
 import { firstHeader, joinedHeader } from './headers.ts';
 import { httpsUpgrade } from './httpsUpgrade.ts';
-import { KeyMask } from './keyMask.ts';
-import type { CallObserver, SplitReason } from '../observer.ts';
+import { ApiKey } from './apiKey.ts';
+import type { KeyMask } from './keyMask.ts';
+import type { CallObserver } from '../observer.ts';
 import { announced, overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from '../reader.ts';
+import { Reports } from './reports.ts';
 import { retryDelay } from './retry.ts';
 import { isGood, statusFailure } from './statusFailure.ts';
 
 /** Of an error body, unpacked. */
 const LONGEST_ERROR = 64 * 1024;
-
-const NOTED_EVERY_MS = 3_600_000;
-const LONGEST_NOTE = 500;
 
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
@@ -62,7 +60,7 @@ export type Inspection = (
 
 export interface PostOptions {
   readonly inspect: Inspection;
-  /** False: nothing in the text of a good status can be an overload; a true answer is sure only once it was inspected. */
+  /** Whether the text of a good status may report an overload. True: it may be; only `inspect` decides. */
   readonly mayBeOverload: (text: string) => boolean;
   /** As `inspect`, of the text of another status: a failure that says more than the status does. */
   readonly inspectRefusal: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
@@ -98,16 +96,19 @@ const GET: Reading = { inspect: bodyFailure, retryTimeouts: 'patient' };
  * place is held (docs/interface.md, "Overload and failures").
  */
 export class Client {
+  /** Tells the observer of failures, and of what callers find in answers. */
+  readonly reports: Reports;
   readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
-  #mask = new KeyMask('');
-  readonly #noted = new Map<string, number>();
+  readonly #key: ApiKey;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
   constructor(dispatcher: Dispatcher, options: ClientOptions) {
     this.#dispatcher = dispatcher;
     this.#options = options;
+    this.#key = new ApiKey(options.key);
+    this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
   /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
@@ -120,39 +121,13 @@ export class Client {
     return this.#call(endpoint, { address, body }, options, call);
   }
 
-  /** Reports a failure, and gives it as the error that callers see. */
-  fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const message = this.#report(endpoint, failure);
-    const { reason, status } = failure;
-    return new UpstreamError(message, { reason, endpoint, status });
-  }
-
-  /** Reports that a part of an answer was left out. */
-  leftOut(endpoint: string, words: string): void {
-    this.#report(endpoint, new CallFailure('invalid_response', words));
-  }
-
-  /** Reports that a call for many subjects is read again in parts. */
-  split(reason: SplitReason): void {
-    this.#options.observer.split(reason);
-  }
-
-  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
-  noted(endpoint: string, words: string): void {
-    const now = this.#options.monotonic();
-    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
-    this.#noted.set(endpoint, now);
-    // The key is hidden before the text is cut, which could leave half of it.
-    this.#options.observer.noted(endpoint, this.#mask.hide(words).slice(0, LONGEST_NOTE));
-  }
-
   async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
     let failures = 0;
     let overloads = 0;
     for (;;) {
       const result = await this.#attempt(endpoint, request, reading, call);
       if (!(result instanceof CallFailure)) return result;
-      const failed = this.fail(endpoint, result);
+      const failed = this.reports.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
         if (!mayRetry(result, reading, call) || failures >= this.#options.maxRetries) throw failed;
@@ -166,13 +141,6 @@ export class Client {
       this.#options.observer.retried(endpoint, result.reason, delay);
       await this.#options.sleep(delay, call.signal);
     }
-  }
-
-  /** The key is hidden once more, wherever the words came from. */
-  #report(endpoint: string, { reason, message }: CallFailure): string {
-    const text = this.#mask.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}`);
-    this.#options.observer.failed(endpoint, reason, text);
-    return text;
   }
 
   async #attempt(
@@ -237,7 +205,7 @@ export class Client {
 
   async #exchange(endpoint: string, request: Request, signal: AbortSignal): Promise<Sent> {
     const { observer, now, monotonic, requestTimeoutMs: timeoutMs, maxBytes } = this.#options;
-    const mask = this.#currentKey();
+    const mask = this.#key.current();
     const headers = this.#headers(mask.key, request.body !== undefined);
     const started = monotonic();
     let code: number | undefined;
@@ -283,12 +251,6 @@ export class Client {
     return { body, address, link: joinedHeader(raw.headers, 'link') };
   }
 
-  #currentKey(): KeyMask {
-    const key = readKey(this.#options.key);
-    if (key !== this.#mask.key) this.#mask = new KeyMask(key);
-    return this.#mask;
-  }
-
   #headers(key: string, posts: boolean): Record<string, string> {
     return {
       accept: 'application/json',
@@ -303,15 +265,4 @@ export class Client {
 function mayRetry({ reason, retriable }: CallFailure, { retryTimeouts }: Reading, call: CallOptions): boolean {
   if (!retriable || reason !== 'timeout') return retriable;
   return retryTimeouts === 'patient' ? call.patient === true : retryTimeouts;
-}
-
-function readKey(read: () => string): string {
-  let key: string;
-  try {
-    key = read();
-  } catch {
-    throw new CallFailure('auth', 'the API key cannot be read');
-  }
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new CallFailure('auth', 'the API key is empty or holds characters that no key has');
 }

@@ -105,22 +105,22 @@ export class Transport {
     if (complaints.length > 0) throw new Truncated('the query, or its result, is too big');
     const result = at(answer.body, root);
     const said = messagesOf(result);
-    if (said !== undefined) this.#client.noted(endpointOf(group), said);
+    if (said !== undefined) this.#client.reports.noted(endpointOf(group), said);
     return result;
   }
 
   /** Reports what came back and is of no use. */
   invalid(group: Group, words: string): UpstreamError {
-    return this.#client.fail(endpointOf(group), new CallFailure('invalid_response', words));
+    return this.#client.reports.fail(endpointOf(group), new CallFailure('invalid_response', words));
   }
 
   /** Reports a failure for another reason. */
   fail(group: Group, failure: CallFailure): UpstreamError {
-    return this.#client.fail(endpointOf(group), failure);
+    return this.#client.reports.fail(endpointOf(group), failure);
   }
 
   split(reason: SplitReason): void {
-    this.#client.split(reason);
+    this.#client.reports.split(reason);
   }
 
   /** Reads an answer, and reports what of it was left out, or that it is useless. */
@@ -137,7 +137,7 @@ export class Transport {
 
   leftOut(group: Group, leftOut: LeftOut): void {
     const words = leftOut.words();
-    if (words !== undefined) this.#client.leftOut(endpointOf(group), words);
+    if (words !== undefined) this.#client.reports.leftOut(endpointOf(group), words);
   }
 }
 

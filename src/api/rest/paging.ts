@@ -30,7 +30,8 @@ export interface Pages {
  * @returns false when it stopped before the end as told
  */
 export async function readPages(client: Client, pages: Pages, call: CallOptions): Promise<boolean> {
-  const refuse = (words: string): Error => client.fail(pages.endpoint, new CallFailure('invalid_response', words));
+  const refuse = (words: string): Error =>
+    client.reports.fail(pages.endpoint, new CallFailure('invalid_response', words));
   const seen = new Set<string>();
   let address = pages.first;
   let stale = 0;

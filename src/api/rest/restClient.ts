@@ -66,15 +66,15 @@ export class RestClient {
     try {
       return read(leftOut);
     } catch (error) {
-      throw error instanceof CallFailure ? this.#client.fail(endpoint, error) : error;
+      throw error instanceof CallFailure ? this.#client.reports.fail(endpoint, error) : error;
     } finally {
       const words = leftOut.words();
-      if (words !== undefined) this.#client.leftOut(endpoint, words);
+      if (words !== undefined) this.#client.reports.leftOut(endpoint, words);
     }
   }
 
   /** Reports that a part of what was asked for is left out. */
   leftOut({ endpoint }: Target, words: string): void {
-    this.#client.leftOut(endpoint, words);
+    this.#client.reports.leftOut(endpoint, words);
   }
 }
