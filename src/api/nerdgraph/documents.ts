@@ -2,48 +2,16 @@
 
 export const ACCOUNTS = `query { actor { accounts { id name } } }`;
 
-export const APPLICATIONS = `query ($search: String!, $cursor: String) {
-  actor {
-    entitySearch(query: $search) {
-      count
-      results(cursor: $cursor) {
-        nextCursor
-        entities {
-          guid
-          name
-          accountId
-          reporting
-          ... on ApmApplicationEntityOutline {
+export const APPLICATIONS = entitySearch(`... on ApmApplicationEntityOutline {
             alertSeverity
             applicationId
             language
             apmSummary { hostCount instanceCount }
             settings { apdexTarget serverSideConfig }
-          }
-        }
-      }
-    }
-  }
-}`;
+          }`);
 
-export const KEY_TRANSACTIONS = `query ($search: String!, $cursor: String) {
-  actor {
-    entitySearch(query: $search) {
-      count
-      results(cursor: $cursor) {
-        nextCursor
-        entities {
-          guid
-          name
-          accountId
-          reporting
-          tags { key values }
-          ... on KeyTransactionEntityOutline { alertSeverity }
-        }
-      }
-    }
-  }
-}`;
+export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
+          ... on KeyTransactionEntityOutline { alertSeverity }`);
 
 /** At most 25 guids. */
 export const KEY_TRANSACTION_DETAILS = `query ($guids: [EntityGuid]!) {
@@ -67,3 +35,24 @@ export const NRQL = `query ($account: Int!, $nrql: Nrql!, $timeout: Seconds) {
     }
   }
 }`;
+
+/** A search page by page; `fields` are what is read of an entity beside what every entity has. */
+function entitySearch(fields: string): string {
+  return `query ($search: String!, $cursor: String) {
+  actor {
+    entitySearch(query: $search) {
+      count
+      results(cursor: $cursor) {
+        nextCursor
+        entities {
+          guid
+          name
+          accountId
+          reporting
+          ${fields}
+        }
+      }
+    }
+  }
+}`;
+}
