@@ -1,5 +1,6 @@
 import { getOrSet } from './getOrSet.ts';
 import type { Row } from './row.ts';
+import { isDatastore } from '../datastores.ts';
 import type { UpstreamError } from '../errors.ts';
 
 /** The key of the application itself among its hosts. */
@@ -28,5 +29,17 @@ export class Found {
 
   failureOf(key: string): UpstreamError | undefined {
     return this.failure ?? this.failures.get(key);
+  }
+
+  /** How many datastore metrics the host that has most of them has, or `ITSELF`; undefined where nothing was read. */
+  datastores(): number | undefined {
+    if (this.failure !== undefined || this.rows.size === 0) return undefined;
+    let most = 0;
+    for (const metrics of this.rows.values()) {
+      let datastores = 0;
+      for (const name of metrics.keys()) if (isDatastore(name)) datastores += 1;
+      most = Math.max(most, datastores);
+    }
+    return most;
   }
 }

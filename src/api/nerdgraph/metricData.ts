@@ -3,7 +3,6 @@ import type { Wanted } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { ITSELF } from './found.ts';
 import type { Found } from './found.ts';
-import { isDatastore } from './metricNames.ts';
 import { MOST_ROWS } from './plan.ts';
 import type { PlanOptions } from './plan.ts';
 import { FirstRows } from './row.ts';
@@ -71,15 +70,8 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
 
   /** How many datastore metrics an application has decides how many applications fit into the next query. */
   #learn(subject: MetricDataSubject, found: (subject: MetricDataSubject) => Found | undefined): void {
-    const entity = found(subject);
-    if (entity === undefined || entity.failure !== undefined || entity.rows.size === 0) return;
-    let most = 0;
-    for (const rows of entity.rows.values()) {
-      let datastores = 0;
-      for (const name of rows.keys()) if (isDatastore(name)) datastores += 1;
-      most = Math.max(most, datastores);
-    }
-    this.#fleet.sawDatastores(subject.applicationId, most);
+    const datastores = found(subject)?.datastores();
+    if (datastores !== undefined) this.#fleet.sawDatastores(subject.applicationId, datastores);
   }
 }
 

@@ -1,3 +1,5 @@
+import { isDatastore } from '../datastores.ts';
+
 /** The names of the REST interface that this reader treats apart. */
 export const WEB = 'HttpDispatcher';
 export const NON_WEB = 'OtherTransaction/all';
@@ -29,16 +31,9 @@ const ROLLUPS: ReadonlySet<string> = new Set([
 
 /** What finds the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 export const DATASTORES_LIKE = 'Datastore/%/allWeb';
-const DATASTORE_PREFIX = 'Datastore/';
-const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
 export function isBrowser(name: string): boolean {
   return BROWSER.has(name);
-}
-
-export function isDatastore(name: string): boolean {
-  // Asked of every row: most names are told by their beginning.
-  return name.startsWith(DATASTORE_PREFIX) && DATASTORE.test(name);
 }
 
 export function isRollup(name: string): boolean {

@@ -3,7 +3,7 @@ import type { Fleet } from './fleet.ts';
 import { ITSELF } from './found.ts';
 import type { Found } from './found.ts';
 import { groupOf, optionsOf, readByScope, wantedOf } from './metricData.ts';
-import { isDatastore, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
+import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
 import { MOST_ROWS, rowsOf } from './plan.ts';
 import type { Cell, PlanOptions } from './plan.ts';
@@ -103,10 +103,10 @@ export class MetricSeriesRead implements SeriesRead {
   }
 
   /** How many datastore metrics an application has decides how many buckets fit into the next query. */
-  #learn(applicationId: number, { failure, rows }: Found): void {
-    if (failure !== undefined || rows.size === 0) return;
-    const numbers = [...rows.values()].map((metrics) => [...metrics.keys()].filter(isDatastore).length);
-    this.#fleet.sawDatastores(applicationId, Math.max(this.#fleet.datastores(applicationId), ...numbers));
+  #learn(applicationId: number, found: Found): void {
+    const datastores = found.datastores();
+    if (datastores === undefined) return;
+    this.#fleet.sawDatastores(applicationId, Math.max(this.#fleet.datastores(applicationId), datastores));
   }
 
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {

@@ -1,5 +1,6 @@
-import { DATASTORES_LIKE, isBrowser, isDatastore, isRollup, SIGN_OF_LIFE } from './metricNames.ts';
+import { DATASTORES_LIKE, isBrowser, isRollup, SIGN_OF_LIFE } from './metricNames.ts';
 import type { Term } from './part.ts';
+import { isDatastore } from '../datastores.ts';
 
 const DATASTORES: Term = { text: DATASTORES_LIKE, like: true, unscoped: false };
 /** Lists of names in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */

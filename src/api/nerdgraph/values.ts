@@ -1,5 +1,6 @@
-import { CPU, END_USER, isApdex, isDatastore, MEMORY, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
+import { CPU, END_USER, isApdex, MEMORY, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import type { Row, Rows } from './row.ts';
+import { isDatastore } from '../datastores.ts';
 import type { MetricDataAnswer } from '../reader.ts';
 import type { Timeslice } from '../types.ts';
 

@@ -1,5 +1,6 @@
-import { DATASTORES_LIKE, isDatastore } from './metricNames.ts';
+import { DATASTORES_LIKE } from './metricNames.ts';
 import type { Term } from './part.ts';
+import { isDatastore } from '../datastores.ts';
 
 /** Names that patterns found; beyond so many it is cheaper to match them anew. */
 const MOST_FOUND = 10_000;

@@ -1,3 +1,4 @@
+import { isDatastore } from '../datastores.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -19,8 +20,6 @@ const MOST_PAGES = 2_000;
 const CUSTOM_PAGES = 20;
 /** Database metrics all end in this; the whole name list would be large. */
 const DATABASE_FILTER = '/allWeb';
-/** One datastore by its type; `Datastore/allWeb` is the sum of all and is none. */
-const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
 /** Reads the metric name lists of applications and hosts. */
 export class MetricNames {
@@ -53,7 +52,7 @@ export class MetricNames {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> = oneByOne(
     async ({ applicationId }, _, call) => {
       const { names } = await this.list({ applicationId, name: DATABASE_FILTER }, call);
-      const datastores = names.map(({ name }) => name).filter((name) => DATASTORE.test(name) && canBeAsked(name));
+      const datastores = names.map(({ name }) => name).filter((name) => isDatastore(name) && canBeAsked(name));
       return [...new Set(datastores)].sort();
     },
   );
