@@ -28,7 +28,7 @@ export interface Part {
 
 /** The WHERE clause of a query for a part. */
 export function conditionOf({ byHost, pieces }: Part): Condition {
-  const groups = new Map<string, { terms: readonly Term[]; pieces: Piece[] }>();
+  const groups = new Map<string, { terms: readonly Term[]; pieces: [Piece, ...Piece[]] }>();
   for (const piece of pieces) {
     for (const terms of [termsOf(piece, false), termsOf(piece, true)]) {
       if (terms.length === 0) continue;
@@ -43,9 +43,9 @@ export function conditionOf({ byHost, pieces }: Part): Condition {
   return byHost ? all([isNotNull('host'), any(conditions)]) : any(conditions);
 }
 
-function groupCondition(terms: readonly Term[], pieces: readonly Piece[]): Condition {
-  const ids = filled(pieces.map(({ applicationId }) => applicationId)) ?? [0];
-  const hosts = filled(pieces[0]?.hosts ?? []);
+function groupCondition(terms: readonly Term[], [first, ...others]: readonly [Piece, ...Piece[]]): Condition {
+  const ids = [first.applicationId, ...others.map(({ applicationId }) => applicationId)] as const;
+  const hosts = filled(first.hosts ?? []);
   return all([
     ids.length === 1 ? equals('appId', ids[0]) : isIn('appId', ids),
     ...(hosts === undefined ? [] : [isIn('host', hosts)]),
