@@ -21,7 +21,7 @@ const SPARE = 1.25;
  * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
  * takes the place of the public authorities, `serverName` of the host's name.
  *
- * @throws Error when the proxy's address is none; the message does not repeat it, because it may hold a password
+ * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may hold a password
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { environment, tls } = options;

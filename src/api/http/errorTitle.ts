@@ -38,7 +38,12 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
 /** Whether a body reports an error, which a status of 200 does not rule out. */
 export function hasError(body: Readonly<Record<string, unknown>>): boolean {
   const { error, errors } = body;
-  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+  return isGiven(error) || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+}
+
+/** Null stands for no error, as a missing member does. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function findTitle(body: unknown): string | undefined {

@@ -133,9 +133,14 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   #succeed(): void {
+    const status = this.#status;
+    if (status === undefined) {
+      this.#fail(new CallFailure('invalid_response', 'the answer ended without a status'));
+      return;
+    }
     if (!this.#end()) return;
     const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status ?? 0, headers: this.#headers, body });
+    this.#resolve({ status, headers: this.#headers, body });
   }
 
   #fail(error: Error): void {

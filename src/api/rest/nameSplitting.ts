@@ -122,8 +122,13 @@ class SplitReading {
       this.#answered = true;
       return undefined;
     } catch (error) {
-      if (error instanceof UpstreamError && REFUSALS.has(error.failure.status ?? 0)) return error;
+      if (error instanceof UpstreamError && isRefusal(error)) return error;
       throw error;
     }
   }
+}
+
+/** A failure without a status, such as a timeout, refuses nothing. */
+function isRefusal({ failure: { status } }: UpstreamError): boolean {
+  return status !== undefined && REFUSALS.has(status);
 }
