@@ -1,13 +1,11 @@
 import type { Application, Host, Instance, KeyTransaction, MetricData, RollingValues } from '../../api/types.ts';
 import type { CustomMatches } from '../../metrics/customFamilies.ts';
-import type { Group } from '../../metrics/groups.ts';
-import type { Sample } from '../../metrics/sample.ts';
-import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/samples.ts';
-import { NO_SAMPLES, writeSamples } from '../../metrics/writeSamples.ts';
+import { NO_SAMPLES } from '../../metrics/writeSamples.ts';
 import type { AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import type { Inventory } from '../inventory/inventory.ts';
-import type { ApplicationData, ApplicationRecord, AskedDatastores, Listed } from '../inventory/records.ts';
+import { APPLICATION_LIST, HOST_LIST, KEY_TRANSACTION_LIST } from '../inventory/listSamples.ts';
+import type { ApplicationData, ApplicationRecord, AskedDatastores } from '../inventory/records.ts';
 import { calculate, decideDatabase, keepUsed, recalculate } from './calculate.ts';
 
 type WithData = ApplicationRecord & { readonly data: ApplicationData };
@@ -69,20 +67,18 @@ export class Arrivals {
     if (kind === 'key_transaction_rolling') {
       const record = this.#inventory.keyTransactionOf(subject);
       if (record === undefined) return;
-      this.#setRolling('key_transactions', record, values, (rolling) =>
-        keyTransactionSamples(record.keyTransaction, rolling),
-      );
+      KEY_TRANSACTION_LIST.setRolling(record.keyTransaction, record.rolling, values);
       return;
     }
     if (kind === 'host_rolling') {
-      const host = this.#inventory.hostOf(subject);
-      if (host === undefined) return;
-      this.#setRolling('hosts', host, values, (rolling) => hostSamples(host.host, rolling));
+      const record = this.#inventory.hostOf(subject);
+      if (record === undefined) return;
+      HOST_LIST.setRolling(record.host, record.rolling, values);
       return;
     }
     const record = this.#inventory.dataOf(subject);
     if (record === undefined) return;
-    this.#setRolling('applications', record, values, (rolling) => applicationSamples(record.application, rolling));
+    APPLICATION_LIST.setRolling(record.application, record.rolling, values);
   }
 
   /** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
@@ -98,16 +94,5 @@ export class Arrivals {
     for (const { data } of this.#inventory.applications.values()) {
       if (data !== undefined) recalculate(data, this.#context.customMetrics);
     }
-  }
-
-  #setRolling(
-    group: Group,
-    record: Listed,
-    values: RollingValues,
-    samplesOf: (values: RollingValues) => readonly Sample[],
-  ): void {
-    if (record.rolling === undefined) return;
-    record.rolling.values = values;
-    record.rolling.samples = writeSamples(group, samplesOf(values));
   }
 }
