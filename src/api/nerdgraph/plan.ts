@@ -1,3 +1,16 @@
+/*
+ * The words of this folder for how subjects become queries, and answers become values:
+ *
+ * - Term (part.ts): a metric name, or a pattern of names.
+ * - Wanted (cellBatch.ts): what one subject asks for, terms of an application or of one of its hosts.
+ * - Cell: what all subjects together ask for of one application, its terms and the hosts they want.
+ * - Piece (part.ts): what one query asks for of one application. It names hosts only where it asks for some of them.
+ * - Part (part.ts): what one query asks for, a list of pieces. What fails or is too large is divided into smaller parts.
+ * - Filling: a part that is being filled with cells, as long as they fit into one query.
+ * - Row (row.ts): what an answer says of one metric of an application or host.
+ * - Place (rowReading.ts): where the rows of one answer that belong to one piece are put.
+ * - Found (found.ts): what was read of one application, by however many parts.
+ */
 import type { Fleet } from './fleet.ts';
 import { DATASTORES_LIKE } from './metricNames.ts';
 import { divide, termsOf } from './part.ts';
