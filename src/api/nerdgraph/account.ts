@@ -44,7 +44,14 @@ export class Account {
 
   /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
-    const actor = await this.#transport.read('applications', ACCOUNTS, {}, ['actor'], ['accounts'], call);
+    const read = {
+      group: 'applications',
+      document: ACCOUNTS,
+      variables: {},
+      root: ['actor'],
+      needed: ['accounts'],
+    } as const;
+    const actor = await this.#transport.read(read, call);
     const accounts = this.#transport.checked('applications', (leftOut) =>
       parseList(outline, actor, 'accounts', leftOut),
     );

@@ -33,7 +33,8 @@ export async function diagnose(
   const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, WEB])]);
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
-  const answer = await transport.nrql('applications', id, { select, where, facet, range }, false, call);
+  const query = { select, where, facet, range };
+  const answer = await transport.nrql({ group: 'applications', account: id, query, forSeveral: false }, call);
   const { rows } = transport.checked('applications', () =>
     checkAnswer(answer, { range, facets: facet, bucketed: false }),
   );

@@ -11,6 +11,9 @@ const MOST_ON_A_PAGE = 20_000;
 /** So many pages in a row without anything new mean that the service goes in circles under ever new cursors. */
 const MOST_STALE_PAGES = 3;
 
+const ROOT = ['actor', 'entitySearch'];
+const NEEDED = ['results', 'entities'];
+
 interface Search<T> {
   readonly group: Group;
   readonly document: string;
@@ -35,9 +38,8 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
   let stale = 0;
   try {
     for (let page = 1; ; page += 1) {
-      const root = ['actor', 'entitySearch'];
-      const needed = ['results', 'entities'];
-      const parent = await transport.read(group, document, { search: query, cursor }, root, needed, call);
+      const variables = { search: query, cursor };
+      const parent = await transport.read({ group, document, variables, root: ROOT, needed: NEEDED }, call);
       const refuse = (words: string): Error => transport.invalid(group, `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;

@@ -92,7 +92,8 @@ export class KeyTransactionRowsRead {
     if (guids === undefined) return;
     const query = { select: SELECTION, where: isIn('entity.guid', guids), facet: FACET, range };
     const account = await this.#account.id(call);
-    const answer = await this.#transport.nrql(GROUP, account, query, part.length > 1, call);
+    const forSeveral = part.length > 1;
+    const answer = await this.#transport.nrql({ group: GROUP, account, query, forSeveral }, call);
     const leftOut = new LeftOut();
     try {
       const checked = checkAnswer(answer, { range, facets: FACET, bucketed: false });

@@ -109,14 +109,14 @@ export class KeyTransactions {
 
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<UpstreamError | undefined> {
     try {
-      const actor = await this.#transport.read(
-        GROUP,
-        documents.KEY_TRANSACTION_DETAILS,
-        { guids },
-        ['actor'],
-        ['entities'],
-        call,
-      );
+      const read = {
+        group: GROUP,
+        document: documents.KEY_TRANSACTION_DETAILS,
+        variables: { guids },
+        root: ['actor'],
+        needed: ['entities'],
+      } as const;
+      const actor = await this.#transport.read(read, call);
       const entities = actor['entities'];
       if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
       const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));

@@ -98,8 +98,9 @@ export class Timeslices {
   ): Promise<void> {
     const facet = part.byHost ? BY_HOST : BY_APPLICATION;
     const query = { select: SELECTION, where: conditionOf(part), facet, range, bucketMinutes };
-    const several = part.pieces.length > 1 || (part.byHost && part.pieces[0]?.hosts?.length !== 1);
-    const answer = await this.#transport.nrql(group, await this.#account.id(call), query, several, call);
+    const forSeveral = part.pieces.length > 1 || (part.byHost && part.pieces[0]?.hosts?.length !== 1);
+    const account = await this.#account.id(call);
+    const answer = await this.#transport.nrql({ group, account, query, forSeveral }, call);
     const leftOut = new LeftOut();
     try {
       const bucketed = bucketMinutes !== undefined;

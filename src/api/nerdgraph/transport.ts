@@ -33,6 +33,26 @@ export class Truncated extends Error {
   override readonly name = 'Truncated';
 }
 
+/** A document that reads entities. */
+export interface DocumentRead {
+  readonly group: Group;
+  readonly document: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The way to the object that is read, from the data of the answer. */
+  readonly root: readonly string[];
+  /** The way on from there to what may not be missing. */
+  readonly needed: readonly string[];
+}
+
+/** One NRQL query. */
+export interface NrqlRead {
+  readonly group: Group;
+  readonly account: number;
+  readonly query: Query;
+  /** True: it asks for several subjects, and when it times out, its caller asks for fewer instead of trying it again. */
+  readonly forSeveral: boolean;
+}
+
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
 export class Transport {
   readonly #client: Client;
@@ -52,11 +72,7 @@ export class Transport {
    * Rejects with an UpstreamError or the reason of the signal.
    */
   async read(
-    group: Group,
-    document: string,
-    variables: Readonly<Record<string, unknown>>,
-    root: readonly string[],
-    needed: readonly string[],
+    { group, document, variables, root, needed }: DocumentRead,
     call: CallOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
     const body = JSON.stringify({ query: document, variables });
@@ -72,14 +88,9 @@ export class Transport {
   /**
    * Runs one NRQL query. Rejects with an UpstreamError, with Truncated when the service says that the query or its result
    * is too big, or with the reason of the signal.
-   *
-   * @param several whether the query is for several subjects: then a timeout is not tried again
    */
   async nrql(
-    group: Group,
-    account: number,
-    query: Query,
-    several: boolean,
+    { group, account, query, forSeveral }: NrqlRead,
     call: CallOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
     const variables = { account, nrql: nrql(query), timeout: this.#timeout };
@@ -99,7 +110,7 @@ export class Transport {
         },
         mayBeOverload: mayReportError,
         inspectRefusal: badKeyOf,
-        retryTimeouts: !several,
+        retryTimeouts: !forSeveral,
       },
     );
     if (complaints.length > 0) throw new Truncated('the query, or its result, is too big');

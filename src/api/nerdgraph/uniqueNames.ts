@@ -37,7 +37,7 @@ interface Branch {
 export async function readUniqueNames(
   transport: Transport,
   account: Account,
-  query: NamesQuery,
+  { group, where: condition, range, onQuery }: NamesQuery,
   call: CallOptions,
 ): Promise<readonly string[]> {
   const names = new Set<string>();
@@ -45,20 +45,15 @@ export async function readUniqueNames(
   let queries = 0;
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
     const accountId = await account.id(call);
-    const where = all([query.where, ...conditionsOf(branch)]);
-    const answer = await transport.nrql(
-      query.group,
-      accountId,
-      { select: [SELECTION], where, range: query.range },
-      false,
-      call,
-    );
-    const found = transport.checked(query.group, () => namesOf(answer, query.range));
+    const where = all([condition, ...conditionsOf(branch)]);
+    const query = { select: [SELECTION], where, range } as const;
+    const answer = await transport.nrql({ group, account: accountId, query, forSeveral: false }, call);
+    const found = transport.checked(group, () => namesOf(answer, range));
     queries += 1;
     for (const name of found) names.add(name);
-    query.onQuery?.(queries, names.size);
-    if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(query.group, tooMany())));
-    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.fail(query.group, tooMany());
+    onQuery?.(queries, names.size);
+    if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(group, tooMany())));
+    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.fail(group, tooMany());
   }
   return [...names].sort();
 }
