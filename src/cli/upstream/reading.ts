@@ -1,3 +1,4 @@
+import { fillCalls } from '../../api/batches.ts';
 import type { BatchRead, CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
 
 const NO_OUTCOME = 'the reader gave no outcome for its subject';
@@ -8,19 +9,9 @@ export function inBatches<S, A, R extends TimeRange>(
   subjects: readonly S[],
   range: R,
 ): readonly (readonly S[])[] {
-  const batches: S[][] = [];
-  let open = read.open(range);
-  let batch: S[] = [];
-  for (const subject of subjects) {
-    if (!open.add(subject)) {
-      batches.push(batch);
-      open = read.open(range);
-      open.add(subject);
-      batch = [];
-    }
-    batch.push(subject);
-  }
-  return batch.length === 0 ? batches : [...batches, batch];
+  const batches: (readonly S[])[] = [];
+  fillCalls(read, subjects, range, (_, start, end) => batches.push(subjects.slice(start, end)));
+  return batches;
 }
 
 /**

@@ -1,0 +1,138 @@
+import { fillCalls } from '../../api/batches.ts';
+import type { TimeRange } from '../../api/reader.ts';
+import { GROUPS, type Group } from '../../metrics/groups.ts';
+import { intervalOf, type AccountContext } from '../inventory/context.ts';
+import { GROUP_OF, type Entity, type Kind } from '../inventory/entity.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Reads } from '../reading/reads.ts';
+import type { Plan } from '../view.ts';
+import type { AskedFor } from './askedFor.ts';
+import type { Clock } from './clock.ts';
+import type { Pace } from './due.ts';
+import { planCalls, slowedBy, type Carried } from './plan.ts';
+
+const MINUTE = 60_000;
+
+/** A plan is made anew at most this often while entities come and go one by one. */
+const PLAN_AGE = 5_000;
+
+/** And this often while they come by the hundred; only once there are twice as many is it made at once. */
+const SHORT_PLAN_AGE = 500;
+
+/** A plan, what follows from it, and what it was made of. */
+export interface MadePlan {
+  readonly plan: Plan;
+  /** How many calls an entity takes, by kind; below 1 where a call carries several. */
+  readonly share: ReadonlyMap<Kind, number>;
+  readonly paces: ReadonlyMap<Group, Pace>;
+  readonly at: number;
+  readonly version: number;
+  readonly entities: number;
+  readonly account: AccountContext['account'];
+  readonly collection: AccountContext['collection'];
+}
+
+/** What plans are made of. */
+export interface PlanSources {
+  readonly context: Readonly<AccountContext>;
+  readonly inventory: Inventory;
+  readonly reads: Reads;
+  readonly clock: Clock;
+  /** How long a call takes, in milliseconds; undefined before one was measured. */
+  readonly averageCall: () => number | undefined;
+}
+
+/** The calls of entities that count, by group, and the share of a call that an entity takes, by kind. */
+interface CallCounts {
+  readonly calls: ReadonlyMap<Group, number>;
+  readonly share: ReadonlyMap<Kind, number>;
+  readonly entities: number;
+}
+
+/** Makes the plan of an account, and keeps it until what counts has changed by enough or some time has passed. */
+export class CurrentPlan {
+  readonly #sources: PlanSources;
+  readonly #askedFor: AskedFor;
+  #made: MadePlan | undefined;
+  #slowed = 1;
+
+  constructor(sources: PlanSources, askedFor: AskedFor) {
+    this.#sources = sources;
+    this.#askedFor = askedFor;
+  }
+
+  /** The factor by which the newest plan slows all groups; 1 before there is one. */
+  get stretch(): number {
+    return this.#made?.plan.stretch ?? 1;
+  }
+
+  /** The next plan is made anew: the configuration has changed. */
+  forget(): void {
+    this.#made = undefined;
+  }
+
+  /** The plan of now, with the calls of a window. `exact`: made anew, whatever was counted a moment ago. */
+  get(window: TimeRange, exact = false): MadePlan {
+    const { context, clock } = this.#sources;
+    const made = this.#made;
+    const now = clock.monotonic();
+    const same = made?.account === context.account && made.collection === context.collection;
+    if (same && !exact && now - made.at < PLAN_AGE) {
+      const changed = this.#version - made.version;
+      const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
+      if (changed === 0 || changed < enough) return made;
+    }
+    return (this.#made = this.#make(window, now));
+  }
+
+  /** Grows whenever what counts may have changed. */
+  get #version(): number {
+    return this.#sources.inventory.version + this.#askedFor.newlyAsked;
+  }
+
+  #make(window: TimeRange, now: number): MadePlan {
+    const { account, collection } = this.#sources.context;
+    const { calls, share, entities } = this.#count(window, now);
+    const intervals = (group: Group): number => intervalOf(collection, group);
+    const byPlaces = this.#carriedByPlaces();
+    const carried: Carried = { perMinute: account.limits.requests_per_minute, slowed: 1, byPlaces };
+    const unslowed = planCalls(calls, intervals, carried);
+    if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
+    const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
+    const paces = new Map(GROUPS.map((group) => [group, { interval: intervals(group), stretch: plan.stretch }]));
+    return { plan, share, paces, at: now, version: this.#version, entities, account, collection };
+  }
+
+  /** Calls per minute that the calls at once carry; undefined before a call was measured. */
+  #carriedByPlaces(): number | undefined {
+    const average = this.#sources.averageCall();
+    if (average === undefined || average === 0) return undefined;
+    return (MINUTE * this.#sources.context.account.limits.max_concurrent_requests) / average;
+  }
+
+  #count(window: TimeRange, now: number): CallCounts {
+    const { inventory, reads } = this.#sources;
+    const { stretch } = this;
+    const byKind = new Map<Kind, Entity[]>();
+    let entities = 0;
+    for (const entity of inventory.entities()) {
+      if (!this.#askedFor.counts(entity, stretch, now)) continue;
+      entities += 1;
+      const ofKind = byKind.get(entity.kind);
+      if (ofKind === undefined) byKind.set(entity.kind, [entity]);
+      else ofKind.push(entity);
+    }
+    const calls = new Map<Group, number>();
+    const share = new Map<Kind, number>();
+    for (const [kind, ofKind] of byKind) {
+      const group = GROUP_OF[kind];
+      let ofAll = 0;
+      fillCalls(reads.of(kind), ofKind, window, (call) => {
+        ofAll += call.calls;
+      });
+      calls.set(group, (calls.get(group) ?? 0) + ofAll);
+      share.set(kind, Math.min(1, ofAll / ofKind.length));
+    }
+    return { calls, share, entities };
+  }
+}
