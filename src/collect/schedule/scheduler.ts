@@ -3,6 +3,7 @@ import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { EntityRead, TakeOver } from '../reading/reads.ts';
 import { Budget } from './budget.ts';
+import { CallMeter, type CallTally } from './callMeter.ts';
 import type { Clock } from './clock.ts';
 import { CallGate, type Reservation, type SharedPlaces } from './gate.ts';
 import { DueQueue, type Timing } from './queue.ts';
@@ -16,9 +17,6 @@ const VALUES_PER_TURN = 40;
 
 /** What one reading of may bring thousands of entities. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions']);
-
-/** How much the newest reading counts in the average duration of a call. */
-const NEWEST_SHARE = 0.1;
 
 /** An account's limits: calls per minute, calls at once, and how long one may take in milliseconds. */
 export interface Limits {
@@ -54,13 +52,6 @@ export interface SchedulerHooks extends Timing {
   ended(endings: readonly Ended[]): void;
 }
 
-/** The calls of one reading: how many have ended, how long they took together, and when the last of them began. */
-interface CallTally {
-  count: number;
-  ms: number;
-  lastStart: number;
-}
-
 /**
  * Reads due entities under one account's budget, most overdue first, as many with one call as it carries, each by at most
  * one call at a time. It knows nothing of what is read. All times are milliseconds of the monotonic clock.
@@ -69,6 +60,7 @@ export class Scheduler {
   readonly budget: Budget;
   readonly #gate: CallGate;
   readonly #queue: DueQueue;
+  readonly #meter: CallMeter;
   readonly #clock: Clock;
   readonly #hooks: SchedulerHooks;
   /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
@@ -76,8 +68,6 @@ export class Scheduler {
   #stopped = false;
   #limits: Limits;
   #pumping = false;
-  #lastProgress: number;
-  #averageCall: number | undefined;
 
   constructor(limits: Limits, clock: Clock, hooks: SchedulerHooks) {
     this.#limits = limits;
@@ -86,7 +76,7 @@ export class Scheduler {
     this.#hooks = hooks;
     this.#queue = new DueQueue(hooks);
     this.#gate = new CallGate(this.budget, clock, limits.max_concurrent_requests, () => this.pump());
-    this.#lastProgress = clock.monotonic();
+    this.#meter = new CallMeter(clock);
   }
 
   /** Grants calls of work that is not queued here, under the same budget. */
@@ -96,7 +86,7 @@ export class Scheduler {
 
   /** Moving average of how long a call that ended well took, in milliseconds; undefined before the first. */
   get averageCall(): number | undefined {
-    return this.#averageCall;
+    return this.#meter.averageCall;
   }
 
   /** Changes the limits (reload). */
@@ -116,7 +106,7 @@ export class Scheduler {
   enqueue(entity: Entity): void {
     if (entity.state !== 'idle' || entity.gone) return;
     entity.queue();
-    if (this.#queue.size === 0 && this.#running.size === 0) this.#lastProgress = this.#clock.monotonic();
+    if (this.#queue.size === 0 && this.#running.size === 0) this.#meter.workBegins();
     this.#queue.add(entity);
     this.#hooks.queued(entity);
   }
@@ -149,7 +139,7 @@ export class Scheduler {
     const waiting = Math.min(calls, this.#queue.size + this.#gate.waiting);
     if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
     const rounds = Math.floor(calls / this.#limits.max_concurrent_requests);
-    return now + rounds * (this.#averageCall ?? 0) <= deadline;
+    return now + rounds * (this.#meter.averageCall ?? 0) <= deadline;
   }
 
   /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
@@ -157,7 +147,7 @@ export class Scheduler {
     if (this.#queue.size === 0 && this.#running.size === 0) return true;
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return true;
-    const since = Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
+    const since = Math.max(this.#meter.lastProgress, Math.min(now, this.budget.lastPauseEnd));
     return now - since < STUCK_AFTER + 2 * this.#limits.request_timeout;
   }
 
@@ -208,7 +198,7 @@ export class Scheduler {
     const controller = new AbortController();
     this.#running.add(controller);
     const tally: CallTally = { count: 0, ms: 0, lastStart: 0 };
-    const call: CallOptions = { signal: controller.signal, gate: this.#watched(reservation.gate, tally) };
+    const call: CallOptions = { signal: controller.signal, gate: this.#meter.watch(reservation.gate, tally) };
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
@@ -218,7 +208,10 @@ export class Scheduler {
     if (this.#stopped) return;
     // All end together: what becomes due because of them is then there as a whole, and calls for it are filled.
     const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, results[index], window) }));
-    if (tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) this.#learn(tally);
+    if (tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) {
+      this.#meter.learn(tally);
+      this.budget.accepted(tally.lastStart);
+    }
     this.#hooks.ended(ended);
     this.pump();
   }
@@ -249,32 +242,6 @@ export class Scheduler {
     entity.fail(error instanceof Error ? error.message : String(error), now);
     entity.waitUntil(this.#hooks.retryAt(entity, window));
     return { kind: 'failed', error };
-  }
-
-  #learn({ count, ms, lastStart }: CallTally): void {
-    const newest = ms / count;
-    this.#averageCall ??= newest;
-    this.#averageCall += (newest - this.#averageCall) * NEWEST_SHARE;
-    this.budget.accepted(lastStart);
-  }
-
-  /** The same gate, with an eye on how many calls are made and how long they take. */
-  #watched(gate: Gate, tally: CallTally): Gate {
-    return {
-      enter: async (signal) => {
-        const release = await gate.enter(signal);
-        const startedAt = this.#clock.monotonic();
-        this.#lastProgress = startedAt;
-        return (overload) => {
-          const now = this.#clock.monotonic();
-          this.#lastProgress = now;
-          tally.count += 1;
-          tally.ms += now - startedAt;
-          tally.lastStart = startedAt;
-          release(overload);
-        };
-      },
-    };
   }
 }
 
