@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { abortReason } from '../abortReason.ts';
 import { CallFailure } from './callFailure.ts';
 import type { AnswerHeaders } from './headers.ts';
 import { networkFailure } from './networkFailure.ts';
@@ -161,8 +162,4 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#over = error;
     this.#controller?.abort(error);
   }
-}
-
-function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }

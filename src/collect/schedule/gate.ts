@@ -1,3 +1,4 @@
+import { abortReason } from '../../api/abortReason.ts';
 import type { Gate, Overload } from '../../api/reader.ts';
 import type { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
@@ -185,8 +186,4 @@ export class CallGate implements Gate {
     this.#cancelTimer?.();
     this.#unwatch?.();
   }
-}
-
-function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }
