@@ -181,13 +181,12 @@ function rollingOf(entity: Entity): RollingSubject {
 function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>): EntityRead {
   return {
     open: () => {
-      let empty = true;
+      let subjects = 0;
       return {
         calls,
         add: () => {
-          const fits = empty;
-          empty = false;
-          return fits;
+          subjects += 1;
+          return subjects === 1;
         },
       };
     },
