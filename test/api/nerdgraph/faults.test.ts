@@ -136,7 +136,7 @@ const FAULTS: Record<string, { fault: Fault; reasons: readonly string[]; timeout
     },
     reasons: ['network'],
   },
-  'no answer': { fault: () => true, reasons: ['timeout'], timeout: 300 },
+  'no answer': { fault: () => true, reasons: ['timeout'], timeout: 1000 },
   'malformed JSON': { fault: change((good) => good.slice(0, -5)), reasons: ['invalid_response'] },
   'a web page': { fault: say('<html>gateway</html>'), reasons: ['invalid_response'] },
   'an empty body': { fault: say(''), reasons: ['invalid_response'] },
