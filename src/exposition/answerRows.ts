@@ -21,24 +21,47 @@ export interface AnswerRows {
   readonly refused: number;
 }
 
+/** Blocks that are visited before other work may go on: less than two milliseconds. */
+const BLOCKS_PER_TURN = 8192;
+
+/** The rows of an answer while its blocks are visited. */
+class RowsDraft implements AnswerRows {
+  readonly labels: Buffer[];
+  readonly columns: Columns[];
+  readonly values: (readonly string[])[];
+  readonly numbers: Float64Array;
+  series = 0;
+  refused = 0;
+
+  constructor(blocks: number) {
+    this.labels = new Array<Buffer>(blocks);
+    this.columns = new Array<Columns>(blocks);
+    this.values = new Array<readonly string[]>(blocks);
+    this.numbers = new Float64Array(blocks);
+  }
+
+  /** Visits the blocks from `start` up to, without, `end`. */
+  visit(blocks: readonly Block[], start: number, end: number): void {
+    for (let row = start; row < end; row += 1) {
+      const block = blocks[row];
+      if (block === undefined) return;
+      const { number, columns, values, refused } = withoutLabelsOf(block.labels, block.samples);
+      this.labels[row] = block.labelBytes;
+      this.columns[row] = columns;
+      this.values[row] = values;
+      this.numbers[row] = number;
+      this.series += values.length;
+      this.refused += refused;
+    }
+  }
+}
+
 /** Visits the blocks of an answer. */
 export async function answerRows(blocks: readonly Block[], turns: Turns): Promise<AnswerRows> {
-  const labels: Buffer[] = [];
-  const columns: Columns[] = [];
-  const values: (readonly string[])[] = [];
-  const numbers = new Float64Array(blocks.length);
-  let series = 0;
-  let refused = 0;
-  for (const block of blocks) {
-    const samples = withoutLabelsOf(block.labels, block.samples);
-    numbers[labels.length] = samples.number;
-    labels.push(block.labelBytes);
-    columns.push(samples.columns);
-    values.push(samples.values);
-    series += samples.columns.list.length;
-    refused += samples.refused;
-    const turn = turns.after(1);
-    if (turn !== undefined) await turn;
+  const rows = new RowsDraft(blocks.length);
+  for (let start = 0; start < blocks.length; start += BLOCKS_PER_TURN) {
+    if (start > 0) await turns.next();
+    rows.visit(blocks, start, Math.min(start + BLOCKS_PER_TURN, blocks.length));
   }
-  return { labels, columns, values, numbers, series, refused };
+  return rows;
 }

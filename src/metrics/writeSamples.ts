@@ -51,7 +51,7 @@ export function readSamples({ columns, values }: WrittenSamples): Sample[] {
 /** Without the samples that have a label of their entity again; those count as refused. */
 export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): WrittenSamples {
   const { number, columns, values, refused } = samples;
-  if (!columns.addedNames.some((name) => Object.hasOwn(entity, name))) return samples;
+  if (!hasOne(entity, columns.addedNames)) return samples;
   const isKept = columns.list.map(({ labels }) => !Object.keys(labels).some((name) => Object.hasOwn(entity, name)));
   const list = columns.list.filter((_, place) => isKept[place]);
   return {
@@ -60,6 +60,11 @@ export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): Writte
     values: values.filter((_, place) => isKept[place]),
     refused: refused + columns.list.length - list.length,
   };
+}
+
+function hasOne(labels: Labels, names: readonly string[]): boolean {
+  for (const name of names) if (Object.hasOwn(labels, name)) return true;
+  return false;
 }
 
 function remember(group: Group, count: number, columns: Columns): void {
