@@ -18,6 +18,11 @@ export class Alone {
     return this.#unanswered % THOROUGH_EVERY === 0;
   }
 
+  /** How many times it was divided far in vain. */
+  get round(): number {
+    return Math.floor(this.#unanswered / THOROUGH_EVERY);
+  }
+
   /** Notes whether any part of a query for several was answered. */
   tried(answered: number): void {
     this.#unanswered = answered > 0 ? 0 : this.#unanswered + 1;

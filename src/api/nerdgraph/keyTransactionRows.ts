@@ -56,6 +56,7 @@ export class KeyTransactionRowsRead {
         const { answered } = await readInParts<readonly Asked[]>(whole, {
           read: (part) => this.#readPart(part, range, rows, failures, call),
           isThorough: this.#alone.isThorough,
+          round: this.#alone.round,
           divide: halves,
           onSplit: (reason) => this.#transport.split(reason),
           onFailure: (part, error) => {

@@ -52,13 +52,16 @@ export class Timeslices {
   async read(cells: readonly Cell[], query: TimesliceQuery, call: CallOptions): Promise<ReadonlyMap<number, Found>> {
     const found = new Map(cells.map(({ applicationId }) => [applicationId, new Found()]));
     const hosts = new Map(cells.map((cell) => [cell.applicationId, cell.hosts]));
+    const { isThorough, round } = this.#fleet.alone(query.kind);
+    const halves = (part: Part, byMetric: boolean) => divide(part, (id) => hosts.get(id), byMetric);
     await Promise.all(
       plan(cells, this.#fleet, query).map(async (whole) => {
         const blamed = new Set<number>();
         const { answered } = await readInParts<Part>(whole, {
-          read: (part) => this.#readPart(part, query, found, call),
-          isThorough: this.#fleet.alone(query.kind).isThorough,
-          divide: (part, reason) => divide(part, (id) => hosts.get(id), reason === 'truncated'),
+          read: (part) => this.#readPart(part, halves(part, false) !== undefined, query, found, call),
+          isThorough,
+          round,
+          divide: (part, reason) => halves(part, reason === 'truncated'),
           isOneSubject: ({ pieces: [piece, other] }) =>
             piece !== undefined &&
             other === undefined &&
@@ -90,15 +93,16 @@ export class Timeslices {
     }
   }
 
+  /** @param forSeveral whether it can be read in halves when it times out */
   async #readPart(
     part: Part,
+    forSeveral: boolean,
     { group, range, bucketMinutes }: TimesliceQuery,
     found: ReadonlyMap<number, Found>,
     call: CallOptions,
   ): Promise<void> {
     const facet = part.byHost ? BY_HOST : BY_APPLICATION;
     const query = { select: SELECTION, where: conditionOf(part), facet, range, bucketMinutes };
-    const forSeveral = part.pieces.length > 1 || (part.byHost && part.pieces[0]?.hosts?.length !== 1);
     const account = await this.#account.id(call);
     const answer = await this.#transport.nrql({ group, account, query, forSeveral }, call);
     const leftOut = new LeftOut();

@@ -167,6 +167,26 @@ describe('a query for many applications', () => {
     expect(between.notes.retries).toHaveLength(2);
   });
 
+  it('for the hosts of one application, or for a single host, that times out is tried again', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    const { reader, call, notes } = between;
+    const applicationId = IDS[0]!;
+    const host = { applicationId, hostKey: 'storefront-1-01' };
+    const reads = [
+      () => reader.hosts.read([{ applicationId }], RANGE, call),
+      () => reader.metricData.read([{ ...host, names: NAMES }], RANGE, call),
+      () => reader.rolling!.read([{ ...host, kind: 'host' }], RANGE, call),
+    ];
+    for (const read of reads) {
+      let left = 2;
+      between.fault = failWhere(() => (left -= 1) >= 0, 'TIMEOUT');
+      const before = notes.retries.length;
+      expect(failed(await read())).toEqual([]);
+      expect(notes.retries.length - before).toBe(2);
+    }
+    expect(notes.splits).toEqual([]);
+  });
+
   it.each(['SERVER_ERROR', 'ODD'])(
     'that one application breaks (%s) fails nobody else, who is asked alone from then on',
     async (errorClass) => {
@@ -184,6 +204,26 @@ describe('a query for many applications', () => {
       expect(await readAll(between)).toEqual(whole);
     },
   );
+
+  it.each([
+    ['every second', 2, 'ODD'],
+    ['every third', 3, 'ACCESS_DENIED'],
+    ['every fourth', 4, 'SERVER_ERROR'],
+  ])('that %s application breaks fails none of the others, however many there are', async (_, every, errorClass) => {
+    const between = await startBetween({ ...WORLD, applications: 60 });
+    const ids = Array.from({ length: 60 }, (__, index) => 1_000_001 + index);
+    const isBroken = (id: number): boolean => id % every === 0;
+    between.fault = failWhere((text) => idsIn(text).some((id) => isBroken(Number(id))), errorClass);
+    const read = async (): Promise<number[]> => {
+      const subjects = ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
+      const outcomes = await between.reader.metricData.read(subjects, RANGE, between.call);
+      return failed(outcomes).map((index) => ids[index]!);
+    };
+    expect(await read()).toEqual(ids.filter(isBroken));
+    const before = between.asked.length;
+    expect(await read()).toEqual(ids.filter(isBroken));
+    expect(between.asked.length - before).toBe(ids.filter(isBroken).length + 1);
+  });
 
   it('costs few calls when the service answers nothing, and nobody is blamed', async () => {
     const between = await startBetween(WORLD);
