@@ -96,15 +96,18 @@ export class Endings {
   }
 
   /**
-   * An entity that upstream does not know may be gone: the list that it is from tells, and is made overdue.
+   * An entity that upstream does not know may be gone: the list that it is from tells, and is made overdue. Once it was
+   * read since then and still has the entity, its interval holds again.
    *
-   * @returns that list; undefined when it was just read, or the failure is another one
+   * @returns that list; undefined when it was read since then, or just before, or the failure is another one
    */
   #readListAgain(entity: Entity, error: unknown): Entity | undefined {
-    const { inventory, timetable } = this.#sources;
+    const { clock, inventory, timetable } = this.#sources;
     if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
+    const since = entity.unknown(clock.monotonic());
     const list = inventory.listOf(entity);
     if (list?.held === undefined || list.held.windowEnd >= timetable.window.to) return undefined;
+    if (list.failures === 0 && list.startedAt >= since) return undefined;
     if (list.state === 'idle') list.makeOverdue();
     return list;
   }

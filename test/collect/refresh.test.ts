@@ -323,6 +323,25 @@ describe('failures and changes of the inventory', () => {
     expect(world.reader.of('hosts').length).toBeLessThanOrEqual(5);
   });
 
+  it('a list is read once more, and then at its interval, because upstream answers 404 for what it lists', async () => {
+    const world = new World(
+      [accountConfig()],
+      collectionConfig({ intervals: { applications: 3_600_000, hosts: 3_600_000 } }),
+    );
+    world.populate(2, 2);
+    world.reader.fault = ({ kind, hostKey, applicationId }) =>
+      kind === 'metric_data' && (hostKey === '1000' || applicationId === 2)
+        ? { reason: 'not_found', status: 404 }
+        : undefined;
+    for (let minute = 0; minute < 10; minute += 1) {
+      await world.scrape();
+      await world.nextMinute(1);
+    }
+    expect(world.reader.of('applications')).toHaveLength(2);
+    expect(world.reader.of('hosts', 1)).toHaveLength(2);
+    expect(world.reader.of('hosts', 2)).toHaveLength(2);
+  });
+
   it('a renamed application appears only under its new name, with its hosts and key transactions', async () => {
     const world = new World();
     world.populate(1, 1);

@@ -59,6 +59,7 @@ export class Entity {
   #wasOverdue = false;
   #gone = false;
   #askedAt = -Infinity;
+  #unknownSince: number | undefined;
 
   constructor(kind: Kind, subject: Subject, firstSeen: number) {
     this.kind = kind;
@@ -151,6 +152,7 @@ export class Entity {
     this.#failures = 0;
     this.#retryAt = -Infinity;
     this.#problem = undefined;
+    this.#unknownSince = undefined;
   }
 
   /** The attempt failed at `now`; what was held stays held. */
@@ -159,6 +161,15 @@ export class Entity {
     this.#failures += 1;
     this.#problem = problem;
     this.#overdue ||= this.#wasOverdue;
+  }
+
+  /**
+   * Upstream said at `now` that it does not exist.
+   *
+   * @returns when it said so for the first time since it was last read well
+   */
+  unknown(now: number): number {
+    return (this.#unknownSince ??= now);
   }
 
   /** Leaves it alone until `time`, by the monotonic clock. */
