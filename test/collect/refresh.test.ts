@@ -385,6 +385,23 @@ describe('failures and changes of the inventory', () => {
     const answer = await world.scrape();
     expect(answer.blocks[0]?.labels).toMatchObject({ app: '', app_id: '77' });
   });
+
+  it('key transactions wait for the first reading of the applications, whose names they carry, unless that fails', async () => {
+    const world = new World();
+    world.populate(1);
+    world.reader.keyTransactions = [keyTransaction(8, 1)];
+    world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
+    expect((await world.scrape()).blocks).toEqual([]);
+    await world.clock.advance(6_000);
+    const { blocks } = await world.scrape();
+    expect(new Set(blocks.map(({ labels }) => labels.app))).toEqual(new Set(['app-1']));
+    expect(blocks.map(({ group }) => group)).toContain('key_transactions');
+
+    const failing = new World();
+    failing.reader.keyTransactions = [keyTransaction(8, 1)];
+    failing.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'server', status: 500 } : undefined);
+    expect((await failing.scrape()).blocks[0]?.labels).toMatchObject({ app: '', app_id: '1' });
+  });
 });
 
 describe('a scope', () => {

@@ -14,6 +14,8 @@ import {
 } from './records.ts';
 import { selectKeyTransactions, selects } from './selection.ts';
 
+const NO_KEY_TRANSACTIONS: ReadonlyMap<number, KeyTransactionRecord> = new Map();
+
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the entities that
  * are read for it. The lists decide: what is gone from a list that was read whole is gone from here.
@@ -52,9 +54,12 @@ export class Inventory {
     return this.#applications;
   }
 
-  /** By id, in the order of the list. */
+  /**
+   * By id, in the order of the list. None before the application list has been tried: the names of their applications are
+   * among their labels, and the key may see them.
+   */
   get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
-    return this.#keyTransactions;
+    return this.applicationList.tried ? this.#keyTransactions : NO_KEY_TRANSACTIONS;
   }
 
   /** The whole list as upstream gave it; undefined until it has been read once. */
