@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool } from './support/tool.ts';
@@ -145,6 +146,20 @@ describe.concurrent('every command', () => {
     expect({ status, stdout: stdout.replace('config.yaml: valid\n', '') }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/stopped|resume/);
     expect(stderr).not.toMatch(/\n {4}at |Error:/);
+  });
+
+  it.each(READING)('%s stops at once on ctrl-C while upstream has it pause', async (...args) => {
+    const simulator = await startSimulator({
+      applications: 1,
+      faults: [parseFault('rate-limit=retry-after,seconds=120')],
+    });
+    const { status, stderr } = await runTool([...args, '--log.level=debug'], {
+      config: { accounts: [account(simulator)] },
+      interruptOnce: (output) => output.stderr.includes('rate_limited'),
+    });
+    await simulator.close();
+    expect(stderr).toContain('rate_limited');
+    expect(status).toBe(1);
   });
 
   it('says in a sentence that a proxy setting is no address', async () => {

@@ -11,6 +11,8 @@ export interface LiveAccount {
   readonly config: AccountConfig;
   readonly reader: UpstreamReader;
   readonly call: CallOptions;
+  /** Closes its connections and ends its waiting, so that the process may end. */
+  readonly close: () => Promise<void>;
 }
 
 /** The machine's clock with timers that keep the process alive: a command that waits for the budget is not done. */
@@ -47,7 +49,7 @@ export function withAccounts<T>(
     try {
       return await run({ config, accounts, signal });
     } finally {
-      await Promise.allSettled(accounts.map(({ reader }) => reader.close()));
+      await Promise.allSettled(accounts.map((account) => account.close()));
     }
   };
   return runReadingCommand(options, withOpened, prepare);
@@ -67,6 +69,10 @@ export function openAccounts(
     const { reader } = openReader(account, config);
     const budget = new Budget(limits.requests_per_minute);
     const gate = new CallGate(budget, clock, limits.max_concurrent_requests, () => undefined);
-    return { config: account, reader, call: { signal, gate, patient: true } };
+    const close = (): Promise<void> => {
+      gate.close();
+      return reader.close();
+    };
+    return { config: account, reader, call: { signal, gate, patient: true }, close };
   });
 }

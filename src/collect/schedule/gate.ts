@@ -114,7 +114,7 @@ export class CallGate implements Gate {
 
   /** Takes a place for new work, if one is free and no begun work waits for it. */
   reserve(): Reservation | undefined {
-    if (this.#waiting.length > 0 || !this.#open()) return undefined;
+    if (this.#waiting.length > 0 || !this.#open(this.#clock.monotonic())) return undefined;
     const shared = this.#shared;
     let release: ((overload?: Overload) => void) | undefined = this.#take();
     return {
@@ -137,12 +137,13 @@ export class CallGate implements Gate {
 
   /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
   admit(): void {
-    while (this.#waiting.length > 0 && this.#open()) this.#waiting.shift()?.grant();
-    this.#wakeLater();
+    // One time for both: had a pause ended between two readings, the calls would neither be let in nor be woken later.
+    const now = this.#clock.monotonic();
+    while (this.#waiting.length > 0 && this.#open(now)) this.#waiting.shift()?.grant();
+    this.#wakeLater(now);
   }
 
-  #open(): boolean {
-    const now = this.#clock.monotonic();
+  #open(now: number): boolean {
     if (this.#shared?.free === false) return false;
     return this.#budget.inFlight < this.#places && this.#budget.nextStart(now) === now;
   }
@@ -166,11 +167,10 @@ export class CallGate implements Gate {
   }
 
   /** A place that is taken comes free with its call; only the budget needs a timer. */
-  #wakeLater(): void {
+  #wakeLater(now: number): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#closed) return;
-    const now = this.#clock.monotonic();
     const next = this.#budget.nextStart(now);
     if (next === undefined || next <= now) return;
     this.#cancelTimer = this.#clock.after(next - now, () => {

@@ -74,10 +74,15 @@ export function openSession(
             accountId: undefined,
             detailsMs: 3_600_000,
           });
-    return { config: account, reader, call: { signal, gate: options.gates?.[place] ?? gate, patient: true } };
+    return {
+      config: account,
+      reader,
+      call: { signal, gate: options.gates?.[place] ?? gate, patient: true },
+      close: () => reader.close(),
+    };
   });
   const close = async (): Promise<void> => {
-    await Promise.all(accounts.map(({ reader }) => reader.close()));
+    await Promise.all(accounts.map((account) => account.close()));
   };
   return { config: chosen, accounts, signal, close };
 }
