@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
@@ -124,6 +125,8 @@ export class Client {
   async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
     let failures = 0;
     let overloads = 0;
+    // One reading makes many calls at once; without this, Node.js warns of a leak.
+    setMaxListeners(0, call.signal);
     for (;;) {
       const result = await this.#attempt(endpoint, request, reading, call);
       if (!(result instanceof CallFailure)) return result;

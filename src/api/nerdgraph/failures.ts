@@ -63,7 +63,7 @@ export function failureOf(
   const isPartial = needed !== undefined && missingAt(body, way) === undefined;
   const serious = errors.filter((error) => !isPartial || !isBelow(error, way));
   const kind = KINDS.find((each) => errors.some((error) => kindOf(error) === each));
-  const wholeAccount = kind === 'auth' || kind === 'forbidden' || kind === 'rate_limited';
+  const wholeAccount = kind === 'auth' || kind === 'rate_limited';
   if (kind !== undefined && (serious.length > 0 || wholeAccount)) {
     const decisive = (serious.length > 0 ? serious : errors).find((error) => kindOf(error) === kind) ?? serious[0];
     if (decisive !== undefined) return failure(kindOf(decisive), decisive, status, mask);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Fleet } from '../../../src/api/nerdgraph/fleet.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { conditionOf } from '../../../src/api/nerdgraph/part.ts';
@@ -223,6 +223,18 @@ describe('a query for many applications', () => {
     const before = between.asked.length;
     expect(await read()).toEqual(ids.filter(isBroken));
     expect(between.asked.length - before).toBe(ids.filter(isBroken).length + 1);
+  });
+
+  it('that is read in many parts at once is no leak of listeners to Node.js', async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    const between = await startBetween(WORLD);
+    between.fault = failWhere((text) => idsIn(text).length > 1, 'ODD', 'the query is too long');
+    expect(failed(await readAll(between))).toEqual([]);
+    expect(between.asked).toHaveLength(31);
+    expect(warnings).toEqual([]);
   });
 
   it('costs few calls when the service answers nothing, and nobody is blamed', async () => {

@@ -106,6 +106,12 @@ describe('the body of an answer', () => {
 
   it.each<[string, unknown, string | undefined]>([
     ['a field below, which fails only itself', errors('x', { errorClass: 'TIMEOUT' }, below), undefined],
+    [
+      'a field below that the key may not see',
+      errors('Access denied', { errorClass: 'ACCESS_DENIED' }, below),
+      undefined,
+    ],
+    ['the search that the key may not make', errors('x', { errorClass: 'ACCESS_DENIED' }, SEARCH), 'forbidden'],
     ['the search itself', errors('x', { errorClass: 'TIMEOUT' }, SEARCH), 'timeout'],
     ['nothing that it names', errors('x', { errorClass: 'SERVER_ERROR' }), 'server'],
     [
