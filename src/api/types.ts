@@ -3,6 +3,8 @@
  * The reader of the other interface converts to them. A field that is absent, or was left out as bad, is undefined.
  */
 
+import type { UpstreamError } from './errors.ts';
+
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
   readonly responseTime: number | undefined;
@@ -67,6 +69,8 @@ export interface Instance extends Machine {
 export interface KeyTransaction {
   readonly id: number;
   readonly name: string;
+  /** Why nothing but its id and name is known, where an interface reads the rest apart and that failed. */
+  readonly unread?: UpstreamError;
   readonly transactionName: string | undefined;
   readonly healthStatus: string | undefined;
   readonly reporting: boolean | undefined;

@@ -29,7 +29,11 @@ export function instanceSamples(instance: Instance): Sample[] {
   return samplesOf(INSTANCE_ROWS, { entry: instance, rolling: rollingOf(instance, undefined) });
 }
 
-/** State and rolling values of a key transaction, in base units; `rolling` as for applications. */
+/**
+ * State and rolling values of a key transaction, in base units; `rolling` as for applications. None of one whose details
+ * could not be read: they could not be labelled.
+ */
 export function keyTransactionSamples(keyTransaction: KeyTransaction, rolling?: RollingValues): Sample[] {
+  if (keyTransaction.unread !== undefined) return [];
   return samplesOf(KEY_TRANSACTION_ROWS, { entry: keyTransaction, rolling: rollingOf(keyTransaction, rolling) });
 }

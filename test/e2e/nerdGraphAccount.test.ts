@@ -108,6 +108,26 @@ test('denied access to the data of an application is its own failure', async () 
   }
 });
 
+test('key transactions whose details could not be read are missing, and the others are whole', async () => {
+  const simulator = await startSimulator({ applications: 6, keyTransactions: 40 });
+  simulator.faults.add({ effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entities', times: 1, skip: 1 });
+  const exporter = await startExporter({
+    config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(58) } },
+  });
+  try {
+    const families = await exporter.scrape();
+    const served = samplesOf(families, 'newrelic_key_transaction_info').length;
+    expect([15, 25]).toContain(served);
+    expect(samplesOf(families, 'newrelic_key_transaction_reporting')).toHaveLength(served);
+    expect(entities(families, 'missing', { group: 'key_transactions' })).toBe(40 - served);
+    expect(value(families, 'newrelic_exporter_collection_success', { group: 'key_transactions' })).toBe(0);
+    expect(value(families, 'newrelic_up')).toBe(1);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
 test.each([
   {
     what: 'several accounts',

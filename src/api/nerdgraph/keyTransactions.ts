@@ -22,12 +22,15 @@ export interface KnownKeyTransaction {
   readonly transactionName: string | undefined;
 }
 
-/** Details without an application are asked for again so soon: it may be a field that failed. */
-const UNOWNED_MS = 5 * 60_000;
+/** Details without an application or a name are asked for again so soon: it may be a field that failed. */
+const PARTIAL_MS = 5 * 60_000;
+
+const NO_DETAILS = { apdexTarget: undefined, transactionName: undefined, applicationId: undefined };
 
 interface Held {
   readonly details: KeyTransactionDetails;
   readonly readAt: number;
+  readonly isWhole: boolean;
 }
 
 export interface KeyTransactionsOptions {
@@ -45,6 +48,7 @@ export class KeyTransactions {
   readonly #options: KeyTransactionsOptions;
   #details = new Map<string, Held>();
   #known: ReadonlyMap<number, KnownKeyTransaction> = new Map();
+  #unread: ReadonlyMap<number, UpstreamError> = new Map();
 
   constructor(transport: Transport, account: Account, options: KeyTransactionsOptions) {
     this.#transport = transport;
@@ -57,7 +61,12 @@ export class KeyTransactions {
     return this.#known.get(id);
   }
 
-  /** All whose details are known: without the owning application none of its series could be labelled. */
+  /** Why the details of one of the last list were never read: without its application its series cannot be labelled. */
+  unread(id: number): UpstreamError | undefined {
+    return this.#unread.get(id);
+  }
+
+  /** All whose details are known, or could not be read; rejects when none could. */
   async list(call: CallOptions): Promise<KeyTransaction[]> {
     const accountId = await this.#account.id(call);
     const search = {
@@ -69,42 +78,77 @@ export class KeyTransactions {
       mostPages: this.#options.mostPages,
     } as const;
     const listed = await searchEntities(this.#transport, search, call);
-    const failure = await this.#refreshDetails(listed, call);
+    const failures = await this.#refreshDetails(listed, call);
     const found = new Map<number, KeyTransaction>();
     const known = new Map<number, KnownKeyTransaction>();
+    const unread = new Map<number, UpstreamError>();
     for (const each of listed) {
+      if (found.has(each.id)) continue;
       const details = this.#details.get(each.guid)?.details;
-      if (details === undefined || found.has(each.id)) continue;
-      found.set(each.id, toKeyTransaction(each, details));
-      known.set(each.id, { ...details, guid: each.guid });
+      const failure = failures.get(each.guid);
+      if (details !== undefined) {
+        found.set(each.id, toKeyTransaction(each, details));
+        known.set(each.id, { ...details, guid: each.guid });
+      } else if (failure !== undefined) {
+        found.set(each.id, { ...toKeyTransaction(each, NO_DETAILS), unread: failure });
+        unread.set(each.id, failure);
+      }
     }
-    if (failure !== undefined && found.size === 0) throw failure;
+    for (const failure of unread.values()) {
+      if (known.size === 0 || failure.failure.reason === 'auth') throw failure;
+    }
+    if (listed.length > 0 && found.size === 0) {
+      throw this.#transport.invalid(GROUP, `none of the ${listed.length} key transactions has details`);
+    }
     this.#known = known;
+    this.#unread = unread;
     return [...found.values()];
   }
 
-  /** Gives the first failure. Details that were read before stay in use when they cannot be read again. */
+  /** Gives failures by guid. Details that were read before stay in use when they cannot be read again. */
   async #refreshDetails(
     listed: readonly ListedKeyTransaction[],
     call: CallOptions,
-  ): Promise<UpstreamError | undefined> {
+  ): Promise<ReadonlyMap<string, UpstreamError>> {
     const guids = new Set(listed.map(({ guid }) => guid));
     this.#details = new Map([...this.#details].filter(([guid]) => guids.has(guid)));
     const now = this.#options.monotonic();
     const due = [...guids].filter((guid) => {
       const held = this.#details.get(guid);
-      return held === undefined || now - held.readAt >= this.#keptMs(held.details);
+      return held === undefined || now - held.readAt >= this.#keptMs(held);
     });
     const chunks = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, (_, index) =>
       due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL),
     );
-    const failures = await Promise.all(chunks.map((chunk) => this.#readDetails(chunk, now, call)));
-    return failures.find((failure) => failure !== undefined);
+    const failures = new Map<string, UpstreamError>();
+    await Promise.all(
+      chunks.map(async (chunk) => {
+        const failure = await this.#readDetails(chunk, now, call);
+        if (failure !== undefined) for (const guid of chunk) failures.set(guid, failure);
+      }),
+    );
+    return failures;
   }
 
-  #keptMs({ applicationId }: KeyTransactionDetails): number {
+  #keptMs({ isWhole }: Held): number {
     const { detailsMs } = this.#options;
-    return applicationId === undefined ? Math.min(UNOWNED_MS, detailsMs) : detailsMs;
+    return isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs);
+  }
+
+  /** What a field does not say this time, because it failed, stays as it was read before. */
+  #keep(details: KeyTransactionDetails, guid: string, readAt: number): void {
+    const before = this.#details.get(guid)?.details;
+    const { applicationId, transactionName, apdexTarget } = details;
+    this.#details.set(guid, {
+      details: {
+        guid,
+        applicationId: applicationId ?? before?.applicationId,
+        transactionName: transactionName ?? before?.transactionName,
+        apdexTarget: apdexTarget ?? before?.apdexTarget,
+      },
+      readAt,
+      isWhole: applicationId !== undefined && transactionName !== undefined,
+    });
   }
 
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<UpstreamError | undefined> {
@@ -124,8 +168,9 @@ export class KeyTransactions {
         for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
           const details = parseRecord(keyTransactionDetails, entity, leftOut, 'entities');
           const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
-          if (details !== undefined && guid !== undefined) this.#details.set(guid, { details, readAt: now });
+          if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
         }
+        for (let missing = entities.length; missing < guids.length; missing += 1) leftOut.record('entities');
       });
       return undefined;
     } catch (error) {
@@ -140,7 +185,7 @@ export function withoutPadding(guid: string): string {
   return guid.replace(/=+$/, '');
 }
 
-function toKeyTransaction(listed: ListedKeyTransaction, details: KeyTransactionDetails): KeyTransaction {
+function toKeyTransaction(listed: ListedKeyTransaction, details: Omit<KeyTransactionDetails, 'guid'>): KeyTransaction {
   return {
     id: listed.id,
     name: listed.name,

@@ -136,6 +136,7 @@ class NerdGraphReader implements UpstreamReader {
 
   async readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction> {
     const [found] = await this.listKeyTransactions({ ids: [id] }, call);
+    if (found?.unread !== undefined) throw found.unread;
     if (found !== undefined) return found;
     const words = `the account has no key transaction ${id}`;
     throw this.#transport.fail('key_transactions', new CallFailure('not_found', words));

@@ -137,7 +137,7 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
     ]);
     return ({ keyTransactionId: id }) => {
       const known = this.#keyTransactions.known(id);
-      if (known === undefined) return { error: this.#unknown(id) };
+      if (known === undefined) return { error: this.#keyTransactions.unread(id) ?? this.#unknown(id) };
       const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
       const failure = failures.get(id) ?? owner?.failureOf(ITSELF);
       if (failure !== undefined) return { error: failure };

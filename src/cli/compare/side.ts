@@ -69,6 +69,7 @@ async function readKeyTransactions(
   if (config.key_transactions === false) return [];
   const chosen = new Set(applications.map(({ id }) => id));
   const list = await reader.listKeyTransactions({}, call);
+  for (const { unread } of list) if (unread !== undefined) throw unread;
   return list.filter(({ applicationId }) => applicationId !== undefined && chosen.has(applicationId));
 }
 

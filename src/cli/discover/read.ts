@@ -42,10 +42,18 @@ export interface Reading {
 export async function readEverything(reading: Reading): Promise<Discovered> {
   const { config, reader, call } = reading.account;
   const list = await reader.listApplications({}, call);
-  const keyTransactions = reader.listKeyTransactions({}, call).catch((error: unknown) => {
-    reading.note('the key transaction list', error);
-    return undefined;
-  });
+  const keyTransactions = reader.listKeyTransactions({}, call).then(
+    (all) => {
+      for (const { id, name, unread } of all) {
+        if (unread !== undefined) reading.note(`the application of key transaction ${id} (${name})`, unread);
+      }
+      return all;
+    },
+    (error: unknown) => {
+      reading.note('the key transaction list', error);
+      return undefined;
+    },
+  );
   const applications = await withMachines(list, reading);
   return {
     account: config.name,

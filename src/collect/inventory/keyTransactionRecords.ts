@@ -29,7 +29,11 @@ export class KeyTransactionRecords {
     // One that does not report is read too: while its application reports, silence means no requests.
     const rolls = reader.rolling !== undefined;
     const unchanged = before?.keyTransaction === keyTransaction;
-    const rolling = this.#entities.keepRolling(rolls, before?.rolling, 'key_transaction_rolling', subject);
+    // With another application it is an entity of that one's.
+    const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
+    if (isMoved && before.rolling !== undefined) this.#entities.retire([before.rolling.entity]);
+    const held = isMoved ? undefined : before?.rolling;
+    const rolling = this.#entities.keepRolling(rolls, held, 'key_transaction_rolling', subject);
     if (!unchanged) KEY_TRANSACTION_LIST.writeRolling(keyTransaction, rolling);
     return {
       keyTransaction,

@@ -51,7 +51,7 @@ export function readsMetricData(account: AccountConfig, application: Application
 
 /**
  * The key transactions that an account serves: with `true` all, or those of the included applications where
- * applications are filtered; else by their own include and exclude.
+ * applications are filtered, with those whose application could not be read; else by their own include and exclude.
  */
 export function selectKeyTransactions(
   account: AccountConfig,
@@ -63,5 +63,7 @@ export function selectKeyTransactions(
   if (filter !== true) return keyTransactions.filter((keyTransaction) => selects(filter, keyTransaction));
   const { include, exclude } = account.applications;
   if (include === undefined && exclude.length === 0) return keyTransactions;
-  return keyTransactions.filter(({ applicationId }) => applicationId !== undefined && isServed(applicationId));
+  return keyTransactions.filter(
+    ({ applicationId, unread }) => unread !== undefined || (applicationId !== undefined && isServed(applicationId)),
+  );
 }

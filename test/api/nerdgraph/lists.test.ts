@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applicationIdOf } from '../../../src/api/nerdgraph/schemas/keyTransaction.ts';
+import type { Outcome } from '../../../src/api/reader.ts';
+import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf } from '../support/reading.ts';
 import { ACCOUNT, NAMES, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
@@ -201,6 +203,77 @@ describe('key transactions', () => {
     };
     expect(await reader.listKeyTransactions({}, call)).toEqual(before);
     expect(between.notes.failures).toHaveLength(1);
+  });
+
+  it('whose details could not be read are listed as unread, and fail alone until they are read', async () => {
+    const between = await startBetween({ applications: 3, keyTransactions: 60 });
+    const { reader, call, notes } = between;
+    let calls = 0;
+    between.fault = (response, { text }) => {
+      if (!text.includes('entities(guids') || (calls += 1) !== 2) return false;
+      response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass: 'ODD' } }] }));
+      return true;
+    };
+    const listed = await reader.listKeyTransactions({}, call);
+    expect(listed).toHaveLength(60);
+    const unread = listed.filter((each) => each.unread !== undefined).map(({ id }) => id);
+    expect(unread).toHaveLength(25);
+    const read = (): Promise<readonly Outcome<RollingValues>[]> => {
+      const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
+      return reader.rolling!.read(subjects, RANGE, call);
+    };
+    const failed = (await read()).flatMap((each, index) => ('error' in each ? [listed[index]!.id] : []));
+    expect(failed).toEqual(unread);
+    expect(notes.failures).toHaveLength(1);
+    expect((await reader.listKeyTransactions({}, call)).filter((each) => each.unread !== undefined)).toEqual([]);
+    expect((await read()).filter((each) => 'error' in each)).toEqual([]);
+  });
+
+  it('keep what a field that fails later does not say, and are asked for again soon', async () => {
+    let time = 0;
+    const between = await startBetween(
+      { applications: 3, keyTransactions: 2 },
+      { detailsMs: 6 * 3_600_000, monotonic: () => time },
+    );
+    const { reader, call, asked } = between;
+    const before = await reader.listKeyTransactions({}, call);
+    time = 6 * 3_600_000;
+    between.fault = (response, { text }, good) => {
+      if (!text.includes('entities(guids')) return false;
+      const body = JSON.parse(good) as { data: { actor: { entities: Record<string, unknown>[] } } };
+      const errors = body.data.actor.entities.map((entity, index) => {
+        Object.assign(entity, { application: null, metricName: null, apdexTarget: null });
+        return { message: 'no', path: ['actor', 'entities', index, 'application'], extensions: { errorClass: 'ODD' } };
+      });
+      response.end(JSON.stringify({ ...body, errors }));
+      return true;
+    };
+    expect(await reader.listKeyTransactions({}, call)).toEqual(before);
+    const calls = asked.length;
+    time += 5 * 60_000;
+    await reader.listKeyTransactions({}, call);
+    expect(asked.length - calls).toBe(2);
+  });
+
+  it('that an answer does not hold are counted, and where it holds none the list is refused', async () => {
+    const between = await startBetween({ applications: 3, keyTransactions: 4 });
+    const { reader, call, notes } = between;
+    const whole = await reader.listKeyTransactions({}, call);
+    let kept = 0;
+    between.fault = (response, { text }, good) => {
+      if (!text.includes('entities(guids')) return false;
+      const { entities } = (JSON.parse(good) as { data: { actor: { entities: unknown[] } } }).data.actor;
+      response.end(JSON.stringify({ data: { actor: { entities: [null, ...entities.slice(0, kept)] } } }));
+      return true;
+    };
+    const empty = await startBetween({ applications: 3, keyTransactions: 4 });
+    empty.fault = between.fault;
+    const failure = await failureOf(empty.reader.listKeyTransactions({}, empty.call));
+    expect(failure.failure.reason).toBe('invalid_response');
+    kept = 1;
+    expect(await empty.reader.listKeyTransactions({}, empty.call)).toEqual(whole.slice(0, 1));
+    expect(empty.notes.failures.at(-1)?.message).toContain('left out 3 bad records');
+    expect(notes.failures).toEqual([]);
   });
 
   it.each<[string, string | undefined, number | undefined]>([
