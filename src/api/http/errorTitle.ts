@@ -1,5 +1,5 @@
 import { isObject } from './shapes.ts';
-import { KeyMask } from './keyMask.ts';
+import { HIDDEN, KeyMask } from './keyMask.ts';
 
 const LONGEST_TITLE = 120;
 /** Bounds for the work on a body that is made to be costly. */
@@ -7,6 +7,8 @@ const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
 const MOST_KEYS = 10;
 const DEEPEST = 4;
+/** A key of the service, or the beginning of one, whosever it is: upstream may show a part of the key that it was sent. */
+const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+/gi;
 
 /**
  * What an error body says, for a message: the title in the shapes that public clients read, without control characters, with
@@ -28,10 +30,9 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const echoed = echoedKeys(body, DEEPEST)
     .slice(0, MOST_KEYS)
     .map((key) => new KeyMask(key));
-  const shown = [mask, ...echoed].reduce(
-    (text, each) => each.hide(text),
-    withoutControls(title.slice(0, LONGEST_READ)),
-  );
+  const shown = [mask, ...echoed]
+    .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
+    .replace(KEY_LIKE, HIDDEN);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
 }
 

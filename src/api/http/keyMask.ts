@@ -1,4 +1,5 @@
-const HIDDEN = '<secret>';
+/** What stands in the place of a key. */
+export const HIDDEN = '<secret>';
 const SHORTEST = 4;
 /** A body is only touched for a key that cannot be an ordinary word of it. */
 const SHORTEST_IN_BODY = 16;

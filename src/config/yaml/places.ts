@@ -57,9 +57,9 @@ export class Places {
   }
 }
 
-/** The offset where a value begins; for one that is left empty, where its key does. */
+/** The offset where a value begins; for one that is left empty, where its key does, or where a list item would be. */
 export function startOf(node: Node | null, holder: unknown): number {
   const key = isPair(holder) && isScalar(holder.key) ? holder.key.range?.[0] : undefined;
   const isEmpty = node === null || (isScalar(node) && node.type === Scalar.PLAIN && node.source === '');
-  return (isEmpty ? key : node.range?.[0]) ?? key ?? 0;
+  return (isEmpty ? key : undefined) ?? node?.range?.[0] ?? key ?? 0;
 }

@@ -54,6 +54,13 @@ describe('errorTitle', () => {
     expect(shown).toContain('<');
   });
 
+  it.each([
+    ['The API key provided (NRAK-TESTK...) is invalid', 'The API key provided (<secret>...) is invalid'],
+    ['No access for nrak-0000OLDKEY0000, NRRA-0123456789abcdef', 'No access for <secret>, <secret>'],
+  ])('never holds a part of a key, nor another key: %s', (said, shown) => {
+    expect(title({ error: { title: said } })).toBe(shown);
+  });
+
   it('never holds what the body calls an API key, although it is not ours', () => {
     expect(title({ error: { title: 'Invalid API Key OLD-KEY-0000', api_key: 'OLD-KEY-0000' } })).toBe(
       'Invalid API Key <secret>',
