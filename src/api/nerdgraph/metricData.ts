@@ -9,7 +9,7 @@ import { FirstRows } from './row.ts';
 import type { Row } from './row.ts';
 import type { Terms } from './terms.ts';
 import type { Timeslices } from './timeslices.ts';
-import { answerOf } from './values.ts';
+import { answerOf, NEED_SQUARES } from './values.ts';
 import type {
   Batch,
   BatchRead,
@@ -49,7 +49,8 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
   ): Promise<readonly Outcome<MetricDataAnswer>[]> {
     const found = await readByScope(subjects, (some, options) => {
       const cells = cellsOf(some.map((subject) => wantedOf(subject, this.#terms)));
-      return this.#timeslices.read(cells, { ...options, group: groupOf(some[0]), range }, call);
+      const query = { ...options, group: groupOf(some[0]), range, squares: some.some(needsSquares) };
+      return this.#timeslices.read(cells, query, call);
     });
     for (const [index, subject] of subjects.entries()) {
       if (index === 0 || subject.applicationId !== subjects[index - 1]?.applicationId) this.#learn(subject, found);
@@ -73,6 +74,20 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
     const datastores = found(subject)?.datastores();
     if (datastores !== undefined) this.#fleet.sawDatastores(subject.applicationId, datastores);
   }
+}
+
+/** By what tells the wanted values of a metric; many subjects share it. */
+const squares = new WeakMap<(metricName: string) => readonly string[], boolean>();
+
+/** Only values that custom metrics may have need the sum of squares. */
+export function needsSquares({ names, values }: MetricDataSubject): boolean {
+  if (values === undefined) return true;
+  let needed = squares.get(values);
+  if (needed === undefined) {
+    needed = names.some((name) => values(name).some((value) => NEED_SQUARES.has(value)));
+    squares.set(values, needed);
+  }
+  return needed;
 }
 
 export function wantedOf({ applicationId, hostKey, names }: MetricDataSubject, terms: Terms): Wanted {

@@ -2,7 +2,7 @@ import { CellBatch, cellsOf } from './cellBatch.ts';
 import type { Fleet } from './fleet.ts';
 import { ITSELF } from './found.ts';
 import type { Found } from './found.ts';
-import { groupOf, optionsOf, readByScope, wantedOf } from './metricData.ts';
+import { groupOf, needsSquares, optionsOf, readByScope, wantedOf } from './metricData.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricNames.ts';
 import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
 import { MOST_ROWS, rowsOf } from './plan.ts';
@@ -60,7 +60,12 @@ export class MetricSeriesRead implements SeriesRead {
       const rows = cells.map((cell) => rowsOf({ ...cell, hosts: undefined }, false, this.#fleet));
       const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
       const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
-      const query = { ...limited(options, buckets), group: groupOf(some[0]), bucketMinutes: chunk.granule / 60 };
+      const query = {
+        ...limited(options, buckets),
+        group: groupOf(some[0]),
+        bucketMinutes: chunk.granule / 60,
+        squares: some.some(needsSquares),
+      };
       const ranges = rangesOf(chunk, buckets * chunk.granule);
       const [first, ...further] = await Promise.all(
         ranges.map((range) => this.#readRange(cells, { ...query, range }, call)),

@@ -21,6 +21,8 @@ export interface TimesliceQuery extends PlanOptions {
   readonly range: TimeRange;
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number;
+  /** Whether the sums of squares are read, too. */
+  readonly squares?: boolean;
 }
 
 const SELECTION: readonly [Selection, ...Selection[]] = [
@@ -30,9 +32,8 @@ const SELECTION: readonly [Selection, ...Selection[]] = [
   { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
   { of: 'min', from: TIMESLICE, as: 'mn' },
   { of: 'max', from: TIMESLICE, as: 'mx' },
-  // Only custom metrics have values that need it.
-  { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' },
 ];
+const WITH_SQUARES: typeof SELECTION = [...SELECTION, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }];
 const BY_APPLICATION: readonly Attribute[] = ['appId', 'metricTimesliceName'];
 const BY_HOST: readonly Attribute[] = ['appId', 'host', 'metricTimesliceName'];
 
@@ -97,12 +98,13 @@ export class Timeslices {
   async #readPart(
     part: Part,
     forSeveral: boolean,
-    { group, range, bucketMinutes }: TimesliceQuery,
+    { group, range, bucketMinutes, squares }: TimesliceQuery,
     found: ReadonlyMap<number, Found>,
     call: CallOptions,
   ): Promise<void> {
     const facet = part.byHost ? BY_HOST : BY_APPLICATION;
-    const query = { select: SELECTION, where: conditionOf(part), facet, range, bucketMinutes };
+    const select = squares === true ? WITH_SQUARES : SELECTION;
+    const query = { select, where: conditionOf(part), facet, range, bucketMinutes };
     const account = await this.#account.id(call);
     const answer = await this.#transport.nrql({ group, account, query, forSeveral }, call);
     const leftOut = new LeftOut();

@@ -77,6 +77,9 @@ const TIMED: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ],
 ]);
 
+/** The names of the values that are calculated with the sum of squares. */
+export const NEED_SQUARES: ReadonlySet<string> = new Set(['standard_deviation', 'average_network_time']);
+
 const score: Formula = ({ count: satisfied, sum: tolerating, exclusive: frustrated }) =>
   frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 

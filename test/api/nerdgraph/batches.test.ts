@@ -99,6 +99,19 @@ describe('a query for many applications', () => {
     expect(between.asked[0]!.nrql).toMatch(/^SELECT count\(newrelic\.timeslice\.value\) AS c, .* LIMIT MAX$/);
   });
 
+  it('asks for sums of squares only where a wanted value needs them', async () => {
+    const { reader, call, asked } = await startBetween({ ...WORLD, applications: 1 });
+    const read = async (...wanted: string[]): Promise<readonly [boolean, readonly string[]]> => {
+      const values = (): readonly string[] => wanted;
+      const subject = { applicationId: IDS[0]!, hostKey: undefined, names: ['HttpDispatcher'], values };
+      const [outcome] = await reader.metricData.read([subject], RANGE, call);
+      const found = outcome !== undefined && 'value' in outcome ? outcome.value.data.get('HttpDispatcher') : undefined;
+      return [asked.at(-1)!.nrql.includes('sumOfSquares'), Object.keys(found?.[0]?.values ?? {})];
+    };
+    expect(await read('call_count', 'max_value')).toEqual([false, ['call_count', 'max_value']]);
+    expect(await read('call_count', 'standard_deviation')).toEqual([true, ['call_count', 'standard_deviation']]);
+  });
+
   it.each([10, 20, 40])(
     'that an answer of %s rows cannot hold is read in parts until nothing is missing',
     async (limit) => {

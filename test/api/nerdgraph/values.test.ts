@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mergeRows } from '../../../src/api/nerdgraph/row.ts';
 import type { Row } from '../../../src/api/nerdgraph/row.ts';
 import { keyTransactionOf, rollingOf } from '../../../src/api/nerdgraph/rollingValues.ts';
-import { answerOf, valuesOf } from '../../../src/api/nerdgraph/values.ts';
+import { answerOf, NEED_SQUARES, valuesOf } from '../../../src/api/nerdgraph/values.ts';
 import { NERDGRAPH_VALUES } from '../../../src/metrics/nerdgraphValues.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
@@ -99,6 +99,18 @@ describe('the values of a row', () => {
         },
       ),
     );
+  });
+});
+
+describe('the values that need the sum of squares', () => {
+  it('are all that are absent without it', () => {
+    const [whole, without] = [row(), row({ squares: undefined })];
+    const missing = ['Custom/a', 'EndUser', 'Apdex'].flatMap((name) => {
+      const rows = new Map([[name, whole]]);
+      const all = Object.keys(valuesOf(name, whole, rows));
+      return all.filter((value) => !Object.hasOwn(valuesOf(name, without, rows), value));
+    });
+    expect(new Set(missing)).toEqual(NEED_SQUARES);
   });
 });
 
