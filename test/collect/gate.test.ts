@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Budget } from '../../src/collect/schedule/budget.ts';
 import type { Clock } from '../../src/collect/schedule/clock.ts';
-import { CallGate } from '../../src/collect/schedule/gate.ts';
+import { CallGate, SharedPlaces } from '../../src/collect/schedule/gate.ts';
+import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */
 class PassingClock implements Clock {
@@ -53,3 +54,80 @@ it.each([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2])(
     expect({ entered, waiting: gate.waiting }).toEqual({ entered: true, waiting: 0 });
   },
 );
+
+function gateOf(places: number) {
+  const clock = new VirtualClock();
+  const budget = new Budget(100);
+  const told = { times: 0 };
+  const gate = new CallGate(budget, clock, places, () => void (told.times += 1));
+  return { clock, budget, gate, told };
+}
+
+const forEver = (): AbortSignal => new AbortController().signal;
+
+describe('a call at the gate', () => {
+  it('that was given up before it came is not let in', async () => {
+    const { gate, budget } = gateOf(1);
+    const givenUp = AbortSignal.abort(new Error('the account was stopped'));
+    await expect(gate.enter(givenUp)).rejects.toThrow('the account was stopped');
+    expect([gate.waiting, budget.inFlight]).toEqual([0, 0]);
+  });
+
+  it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
+    const { gate, budget } = gateOf(1);
+    const release = await gate.enter(forEver());
+    const controller = new AbortController();
+    const givenUp = gate.enter(controller.signal);
+    const next = gate.enter(forEver());
+    const last = gate.enter(forEver());
+    controller.abort(new Error('the account was stopped'));
+    expect(gate.waiting).toBe(2);
+    await expect(givenUp).rejects.toThrow('the account was stopped');
+    release();
+    (await next)();
+    (await last)();
+    expect([gate.waiting, budget.inFlight]).toEqual([0, 0]);
+  });
+
+  it('that was let in is not ended by its signal, and gives its place back once', async () => {
+    const { gate, budget } = gateOf(2);
+    const controller = new AbortController();
+    const release = await gate.enter(controller.signal);
+    const other = await gate.enter(forEver());
+    const waits = gate.enter(forEver());
+    controller.abort(new Error('the account was stopped'));
+    expect([gate.waiting, budget.inFlight]).toEqual([1, 2]);
+    release();
+    release();
+    (await waits)();
+    expect(budget.inFlight).toBe(1);
+    other();
+    expect(budget.inFlight).toBe(0);
+  });
+});
+
+describe('a gate', () => {
+  it('that shares places tells its account when another gives one back, until it is closed', () => {
+    const shared = new SharedPlaces(1);
+    const { gate, told } = gateOf(5);
+    gate.share(shared);
+    shared.take();
+    expect(gate.reserve()).toBeUndefined();
+    shared.release();
+    expect(told.times).toBe(1);
+    gate.close();
+    shared.take();
+    shared.release();
+    expect(told.times).toBe(1);
+  });
+
+  it('that is closed sets no timer any more', async () => {
+    const { gate, clock, budget } = gateOf(5);
+    const release = await gate.enter(forEver());
+    release({ waitMs: 30_000 });
+    expect([budget.pausedUntil(clock.monotonic()) !== undefined, clock.timers]).toEqual([true, 1]);
+    gate.close();
+    gate.admit();
+    expect(clock.timers).toBe(0);
+  });
+});

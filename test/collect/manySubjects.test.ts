@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pino } from 'pino';
+import type { FailureReason } from '../../src/api/errors.ts';
 import type { RollingSummary } from '../../src/api/types.ts';
 import { Collector } from '../../src/collect/collector.ts';
 import { CollectorLog } from '../../src/collect/log.ts';
@@ -28,6 +29,17 @@ function populated(applications: number, hosts: number, over: Parameters<typeof 
   world.populate(applications, hosts);
   world.reader.applications = world.reader.applications.map((one) => ({ ...one, summary: undefined }));
   world.reader.rollingValues = () => ({ summary: rolling(120), endUserSummary: undefined });
+  return world;
+}
+
+/** One application with the key transactions 7 and 8; the rolling values of 8 fail for this reason. */
+function withKeyTransactions(reason: FailureReason, listInterval = 60_000): World {
+  const collection = collectionConfig({ intervals: { key_transactions: listInterval } });
+  const world = new World([accountConfig({ api: 'nerdgraph' })], collection, NERDGRAPH);
+  world.populate(1);
+  world.reader.keyTransactions = [7, 8].map((id) => ({ ...keyTransaction(id, 1), summary: undefined }));
+  world.reader.subjectFault = (kind, subject) =>
+    kind === 'rolling' && 'keyTransactionId' in subject && subject.keyTransactionId === 8 ? { reason } : undefined;
   return world;
 }
 
@@ -146,6 +158,28 @@ describe('rolling values that the lists do not bring', () => {
     expect(world.value(later, 'newrelic_application_rolling_requests_per_second')).toBeUndefined();
     expect(world.value(later, 'newrelic_application_info')).toBe(1);
     expect(world.group('applications').entities).toEqual({ fresh: 0, stale: 0, missing: 2 });
+  });
+
+  it('of a key transaction that is gone are held against its group no longer', async () => {
+    const world = withKeyTransactions('timeout');
+    await world.scrape();
+    expect(world.group('key_transactions')).toMatchObject({ success: false, entities: { fresh: 1, missing: 1 } });
+    world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(world.group('key_transactions')).toMatchObject({ success: true, entities: { fresh: 1, missing: 0 } });
+  });
+
+  it('of a key transaction that upstream knows no longer have its list read again before it is due', async () => {
+    const world = withKeyTransactions('not_found', 600_000);
+    await world.scrape();
+    world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
+    await world.nextMinute(1);
+    await world.scrape();
+    await world.nextMinute(1);
+    const answer = await world.scrape();
+    expect(world.reader.of('key_transactions')).toHaveLength(2);
+    expect(answer.blocks.flatMap(({ labels }) => labels.key_transaction_id ?? [])).not.toContain('8');
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
-import { application, host, keyTransaction } from './support/bodies.ts';
+import { application, host, instance, keyTransaction } from './support/bodies.ts';
+import type { Answer } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -278,6 +279,33 @@ describe('failures and changes of the inventory', () => {
     expect(answer.complete).toBe(true);
   });
 
+  it('an answer that cannot be taken over fails what it is about, and nothing else', async () => {
+    const world = new World();
+    world.populate(2, 1);
+    const broken = {
+      ...host(7),
+      get key(): string {
+        throw new Error('the key is broken');
+      },
+    };
+    world.reader.hostsOf.set(1, [broken]);
+    const answer = await world.scrape();
+    expect(answer.complete).toBe(false);
+    expect(world.group('hosts')).toMatchObject({ success: false, entities: { fresh: 1, missing: 1 } });
+    expect(JSON.stringify(world.lines)).toContain('the key is broken');
+  });
+
+  it('instances are those of the newest list', async () => {
+    const world = new World([accountConfig({ hosts: false, instances: true })]);
+    world.populate(1);
+    const shown = ({ blocks }: Pick<Answer, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
+    world.reader.instancesOf.set(1, [instance(5), instance(6)]);
+    expect(shown(await world.scrape())).toEqual(['5', '6']);
+    world.reader.instancesOf.set(1, [instance(6), instance(7)]);
+    await world.clock.advance(600_000);
+    expect(shown(await world.scrape())).toEqual(['6', '7']);
+  });
+
   it('what still arrives of an application that is gone is dropped', async () => {
     const world = new World();
     world.populate(2, 3);
@@ -483,6 +511,28 @@ describe('a probe', () => {
     const notes = alone.kind === 'answer' ? alone.notes : [];
     expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
+  });
+
+  it('says of instances which of their families are absent, where there are any', async () => {
+    const world = new World([accountConfig({ instances: true })]);
+    world.populate(2);
+    world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
+    const aboutInstances = async (id: number): Promise<string[]> => {
+      const probed = await world.clock.run(world.collector.probe('main', id, 9_500));
+      return probed.kind === 'answer' ? probed.notes.filter((note) => note.startsWith('newrelic_instance_')) : [];
+    };
+    expect((await aboutInstances(1)).join('\n')).toContain('newrelic_instance_rolling_requests_per_second is absent');
+    expect(await aboutInstances(2)).toEqual([]);
+  });
+
+  it('says why an application that does not report has no metric data', async () => {
+    const world = new World();
+    world.reader.applications = [application(1, { reporting: false })];
+    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    expect(probed).toMatchObject({ kind: 'answer', success: true });
+    expect(probed.kind === 'answer' ? probed.notes : []).toContain(
+      'no metric data: the application does not report (applications.reporting_only)',
+    );
   });
 
   it('does not succeed when anything of the application failed, and answers the rest', async () => {

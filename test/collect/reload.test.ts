@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
 import { refreshInBackground } from '../../src/collect/background.ts';
-import { application, TRAFFIC } from './support/bodies.ts';
+import { application, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
+import type { Answer } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -79,13 +80,69 @@ describe('a reload', () => {
     expect(world.reader.calls).toHaveLength(2 + 2);
   });
 
-  it('that changes static labels changes them on every series', async () => {
+  it('that switches key transactions off takes their series away, and one that switches them on reads their list', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
+    const shown = ({ blocks }: Pick<Answer, 'blocks'>) =>
+      blocks.filter(({ group }) => group === 'key_transactions').length;
+    expect(shown(await world.scrape())).toBe(2);
+    world.collector.reconfigure(config(accountConfig({ hosts: false, key_transactions: false })));
+    expect(shown(world.collector.answer(EVERYTHING))).toBe(0);
+    expect(world.status.visible.keyTransactions).toBe(0);
+    await world.nextMinute(1);
+    expect(shown(await world.scrape())).toBe(0);
+    expect(world.reader.of('key_transactions')).toHaveLength(1);
+    world.collector.reconfigure(config(accountConfig({ hosts: false })));
+    expect(shown(await world.scrape())).toBe(2);
+  });
+
+  it('that widens the key transactions has their list read again, one that narrows them takes effect at once', async () => {
+    const only = (...ids: number[]) =>
+      accountConfig({ hosts: false, key_transactions: { include: ids.map((id) => ({ id })), exclude: [] } });
+    const world = new World([only(9)]);
+    world.populate(1);
+    world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
+    const shown = ({ blocks }: Pick<Answer, 'blocks'>) =>
+      blocks.flatMap(({ labels }) => labels.key_transaction_id ?? []);
+    expect(shown(await world.scrape())).toEqual(['9']);
+    world.collector.reconfigure(config(only(9, 10)));
+    expect(shown(await world.scrape())).toEqual(['9', '10']);
+    expect(world.reader.of('key_transactions')).toHaveLength(2);
+    world.collector.reconfigure(config(only(10)));
+    expect(shown(world.collector.answer(EVERYTHING))).toEqual(['10']);
+  });
+
+  it('labels key transactions anew while the applications cannot be listed', async () => {
     const world = new World();
-    world.populate(1, 1);
+    world.reader.keyTransactions = [keyTransaction(9, 1)];
+    world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'timeout' } : undefined);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
+    const labels = world.collector.answer(EVERYTHING).blocks.map((block) => block.labels);
+    expect(labels).toEqual([expect.objectContaining({ key_transaction_id: '9', team: 'blue' })]);
+  });
+
+  it('that allows more calls at once is in force for the next call', async () => {
+    const account = (most: number) => accountConfig({ hosts: false, limits: { max_concurrent_requests: most } });
+    const world = new World([account(2)]);
+    world.populate(20);
+    await world.scrape();
+    expect(world.reader.mostInFlight).toBe(2);
+    world.collector.reconfigure(config(account(5)));
+    await world.nextMinute(1);
+    await world.scrape();
+    expect(world.reader.mostInFlight).toBe(5);
+  });
+
+  it('that changes static labels changes them on every series', async () => {
+    const world = new World([accountConfig({ instances: true })]);
+    world.populate(1, 1);
+    world.reader.instancesOf.set(1, [instance(5)]);
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ instances: true, labels: { team: 'blue' } })));
     const { blocks } = world.collector.answer(EVERYTHING);
-    expect(blocks).toHaveLength(4);
+    expect(blocks).toHaveLength(5);
     for (const { labels } of blocks) expect(labels).toMatchObject({ team: 'blue' });
   });
 
@@ -164,9 +221,19 @@ describe('a reload', () => {
     ).toThrow();
     const { blocks } = world.collector.answer(EVERYTHING);
     expect(blocks[0]?.labels).not.toHaveProperty('a');
-    expect(world.opened[0]?.closed).toBe(false);
+    expect(world.opened.map(({ closed }) => closed)).toEqual([false]);
     await world.nextMinute(1);
     expect(await world.scrape()).toMatchObject({ complete: true });
+  });
+
+  it('that cannot be built for its second account closes what it opened for the first', () => {
+    const world = new World();
+    const [before] = world.opened;
+    world.readers.clear();
+    const bad = accountConfig({ name: 'other', custom_metrics: [{ ...QUEUE, match: '{a}/{b}' }] });
+    expect(() => world.collector.reconfigure({ ...config(), accounts: [accountConfig(), bad] })).toThrow();
+    expect(before?.closed).toBe(false);
+    expect(world.opened.map(({ closed }) => closed)).toEqual([false, true]);
   });
 
   it.each([

@@ -1,4 +1,11 @@
-import type { Application, Host, KeyTransaction, MetricData, RollingSummary } from '../../../src/api/types.ts';
+import type {
+  Application,
+  Host,
+  Instance,
+  KeyTransaction,
+  MetricData,
+  RollingSummary,
+} from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
   responseTime: 120,
@@ -31,6 +38,19 @@ export function application(id: number, over: Partial<Application> = {}): Applic
 
 export function host(id: number, over: Partial<Host> = {}): Host {
   return { key: String(id), host: `host-${id}`, language: 'java', healthStatus: 'green', summary: SUMMARY, ...over };
+}
+
+export function instance(id: number, over: Partial<Instance> = {}): Instance {
+  return {
+    id,
+    port: 8080 + id,
+    hostId: undefined,
+    host: `host-${id}`,
+    language: 'java',
+    healthStatus: 'green',
+    summary: SUMMARY,
+    ...over,
+  };
 }
 
 export function keyTransaction(id: number, applicationId: number, over: Partial<KeyTransaction> = {}): KeyTransaction {
