@@ -35,10 +35,20 @@ type Machine = Omit<FindOptions, 'flag'>;
  */
 export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
+  exitOnFaults(findings);
+  if (loaded === undefined) throw new ExitStatus(2);
+  return loaded;
+}
+
+/** Validates the web configuration alone, if there is one; otherwise as loadOrExit. */
+export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
+  exitOnFaults(webFindings(webConfigFile));
+}
+
+function exitOnFaults(findings: readonly Findings[]): void {
   const faults = findings.flatMap((found) => found.faults);
   for (const fault of faults) process.stderr.write(`${formatFault(fault)}\n`);
-  if (loaded === undefined || faults.length > 0) throw new ExitStatus(2);
-  return loaded;
+  if (faults.length > 0) throw new ExitStatus(2);
 }
 
 /** Reads every file, also after one that is at fault, so that all faults are told in one round. */
@@ -47,10 +57,13 @@ export async function readFiles(
   machine: Machine = { exists: existsSync, env: process.env },
 ): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
   const { loaded, ...configuration } = await readConfiguration(configFile, machine);
-  if (webConfigFile === undefined) return { loaded, findings: [configuration] };
+  return { loaded, findings: [configuration, ...webFindings(webConfigFile)] };
+}
+
+function webFindings(webConfigFile: string | undefined): Findings[] {
+  if (webConfigFile === undefined) return [];
   const web = loadWebConfig(webConfigFile);
-  const ofWeb = { name: webConfigFile, faults: 'faults' in web ? web.faults : [], warnings: [] };
-  return { loaded, findings: [configuration, ofWeb] };
+  return [{ name: webConfigFile, faults: 'faults' in web ? web.faults : [], warnings: [] }];
 }
 
 async function readConfiguration(

@@ -9,7 +9,7 @@ import { startSimulator, type Simulator } from '../simulator/simulator.ts';
 import { ListenError } from '../web/server/listen.ts';
 import { startDaemon, type Daemon } from './daemon/daemon.ts';
 import { ExitStatus } from './process/exitStatus.ts';
-import { loadOrExit } from './configuration.ts';
+import { checkWebConfigOrExit, loadOrExit } from './configuration.ts';
 import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
 import { openLog } from './process/log.ts';
 import { runReloadingService, type ReloadingService } from './process/signals.ts';
@@ -50,6 +50,7 @@ export async function demo(options: SimulatorFlags & LogOptions): Promise<void> 
   const flags = readServeFlags({ ...options });
   const { logger, secrets } = openLog(options);
   const { service, stopping, end } = await runReloadingService(logger, async () => {
+    checkWebConfigOrExit(flags.webConfigFile);
     const simulator = await start(options);
     try {
       const config = await demoConfig(simulator, options, flags);

@@ -70,4 +70,11 @@ describe('demo', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/^error: option '--applications <number>' argument 'none' is invalid\./);
   });
+
+  it('names the faults of a web configuration, as serve does, and ends with 2', async () => {
+    const config = 'basic_auth_user: {}';
+    const { status, stdout, stderr } = await runTool(['demo', ...PORTS, '--web.config.file=config.yaml'], { config });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toBe('config.yaml:1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?\n');
+  });
 });
