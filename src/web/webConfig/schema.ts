@@ -32,8 +32,8 @@ function isHeaderValue(value: string): boolean {
 }
 
 const duration = z
-  .union([z.string(), z.literal(0)], { error: 'must be a duration such as 1s or 500ms' })
-  .transform((value) => (value === 0 ? 0 : parseDuration(value)))
+  .unknown()
+  .transform((value) => (typeof value === 'string' ? parseDuration(value) : value === 0 ? 0 : undefined))
   .refine((value) => value !== undefined, { error: 'must be a duration such as 1s or 500ms' });
 
 const tlsSection = z.strictObject({

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -52,6 +52,10 @@ export function readTlsSettings(section: TlsSection, folder: string): TlsResult 
   const context = contextOptions(section, pems);
   try {
     createSecureContext(context);
+    // OpenSSL takes a key of another kind than the certificate's, and then every handshake fails.
+    if (pems.cert !== undefined && pems.key !== undefined && !belongTogether(pems.cert, pems.key)) {
+      problems.push({ key: given(section, 'key'), message: 'is not the key of the certificate' });
+    }
   } catch (error) {
     problems.push({ key: given(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
   }
@@ -114,6 +118,10 @@ function contextOptions(
 
 function given(section: TlsSection, name: Pem): keyof TlsSection {
   return section[name] === undefined ? `${name}_file` : name;
+}
+
+function belongTogether(cert: string, key: string): boolean {
+  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
 }
 
 function isCertificate(pem: string): boolean {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,6 +134,10 @@ describe('faults', () => {
       ],
     ],
     [
+      'rate_limit:\n  interval: 5\n  burst: 1\n',
+      ['web.yaml:2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
+    ],
+    [
       'rate_limit:\n  interval: often\n',
       ['web.yaml:2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
     ],
@@ -190,6 +195,14 @@ describe('faults', () => {
   test('a key that does not belong to the certificate, told without a word of either', () => {
     const [fault = ''] = faults('tls_server_config:\n  cert_file: one.crt\n  key_file: two.key\n');
     expect(fault).toMatch(/^web\.yaml:2:14: tls_server_config\.cert_file: certificate and key cannot be used \(ERR_/);
+  });
+
+  test('a key of another kind than the certificate, with which every handshake would fail', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    writeFileSync(join(folder, 'ec.key'), privateKey.export({ type: 'sec1', format: 'pem' }));
+    expect(faults('tls_server_config:\n  cert_file: one.crt\n  key_file: ec.key\n')).toEqual([
+      'web.yaml:3:13: tls_server_config.key_file: is not the key of the certificate',
+    ]);
   });
 
   test('never quote a secret', () => {
