@@ -50,17 +50,21 @@ export class CellBatch<S> implements Batch<S> {
 
 /** One cell for each application, with all the hosts and all the metrics that are asked for of it. */
 export function cellsOf(wanted: readonly Wanted[]): Cell[] {
-  const cells = new Map<number, { terms: readonly Term[]; hosts: string[] | undefined }>();
+  const cells = new Map<number, { terms: readonly Term[]; hosts: Set<string> | undefined }>();
   for (const { applicationId, terms, host } of wanted) {
     const cell = cells.get(applicationId);
     if (cell === undefined) {
-      cells.set(applicationId, { terms, hosts: host === undefined ? undefined : [host] });
+      cells.set(applicationId, { terms, hosts: host === undefined ? undefined : new Set([host]) });
       continue;
     }
     if (cell.terms !== terms) cell.terms = union(cell.terms, terms);
-    if (host !== undefined && cell.hosts?.includes(host) === false) cell.hosts.push(host);
+    if (host !== undefined) cell.hosts?.add(host);
   }
-  return [...cells].map(([applicationId, { terms, hosts }]) => ({ applicationId, terms, hosts }));
+  return [...cells].map(([applicationId, { terms, hosts }]) => ({
+    applicationId,
+    terms,
+    hosts: hosts === undefined ? undefined : [...hosts],
+  }));
 }
 
 function union(a: readonly Term[], b: readonly Term[]): readonly Term[] {

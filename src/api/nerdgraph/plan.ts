@@ -47,6 +47,8 @@ export class Filling {
   readonly #groups = new Set<readonly Term[]>();
   #rows = 0;
   #characters = FRAME;
+  /** Whether its first application has more hosts than one query carries. */
+  #isLarge = false;
 
   constructor(fleet: Fleet, options: PlanOptions) {
     this.#fleet = fleet;
@@ -65,8 +67,9 @@ export class Filling {
     if (first !== undefined) {
       const alone = this.#fleet.alone(kind);
       if (alone.has(cell.applicationId) || alone.has(first.applicationId)) return false;
-      if (isLarge || rows > mostRows || characters > MOST_CHARACTERS) return false;
+      if (this.#isLarge || isLarge || rows > mostRows || characters > MOST_CHARACTERS) return false;
     }
+    this.#isLarge = isLarge;
     this.#pieces.push(piece);
     this.#groups.add(cell.terms);
     this.#rows = rows;
@@ -74,9 +77,9 @@ export class Filling {
     return true;
   }
 
-  /** True when one query is expected to carry it. */
+  /** True when one query is expected to carry it, with whatever hosts are wanted of its applications. */
   get fits(): boolean {
-    return this.#rows <= this.#options.mostRows && this.#characters <= MOST_CHARACTERS;
+    return !this.#isLarge && this.#rows <= this.#options.mostRows && this.#characters <= MOST_CHARACTERS;
   }
 
   get part(): Part {

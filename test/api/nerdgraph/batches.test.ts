@@ -456,4 +456,22 @@ describe('a batch that is being filled', () => {
     expect(batch.calls).toBe(1);
     expect(reader.listCalls(201)).toBe(2);
   });
+
+  it('takes as many calls as an application with many hosts will cost, and nothing beside it', async () => {
+    const { reader, call, asked } = await startBetween({ applications: 2, hostsPerApplication: 400 });
+    const [subject] = IDS.map((applicationId) => ({ applicationId }));
+    await reader.listApplications({}, call);
+    const [hosts] = await reader.hosts.read([subject!], RANGE, call);
+    const keys = hosts !== undefined && 'value' in hosts ? hosts.value.map(({ key }) => key) : [];
+    expect(keys).toHaveLength(400);
+    const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, names: NAMES }));
+    const batch = reader.metricData.open(RANGE);
+    expect(subjects.map((each) => batch.add(each))).not.toContain(false);
+    expect(batch.add({ applicationId: IDS[1]!, hostKey: 'a', names: NAMES })).toBe(false);
+    const before = asked.length;
+    const { calls } = batch;
+    expect(failed(await reader.metricData.read(subjects, RANGE, call))).toEqual([]);
+    expect(calls).toBeGreaterThan(1);
+    expect(asked.length - before).toBe(calls);
+  });
 });
