@@ -159,6 +159,19 @@ describe('the answer', () => {
     ).toHaveLength(100);
   });
 
+  it.each([
+    [21, 21, true],
+    [21, 20, false],
+  ])('of %i calls under a budget of %i a minute has them all before the deadline: %s', async (_, budget, complete) => {
+    const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
+    const world = new World([accountConfig({ hosts: false, key_transactions: false, limits })]);
+    world.populate(10);
+    await world.scrape({ groups: new Set(['applications']), listsOnly: true });
+    const answer = await world.scrape();
+    expect(answer.complete).toBe(complete);
+    expect(world.reader.calls.length === 21).toBe(complete);
+  });
+
   it('comes at once while a pause outlasts the deadline', async () => {
     const world = new World();
     world.populate(3, 0);

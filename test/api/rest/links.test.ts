@@ -49,6 +49,12 @@ describe('nextPage', () => {
     ['lets the parameters of next win', '?name=a', '?name=b&page=2', { name: 'b', page: '2' }],
     ['puts a cursor in place of the page number', '?name=a', '?page=2&cursor=xyz', { name: 'a', cursor: 'xyz' }],
     ['takes the next cursor, not the last', '?name=a&cursor=1', '?page=3&cursor=2', { name: 'a', cursor: '2' }],
+    [
+      'does not carry the number of the page we were on over',
+      '?name=a&page=2',
+      '?offset=20',
+      { name: 'a', offset: '20' },
+    ],
     ['does not carry the page we were on over', '?name=a&cursor=1', '?page=3', { name: 'a', page: '3' }],
   ])('%s', (_, ours, theirs, expected) => {
     const result = nextPage(new URL(ours, PAGE), next(theirs));

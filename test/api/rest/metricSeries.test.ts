@@ -26,6 +26,11 @@ describe('a series', () => {
     expect(toSeries(new Map([[name, [slice(600, zeros)]]]), [name], CHUNK).metrics).toEqual([]);
   });
 
+  it('keeps a timeslice of which only some values are 0', () => {
+    const data = new Map([['Apdex', [slice(600, { s: 3, t: 0, f: 0, count: 3, score: 1, threshold: 0.5 })]]]);
+    expect(toSeries(data, ['Apdex'], CHUNK).metrics).toEqual([...data]);
+  });
+
   it('keeps the zeros of a metric that may be zero', () => {
     const data = new Map([['Memcache/allWeb', [slice(600, { call_count: 0 })]]]);
     expect(toSeries(data, ['Memcache/allWeb'], CHUNK).metrics).toEqual([...data]);

@@ -63,6 +63,15 @@ describe('a list of metric names', () => {
     expect(splitting.calls(1, wanted)).toBe(1);
   });
 
+  it.each([10, 11])('of %i names with a refused one asks for no part twice', async (count) => {
+    const bad = `metric/${count - 2}`;
+    const { read, calls, leftOut } = account((asked) => asked.includes(bad));
+    expect(await read(names(count))).toHaveLength(count - 1);
+    expect(leftOut).toEqual([bad]);
+    const lists = calls.filter(({ length }) => length > 1).map((asked) => asked.join());
+    expect(new Set(lists).size).toBe(lists.length);
+  });
+
   it('of another application is not touched by a name that is refused for one', async () => {
     const bad = 'metric/3';
     const { read, calls } = account((asked) => asked.includes(bad) && asked.length > 0);

@@ -183,6 +183,15 @@ describe('metric names', () => {
     expect(server.asked).toHaveLength(maxPages);
   });
 
+  it('fail when upstream leads to ever new pages of the same', async () => {
+    const { server, reader, call } = await serve((response, { url }, index) =>
+      json(response, { metrics: [entry('everywhere')] }, link(`${url.pathname}?cursor=${index + 2}`)),
+    );
+    const { message } = await failureOf(reader.listMetricNames({ applicationId: 7, maxPages: 50 }, call));
+    expect(message).toContain('pages 2 to 4 repeat what was read before');
+    expect(server.asked).toHaveLength(4);
+  });
+
   it.each([
     [20, []],
     [21, ['GET /applications/{id}/metrics.json: application 7: more than 20 pages of metric names contain "Custom/"']],

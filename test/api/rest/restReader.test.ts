@@ -4,6 +4,21 @@ import { application, failureOf, listHosts, readMetricData, readOne, serve } fro
 import { json } from '../support/testServer.ts';
 
 describe('createRestReader', () => {
+  it('says which metric name upstream refuses, and reads the others', async () => {
+    const { reader, call, notes } = await serve((response, { url }) => {
+      const names = url.searchParams.getAll('names[]');
+      if (names.includes('Custom/bad')) json(response, { error: { title: 'bad name' } }, {}, 422);
+      else json(response, { metric_data: { metrics: [], metrics_not_found: names } });
+    });
+    await readMetricData(reader, { names: ['Apdex', 'Custom/bad', 'CPU/User Time'] }, call);
+    expect(
+      notes.failures.map(({ reason, message }) => [reason, message.replace(/.*: (application)/, '$1')]),
+    ).toContainEqual([
+      'invalid_response',
+      'application 7: upstream refuses the metric name "Custom/bad", which is left out for now',
+    ]);
+  });
+
   it.each<[string, (reader: UpstreamReader, call: CallOptions) => Promise<unknown>, unknown, string, unknown]>([
     ['applications', (r, c) => r.listApplications({}, c), { applications: [] }, '/v2/applications.json', []],
     [
