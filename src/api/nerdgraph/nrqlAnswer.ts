@@ -41,8 +41,10 @@ export function checkAnswer(
 ): NrqlAnswer {
   const rows = answer['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
-  const most = asked.bucketed ? MOST_BUCKET_ROWS : MOST_FACETS;
-  if (asked.facets.length > 0 && (rows.length >= most || hasOthers(answer['otherResult']))) {
+  const isFull = asked.bucketed
+    ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, asked.facets) >= MOST_FACETS
+    : rows.length >= MOST_FACETS;
+  if (asked.facets.length > 0 && (isFull || hasOthers(answer['otherResult']))) {
     throw new Truncated('the service left rows out');
   }
   const parsed = metadata.safeParse(answer['metadata']);
@@ -103,6 +105,16 @@ export class Facets {
     }
     return values;
   }
+}
+
+/** How many different facets the rows of buckets have, or how many rows where those are too few to matter. */
+function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
+  if (rows.length < MOST_FACETS) return rows.length;
+  const different = new Set<string>();
+  for (const row of rows) {
+    if (isObject(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
+  }
+  return different.size;
 }
 
 /** One object, or one for each bucket. */
