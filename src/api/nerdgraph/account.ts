@@ -9,27 +9,34 @@ import { parseList } from '../records/lenient.ts';
 
 const MOST_SHOWN = 20;
 
-const outline = z.object({ id, name: z.string().optional() });
+const outline = z.object({ id, name: z.string().nullish() });
 
 export interface AccountOutline {
   readonly id: number;
-  readonly name?: string | undefined;
+  readonly name?: string | null | undefined;
 }
 
-/** Which account is read: the one of the configuration, or the only one that the key sees. */
+/** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
 export class Account {
   readonly #transport: Transport;
-  #id: number | undefined;
+  readonly #configured: number | undefined;
+  readonly #key: () => string;
+  #found: { readonly id: number; readonly key: string | undefined } | undefined;
   #pending: Promise<number> | undefined;
 
-  constructor(transport: Transport, configured: number | undefined) {
+  /** @param key the key of today, because key files change */
+  constructor(transport: Transport, configured: number | undefined, key: () => string) {
     this.#transport = transport;
-    this.#id = configured;
+    this.#configured = configured;
+    this.#key = key;
   }
 
   /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
   async id(call: CallOptions): Promise<number> {
-    while (this.#id === undefined) {
+    if (this.#configured !== undefined) return this.#configured;
+    for (;;) {
+      const found = this.#found;
+      if (found !== undefined && found.key === (this.#currentKey() ?? found.key)) return found.id;
       if (this.#pending === undefined) return this.#find(call);
       try {
         return await this.#pending;
@@ -39,7 +46,6 @@ export class Account {
         call.signal.throwIfAborted();
       }
     }
-    return this.#id;
   }
 
   /** All accounts that the key sees, each once. */
@@ -59,7 +65,12 @@ export class Account {
   }
 
   async #find(call: CallOptions): Promise<number> {
-    this.#pending = this.list(call).then((accounts) => this.#only(accounts));
+    const key = this.#currentKey();
+    this.#pending = this.list(call).then((accounts) => {
+      const id = this.#only(accounts);
+      this.#found = { id, key };
+      return id;
+    });
     try {
       return await this.#pending;
     } finally {
@@ -67,10 +78,18 @@ export class Account {
     }
   }
 
+  /** Undefined while it cannot be read: then calls fail by themselves. */
+  #currentKey(): string | undefined {
+    try {
+      return this.#key();
+    } catch {
+      return undefined;
+    }
+  }
+
   #only(accounts: readonly AccountOutline[]): number {
     const [first, second] = accounts;
     if (first !== undefined && second === undefined) {
-      this.#id = first.id;
       return first.id;
     }
     const words =
@@ -83,8 +102,8 @@ export class Account {
 
 /** Ids with names, for a message: names come from outside, and there may be thousands. */
 export function namesOf(accounts: readonly AccountOutline[]): string {
-  const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name = '' }) => {
-    const plain = name.replace(/\p{C}/gu, ' ').slice(0, 60).trim();
+  const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name }) => {
+    const plain = (name ?? '').replace(/\p{C}/gu, ' ').slice(0, 60).trim();
     return plain === '' ? String(number) : `${number} (${plain})`;
   });
   return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');

@@ -72,7 +72,7 @@ class NerdGraphReader implements UpstreamReader {
 
   constructor(dispatcher: Dispatcher, client: Client, options: NerdGraphReaderOptions) {
     const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
-    const account = new Account(transport, options.accountId);
+    const account = new Account(transport, options.accountId, options.key);
     const fleet = this.#fleet;
     const terms = new Terms();
     const timeslices = new Timeslices(transport, account, fleet);

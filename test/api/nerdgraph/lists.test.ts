@@ -35,6 +35,26 @@ describe('the account', () => {
     expect(notes.started.filter((endpoint) => endpoint === 'graphql:applications')).toHaveLength(3);
   });
 
+  it('is asked for again when the key has changed, which may be that of another account', async () => {
+    let key = 'first';
+    const between = await startBetween({ applications: 2 }, { accountId: undefined, key: () => key });
+    between.fault = (response, { text }) => {
+      if (!text.includes('accounts {')) return false;
+      const account = key === 'first' ? { id: ACCOUNT, name: null } : { id: 7_654_321, name: 'Other' };
+      response.end(JSON.stringify({ data: { actor: { accounts: [account] } } }));
+      return true;
+    };
+    const { reader, call, asked, notes } = between;
+    expect(await reader.listApplications({}, call)).toHaveLength(2);
+    expect(await reader.listApplications({}, call)).toHaveLength(2);
+    expect(asked).toHaveLength(3);
+    expect(notes.failures).toEqual([]);
+    key = 'second';
+    await failureOf(reader.listApplications({}, call)).catch(() => undefined);
+    expect(asked).toHaveLength(5);
+    expect(asked[4]!.text).toContain('7654321');
+  });
+
   it('that a key sees twice is one account', async () => {
     const accounts = [
       { id: ACCOUNT, name: 'Alpha' },
