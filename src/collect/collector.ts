@@ -9,7 +9,7 @@ import { applicationViews, countStates, statusOf } from './answers/status.ts';
 import type { AccountContext } from './inventory/context.ts';
 import type { CollectorLog } from './log.ts';
 import type { Clock } from './schedule/clock.ts';
-import { SharedPlaces } from './schedule/gate.ts';
+import { PLACES_OF_KEY, SharedPlaces } from './schedule/gate.ts';
 import { coversAccount } from './schedule/scope.ts';
 import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
@@ -31,9 +31,6 @@ export interface CollectorDependencies {
 
 /** How long a reader is kept after a reload, in milliseconds: longer than the longest pause. */
 const RETIREMENT = 600_000;
-
-/** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
-const PLACES_OF_KEY = 25;
 
 interface Entry {
   readonly account: AccountCollector;

@@ -1,7 +1,7 @@
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import { Budget } from '../../collect/schedule/budget.ts';
 import type { Clock } from '../../collect/schedule/clock.ts';
-import { CallGate } from '../../collect/schedule/gate.ts';
+import { CallGate, PLACES_OF_KEY, SharedPlaces } from '../../collect/schedule/gate.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 import { runReadingCommand, type CommandContext } from './command.ts';
@@ -56,7 +56,8 @@ export function withAccounts<T>(
 }
 
 /**
- * Opens the accounts of a configuration, each with a budget of its own.
+ * Opens the accounts of a configuration, each with a budget of its own. NerdGraph accounts of one key share its calls at
+ * once.
  *
  * @param clock by which the budget and its waiting go
  */
@@ -64,11 +65,19 @@ export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
   clock: Clock,
 ): readonly LiveAccount[] {
+  const places = new Map<string, SharedPlaces>();
   return config.accounts.map((account) => {
     const { limits } = account;
-    const { reader } = openReader(account, config);
+    const opened = openReader(account, config);
+    const { reader } = opened;
     const budget = new Budget(limits.requests_per_minute);
     const gate = new CallGate(budget, clock, limits.max_concurrent_requests, () => undefined);
+    if (reader.api === 'nerdgraph') {
+      const keyMark = opened.keyMark();
+      const ofKey = places.get(keyMark) ?? new SharedPlaces(PLACES_OF_KEY);
+      places.set(keyMark, ofKey);
+      gate.share(ofKey);
+    }
     const close = (): Promise<void> => {
       gate.close();
       return reader.close();

@@ -15,6 +15,9 @@ export interface Reservation {
   cancel(): void;
 }
 
+/** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
+export const PLACES_OF_KEY = 25;
+
 /** Calls at once over several accounts, which one key shares. */
 export class SharedPlaces {
   readonly #most: number;
