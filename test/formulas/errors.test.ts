@@ -18,6 +18,7 @@ describe('errorRatio and errorsPerSecond', () => {
     ['without web requests', 'application', 1, 'absent', 4, 0.25, 1 / 1800],
     ['without Errors/all while there are requests', 'application', 'absent', 3, 1, 0, 0],
     ['without Errors/all, with background work only', 'application', 'absent', 0, 1, 0, 0],
+    ['without Errors/all and without web requests', 'application', 'absent', 'absent', 4, 0, 0],
     ['without requests and without Errors/all', 'application', 'absent', 0, 0, undefined, undefined],
     ['of which nothing is known', 'application', 'absent', 'absent', 'absent', undefined, undefined],
     ['with errors and no requests', 'application', 3, 0, 0, undefined, 3 / 1800],

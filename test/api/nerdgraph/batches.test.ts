@@ -314,6 +314,40 @@ describe('a query for many applications', () => {
     expect(between.asked).toHaveLength(1);
   });
 
+  it('fails only the application that has two rows for one metric', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = edit(({ results }) => {
+      const row = results.find(({ facet }) => (facet as string[])[0] === '1000005');
+      if (row !== undefined) results.push({ ...row });
+    });
+    expect(failed(await readAll(between))).toEqual([4]);
+    expect(between.asked).toHaveLength(1);
+  });
+
+  it('goes without a row of an application that was not asked for, and counts it', async () => {
+    const between = await startBetween(WORLD);
+    const whole = await readAll(between);
+    between.fault = edit(({ results }) => {
+      results.push({ ...results[0], facet: ['77', 'HttpDispatcher'] });
+    });
+    expect(await readAll(between)).toEqual(whole);
+    expect(between.notes.failures.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/left out 1 bad record/),
+    ]);
+  });
+
+  it('takes ids that arrive as numbers', async () => {
+    const between = await startBetween(WORLD);
+    const whole = await readAll(between);
+    between.fault = edit(({ results }) => {
+      for (const row of results) {
+        const [id, ...rest] = row['facet'] as string[];
+        row['facet'] = [Number(id), ...rest];
+      }
+    });
+    expect(await readAll(between)).toEqual(whole);
+  });
+
   it.each(['x', 'mn', 'mx'])('leaves an unreadable %s out, counts it, and keeps the rest', async (column) => {
     const between = await startBetween(WORLD);
     between.fault = edit(({ results }) => {
@@ -359,6 +393,13 @@ describe('a query for many applications', () => {
   });
 });
 
+const NOTHING = { t: null, x: null, mn: null, mx: null };
+
+/** Moves the bucket of a row by so many seconds. */
+function moved(row: Record<string, unknown>, seconds: number): void {
+  for (const name of ['beginTimeSeconds', 'endTimeSeconds']) row[name] = Number(row[name]) + seconds;
+}
+
 /** The order of the metrics of a series says nothing. */
 function byName(outcomes: readonly Outcome<MetricSeries>[]): unknown[] {
   return outcomes.map((outcome) => ('error' in outcome ? outcome : new Map(outcome.value.metrics)));
@@ -390,6 +431,28 @@ describe('a series', () => {
     },
     30_000,
   );
+
+  const last = RANGE.to - 60;
+  it.each<[string, (rows: Record<string, unknown>[]) => void, boolean]>([
+    ['null in an empty bucket', (rows) => rows.forEach((row) => row['c'] === 0 && Object.assign(row, NOTHING)), false],
+    ['no sum in a bucket that has calls', (rows) => rows.forEach((row) => row['c'] === 0 || (row['t'] = null)), true],
+    ['two rows for one bucket', (rows) => rows.push({ ...rows.find(({ c }) => c !== 0) }), true],
+    ['a bucket of another length', (rows) => rows.forEach((row) => (row['endTimeSeconds'] = last + 59)), true],
+    ['a bucket that ends after the range', (rows) => rows.forEach((row) => moved(row, 60)), true],
+    ['a bucket that begins before the range', (rows) => rows.forEach((row) => moved(row, -1_800)), true],
+  ])('with %s', async (_, change, fails) => {
+    const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
+    const { reader, call } = between;
+    const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
+    const subjects = [{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }];
+    const whole = await reader.metricSeries.read(subjects, chunk!, call);
+    between.fault = edit(({ results }) => {
+      change(results);
+    });
+    const changed = await reader.metricSeries.read(subjects, chunk!, call);
+    if (fails) expect(failed(changed)).toEqual([0]);
+    else expect(byName(changed)).toEqual(byName(whole));
+  });
 });
 
 describe('the plan of queries', () => {
@@ -473,5 +536,16 @@ describe('a batch that is being filled', () => {
     expect(failed(await reader.metricData.read(subjects, RANGE, call))).toEqual([]);
     expect(calls).toBeGreaterThan(1);
     expect(asked.length - before).toBe(calls);
+  });
+
+  it('takes the custom names of many applications as one call, and no names for two sets of filters of one', async () => {
+    const { reader, call } = await startBetween({ ...WORLD, applications: 3 });
+    await reader.listApplications({}, call);
+    const batch = reader.customNames.open(RANGE);
+    expect(batch.calls).toBe(0);
+    const add = (applicationId: number, ...filters: string[]) => batch.add({ applicationId, filters });
+    expect([add(IDS[0]!, 'Custom/a', 'Custom/b'), add(IDS[1]!, 'Custom/b', 'Custom/a')]).toEqual([true, true]);
+    expect(add(IDS[0]!, 'Custom/c')).toBe(false);
+    expect(batch.calls).toBe(1);
   });
 });

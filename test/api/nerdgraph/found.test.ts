@@ -31,3 +31,45 @@ describe('the datastores of what was found of an application', () => {
     expect(failed.datastores()).toBeUndefined();
   });
 });
+
+describe('what was found of an application', () => {
+  const row = (from: number) => ({
+    ...{ from, to: from + 60, count: 1, sum: 1 },
+    ...{ exclusive: undefined, min: undefined, max: undefined, squares: undefined },
+  });
+  const rowsOf = (host: string, name: string, ...from: number[]): Found => {
+    const result = new Found();
+    result.rows.set(host, new Map([[name, from.map(row)]]));
+    return result;
+  };
+  const failure = (words: string) => new UpstreamError(words, { reason: 'server', endpoint: 'graphql:hosts' });
+
+  it('goes on with the rows of a later range, by host and metric', () => {
+    const first = rowsOf('a', WEB, 0, 60);
+    for (const later of [rowsOf('a', WEB, 120), rowsOf('a', MYSQL, 120), rowsOf('b', WEB, 120)]) first.append(later);
+    expect([...first.rows].map(([host, metrics]) => [host, [...metrics]])).toEqual([
+      [
+        'a',
+        [
+          [WEB, [row(0), row(60), row(120)]],
+          [MYSQL, [row(120)]],
+        ],
+      ],
+      ['b', [[WEB, [row(120)]]]],
+    ]);
+  });
+
+  it('fails where a later range does: one host, or all of them for the first reason', () => {
+    const first = rowsOf('a', WEB, 0);
+    const later = rowsOf('a', WEB, 60);
+    later.failures.set('a', failure('of one'));
+    first.append(later);
+    expect([first.failureOf('a')?.message, first.failureOf('b')]).toEqual(['of one', undefined]);
+    for (const words of ['of all', 'of all, later']) {
+      const failed = new Found();
+      failed.failure = failure(words);
+      first.append(failed);
+    }
+    expect([first.failureOf('a')?.message, first.failureOf('b')?.message]).toEqual(['of all', 'of all']);
+  });
+});

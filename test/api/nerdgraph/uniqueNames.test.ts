@@ -136,6 +136,25 @@ describe('the names of custom metrics', () => {
     expect(nrql).toContain(`SINCE ${(RANGE.to - 86_400) * 1000} UNTIL ${RANGE.to * 1000} LIMIT MAX`);
   });
 
+  it('of one application whose list of names cannot be read fail alone', async () => {
+    const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
+    between.fault = (response, { nrql }, good) => {
+      if (nrql.includes('uniques(')) {
+        json(response, { data: null, errors: [{ message: 'no', extensions: { errorClass: 'SERVER_ERROR' } }] });
+        return true;
+      }
+      if (!/appId (= 1000001|IN \(1000001)/.test(nrql)) return false;
+      const answer = JSON.parse(good) as { data: { actor: { account: { nrql: { otherResult: unknown } } } } };
+      answer.data.actor.account.nrql.otherResult = { c: 7 };
+      json(response, answer);
+      return true;
+    };
+    const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
+    const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
+    expect(large).toHaveProperty('error.failure.reason', 'server');
+    expect(small).toHaveProperty('value');
+  });
+
   it('of one application that has more than an answer holds rows are read as a list of names', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     const names = many(12_000, 'Custom/Queue/');

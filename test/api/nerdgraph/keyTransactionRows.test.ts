@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../src/api/reader.ts';
+import type { RollingValues } from '../../../src/api/types.ts';
+import { RANGE } from './nerdGraphReading.ts';
+import { startBetween } from './proxy.ts';
+import type { Between, Fault } from './proxy.ts';
+
+type NrqlRow = Record<string, unknown>;
+interface Answer {
+  data: { actor: { account: { nrql: { results: NrqlRow[] } } } };
+}
+
+const WORLD = { applications: 4, hostsPerApplication: 1, keyTransactions: 8 };
+
+/** True for the query of what the entities of key transactions measured. */
+const isOfKeyTransactions = (nrql: string): boolean => nrql.includes('apm.key.transaction.duration');
+
+/** Changes the rows of key transactions. */
+const edit =
+  (change: (rows: NrqlRow[]) => void): Fault =>
+  (response, { nrql }, good) => {
+    if (!isOfKeyTransactions(nrql)) return false;
+    const body = JSON.parse(good) as Answer;
+    change(body.data.actor.account.nrql.results);
+    response.end(JSON.stringify(body));
+    return true;
+  };
+
+/** A reader that knows its key transactions, what it reads of them, and the guid of the third. */
+async function listed(): Promise<{
+  readonly between: Between;
+  readonly read: () => Promise<readonly Outcome<RollingValues>[]>;
+  readonly third: string;
+}> {
+  const between = await startBetween(WORLD);
+  const { reader, call } = between;
+  const ids = (await reader.listKeyTransactions({}, call)).map(({ id }) => id);
+  expect(ids).toHaveLength(8);
+  const read = (some: readonly number[] = ids): Promise<readonly Outcome<RollingValues>[]> => {
+    const subjects = some.map((keyTransactionId) => ({ kind: 'key_transaction' as const, keyTransactionId }));
+    return reader.rolling!.read(subjects, RANGE, call);
+  };
+  await read(ids.slice(2, 3));
+  const [, third = ''] =
+    /entity\.guid (?:=|IN) \(?'([^']+)'/.exec(between.asked.map(({ nrql }) => nrql).join('\n')) ?? [];
+  between.asked.length = 0;
+  return { between, read: () => read(), third };
+}
+
+/** The row of the third key transaction. */
+function rowOf(rows: readonly NrqlRow[], guid: string): NrqlRow {
+  const found = rows.find(({ facet }) => [facet].flat()[0] === guid);
+  if (found === undefined) throw new Error(`no row of ${guid}`);
+  return found;
+}
+
+describe('the rows of key transactions', () => {
+  it.each<[string, (row: NrqlRow, rows: NrqlRow[]) => void]>([
+    ['no readable count', (row) => (row['c'] = 'many')],
+    ['a count below 0', (row) => (row['c'] = -1)],
+    ['no readable sum', (row) => (row['t'] = null)],
+    ['a sum below 0', (row) => (row['t'] = -0.5)],
+    ['two rows', (row, rows) => rows.push({ ...row })],
+    ['three rows', (row, rows) => rows.push({ ...row }, { ...row })],
+  ])('fail only the one with %s, in one query', async (_, change) => {
+    const { between, read, third } = await listed();
+    const whole = await read();
+    between.asked.length = 0;
+    between.fault = edit((rows) => {
+      change(rowOf(rows, third), rows);
+    });
+    const outcomes = await read();
+    expect(outcomes.map((outcome) => 'error' in outcome)).toEqual(whole.map((__, index) => index === 2));
+    expect(outcomes.filter((__, index) => index !== 2)).toEqual(whole.filter((__, index) => index !== 2));
+    expect(between.asked.filter(({ nrql }) => isOfKeyTransactions(nrql))).toHaveLength(1);
+    expect(between.notes.failures.at(-1)?.message).toContain('a count or a sum cannot be read (key transaction ');
+  });
+
+  it('keep their rates without an unreadable count of errors, which is counted', async () => {
+    const { between, read, third } = await listed();
+    const summaries = (outcomes: readonly Outcome<RollingValues>[]) =>
+      outcomes.map((outcome) => ('value' in outcome ? outcome.value.summary : undefined));
+    const whole = summaries(await read());
+    between.fault = edit((rows) => (rowOf(rows, third)['e'] = 'some'));
+    expect(summaries(await read())).toEqual(
+      whole.map((summary, index) => (index === 2 ? { ...summary, errorRate: undefined } : summary)),
+    );
+    expect(whole[2]?.errorRate).toBeDefined();
+    expect(between.notes.failures.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/left out 1 bad value/),
+    ]);
+  });
+
+  it('count a row of something that was not asked for, and go without it', async () => {
+    const { between, read, third } = await listed();
+    const whole = await read();
+    between.fault = edit((rows) => rows.push({ ...rowOf(rows, third), facet: 'MXxBUE18T1RIRVJ8MQ' }));
+    expect(await read()).toEqual(whole);
+    expect(between.notes.failures.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/left out 1 bad record/),
+    ]);
+  });
+
+  it('that do not say what they are about fail only the one that they belong to', async () => {
+    const { between, read, third } = await listed();
+    between.fault = edit((rows) => {
+      const row = rows.find(({ facet }) => [facet].flat()[0] === third);
+      delete row?.['facet'];
+      delete row?.['entity.guid'];
+    });
+    expect((await read()).map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
+    expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
+  });
+
+  it('of one that breaks their query are asked for alone from then on, and together again after many good answers', async () => {
+    const { between, read, third } = await listed();
+    const queries = async (): Promise<number[]> => {
+      between.asked.length = 0;
+      await read();
+      const asked = between.asked.map(({ nrql }) => nrql).filter(isOfKeyTransactions);
+      return asked.map((nrql) => new Set(nrql.match(/'[A-Za-z0-9+/=]{20,}'/g)).size).sort((a, b) => a - b);
+    };
+    between.fault = (response, { nrql }) => {
+      if (!isOfKeyTransactions(nrql) || !nrql.includes(third)) return false;
+      response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass: 'ODD' } }] }));
+      return true;
+    };
+    const outcomes = await read();
+    expect(outcomes.map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
+    expect(await queries()).toEqual([1, 7]);
+    between.fault = undefined;
+    for (let answered = 0; answered < 30; answered += 1) expect(await queries()).toEqual([1, 7]);
+    expect(await queries()).toEqual([8]);
+  });
+
+  it('of one that is not on the list are not found, and the others are there', async () => {
+    const { between, read } = await listed();
+    const [whole] = await read();
+    const [{ id } = { id: 0 }] = await between.reader.listKeyTransactions({}, between.call);
+    const subjects = [id, 1].map((keyTransactionId) => ({ kind: 'key_transaction' as const, keyTransactionId }));
+    const [first, unknown] = await between.reader.rolling!.read(subjects, RANGE, between.call);
+    expect(first).toEqual(whole);
+    expect(unknown).toHaveProperty('error.failure.reason', 'not_found');
+  });
+});
