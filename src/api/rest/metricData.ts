@@ -50,14 +50,26 @@ export class MetricDataCalls {
     return this.#splitting.calls(applicationId, names);
   }
 
-  #read(subject: MetricDataSubject, range: TimeRange, summarize: boolean, call: CallOptions): Promise<MetricData> {
+  async #read(
+    subject: MetricDataSubject,
+    range: TimeRange,
+    summarize: boolean,
+    call: CallOptions,
+  ): Promise<MetricData> {
     const { applicationId, hostKey, names } = subject;
     const target = (some: readonly string[]): endpoints.Target =>
       endpoints.metricData({ applicationId, hostKey, names: some, range, summarize, raw: this.#raw });
-    return this.#splitting.read(
+    const answered: (readonly string[])[] = [];
+    const data = await this.#splitting.read(
       applicationId,
       names,
-      (some) => this.#client.one(target(some), call, (body, leftOut) => parseMetricData(body, range, leftOut)),
+      async (some) => {
+        const found = await this.#client.one(target(some), call, (body, leftOut) =>
+          parseMetricData(body, range, leftOut),
+        );
+        answered.push(some);
+        return found;
+      },
       (name) => {
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         this.#client.leftOut(
@@ -66,5 +78,21 @@ export class MetricDataCalls {
         );
       },
     );
+    return answered[0] === names ? data : withUnknown(data, names, answered, range);
   }
+}
+
+/**
+ * Adds what upstream refused to answer, as metrics without values: nobody knows them. Without them, a calculation would take
+ * such a metric for one that the application does not have (no errors, no queue, nothing to take off a total time).
+ */
+function withUnknown(
+  data: MetricData,
+  names: readonly string[],
+  answered: readonly (readonly string[])[],
+  range: TimeRange,
+): MetricData {
+  const known = new Set(answered.flat());
+  const refused = names.filter((name) => !known.has(name));
+  return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: {} }]] as const)]);
 }

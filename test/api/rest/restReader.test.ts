@@ -104,6 +104,31 @@ describe('createRestReader', () => {
     expect(server.asked).toHaveLength(3);
   });
 
+  it('gives a metric that upstream refuses to answer as not known, not as one that the application does not have', async () => {
+    const { reader, call } = await serve((response, { url }) => {
+      const names = url.searchParams.getAll('names[]');
+      if (names.includes('Errors/all')) {
+        json(response, { error: { title: 'bad name' } }, {}, 422);
+        return;
+      }
+      const timeslices = [{ from: '2026-11-21T02:00:00Z', to: '2026-11-21T02:30:00Z', values: { call_count: 5 } }];
+      const metrics = names.filter((name) => name === 'HttpDispatcher').map((name) => ({ name, timeslices }));
+      json(response, { metric_data: { metrics } });
+    });
+    const names = ['HttpDispatcher', 'Errors/all', 'WebFrontend/QueueTime'];
+    const range = { from: 1_795_226_400, to: 1_795_228_200 };
+    // The second reading does not ask for the name.
+    for (let reading = 0; reading < 2; reading += 1) {
+      const data = await readMetricData(reader, { names }, call, range);
+      expect(data).toEqual(
+        new Map([
+          ['HttpDispatcher', [expect.objectContaining({ values: { call_count: 5 } })]],
+          ['Errors/all', [{ ...range, values: {} }]],
+        ]),
+      );
+    }
+  });
+
   it('counts once per answer what it left out, without a word from upstream', async () => {
     const bad = { ...application(1), language: 5, application_summary: { throughput: null, response_time: '7' } };
     const { reader, call, notes } = await serve((response) =>
