@@ -41,6 +41,15 @@ describe('the arguments of the program', () => {
       ['--nope=1', 'plan'],
       ['plan', '--nope'],
     ],
+    [['--api-key=NRAK-SECRET'], ['--api-key']],
+    [
+      ['--api-key=NRAK-SECRET', 'plan'],
+      ['plan', '--api-key'],
+    ],
+    [
+      ['--api-key=NRAK-SIMULATED', 'simulate'],
+      ['simulate', '--api-key=NRAK-SIMULATED'],
+    ],
     [
       ['discover', '--config.file', '--odd=name'],
       ['discover', '--config.file', '--odd=name'],
