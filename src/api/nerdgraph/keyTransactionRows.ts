@@ -101,6 +101,7 @@ export class KeyTransactionRowsRead {
       const ids = new Map(part.map(({ guid, id }) => [withoutPadding(guid), id]));
       const read = new Map<number, KeyTransactionRow | undefined>();
       const facets = new Facets(checked.facets, FACET);
+      const seconds = checked.window.to - checked.window.from;
       await eachRow(checked.rows, (row) => {
         const guid = isObject(row) ? facets.of(row)?.[0] : undefined;
         if (!isObject(row) || guid === undefined) {
@@ -109,7 +110,7 @@ export class KeyTransactionRowsRead {
         const id = ids.get(withoutPadding(guid));
         if (id === undefined) leftOut.record('results.facet');
         // A second row for the same thing makes both doubtful.
-        else read.set(id, read.has(id) ? undefined : parse(row, leftOut));
+        else read.set(id, read.has(id) ? undefined : parse(row, seconds, leftOut));
       });
       for (const [id, row] of read) {
         if (row !== undefined) rows.set(id, row);
@@ -124,11 +125,15 @@ export class KeyTransactionRowsRead {
   }
 }
 
-function parse({ c, t, e }: Readonly<Record<string, unknown>>, leftOut: LeftOut): KeyTransactionRow | undefined {
+function parse(
+  { c, t, e }: Readonly<Record<string, unknown>>,
+  seconds: number,
+  leftOut: LeftOut,
+): KeyTransactionRow | undefined {
   if (!isAmount(c) || !isAmount(t)) return undefined;
-  if (isAmount(e)) return { count: c, sum: t, errors: e };
+  if (isAmount(e)) return { count: c, sum: t, errors: e, seconds };
   leftOut.value('results');
-  return { count: c, sum: t, errors: undefined };
+  return { count: c, sum: t, errors: undefined, seconds };
 }
 
 function isAmount(value: unknown): value is number {

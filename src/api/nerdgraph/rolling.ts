@@ -139,12 +139,15 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       const known = this.#keyTransactions.known(id);
       if (known === undefined) return { error: this.#keyTransactions.unread(id) ?? this.#unknown(id) };
       const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
-      const failure = failures.get(id) ?? owner?.failureOf(ITSELF);
+      const ofOwner = owner?.failureOf(ITSELF);
+      // An application that the key may not see says nothing; what the key transaction itself measured was read.
+      const failure = failures.get(id) ?? (ofOwner?.failure.reason === 'forbidden' ? undefined : ofOwner);
       if (failure !== undefined) return { error: failure };
       const own = new FirstRows(owner?.rows.get(ITSELF) ?? NO_ROWS);
       const apdex = apdexName(known);
       const verdicts = apdex === undefined ? undefined : own.get(apdex);
-      return { value: keyTransactionOf(rows.get(id), verdicts, own.size > 0, KEY_TRANSACTION_SECONDS) };
+      const row = rows.get(id);
+      return { value: keyTransactionOf(row, verdicts, own.size > 0, row?.seconds ?? KEY_TRANSACTION_SECONDS) };
     };
   }
 

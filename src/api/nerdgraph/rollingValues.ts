@@ -40,6 +40,8 @@ export interface KeyTransactionRow {
   readonly count: number;
   readonly sum: number;
   readonly errors: number | undefined;
+  /** Of the range that was answered. */
+  readonly seconds: number;
 }
 
 /** @param reports whether the owning application has any row: then silence means no requests */

@@ -275,6 +275,46 @@ describe('key transactions', () => {
     expect(asked.length - calls).toBe(2);
   });
 
+  it('of an application that the key may not see have what they measured themselves', async () => {
+    const between = await startBetween({ applications: 6, keyTransactions: 6 });
+    const { reader, call } = between;
+    const listed = await reader.listKeyTransactions({}, call);
+    const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
+    const whole = await reader.rolling!.read(subjects, RANGE, call);
+    const foreign = listed.findIndex(({ applicationId }) => applicationId === 9_999_999);
+    expect(whole[foreign]).toHaveProperty('value.summary.throughput', expect.any(Number));
+    const refuse = (errorClass: string): Fault => {
+      return (response, { nrql }) => {
+        if (!nrql.includes('9999999')) return false;
+        response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass } }] }));
+        return true;
+      };
+    };
+    between.fault = refuse('ACCESS_DENIED');
+    expect(await reader.rolling!.read(subjects, RANGE, call)).toEqual(whole);
+    between.fault = refuse('ODD');
+    const failed = (await reader.rolling!.read(subjects, RANGE, call)).map((each) => 'error' in each);
+    expect(failed).toEqual(subjects.map((_, index) => index === foreign));
+  });
+
+  it('are measured over the time that was answered', async () => {
+    const between = await startBetween({ applications: 2, keyTransactions: 1 });
+    const { reader, call } = between;
+    const [listed] = await reader.listKeyTransactions({}, call);
+    const rate = async (): Promise<number> => {
+      const subject = { kind: 'key_transaction', keyTransactionId: listed!.id } as const;
+      const [outcome] = await reader.rolling!.read([subject], RANGE, call);
+      return (outcome !== undefined && 'value' in outcome ? outcome.value.summary?.throughput : undefined) ?? NaN;
+    };
+    const before = await rate();
+    between.fault = (response, { nrql }, good) => {
+      if (!nrql.includes('apm.key.transaction')) return false;
+      response.end(good.replace(/"begin":(\d+)/, (_, begin: string) => `"begin":${Number(begin) - 60_000}`));
+      return true;
+    };
+    expect((await rate()) / before).toBeCloseTo(10 / 11, 9);
+  });
+
   it('that an answer does not hold are counted, and where it holds none the list is refused', async () => {
     const between = await startBetween({ applications: 3, keyTransactions: 4 });
     const { reader, call, notes } = between;
