@@ -115,9 +115,13 @@ export class CallGate implements Gate {
     });
   }
 
-  /** Takes a place for new work, if one is free and no begun work waits for it. */
+  /** Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be. */
   reserve(): Reservation | undefined {
-    if (this.#waiting.length > 0 || !this.#open(this.#clock.monotonic())) return undefined;
+    const now = this.#clock.monotonic();
+    if (this.#waiting.length > 0 || !this.#open(now)) {
+      this.#wakeLater(now);
+      return undefined;
+    }
     const shared = this.#shared;
     let release: ((overload?: Overload) => void) | undefined = this.#take();
     return {
@@ -169,13 +173,15 @@ export class CallGate implements Gate {
     };
   }
 
-  /** A place that is taken comes free with its call; only the budget needs a timer. */
+  /**
+   * A place that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
+   * allows a call by now: work that asked in vain a moment earlier counts on it.
+   */
   #wakeLater(now: number): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
     if (this.#closed) return;
     const next = this.#budget.nextStart(now);
     if (next === undefined || next <= now) return;
+    this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(next - now, () => {
       this.#cancelTimer = undefined;
       this.admit();
