@@ -28,7 +28,7 @@ export class MetricDataCalls {
   get summarized(): BatchRead<MetricDataSubject, MetricDataAnswer> {
     return oneByOne(
       async (subject, range, call) => ({ data: await this.#read(subject, range, true, call), datastores: undefined }),
-      (subject) => this.#calls(subject),
+      (subject) => this.#splitting.calls(subject),
     );
   }
 
@@ -39,15 +39,11 @@ export class MetricDataCalls {
           const data = await this.#read(subject, { from: chunk.readFrom, to: chunk.to }, false, call);
           return toSeries(data, subject.names, chunk);
         },
-        (subject) => this.#calls(subject),
+        (subject) => this.#splitting.calls(subject),
       ),
       plan: planChunks,
       summarize: summarizeSeries,
     };
-  }
-
-  #calls({ applicationId, names }: MetricDataSubject): number {
-    return this.#splitting.calls(applicationId, names);
   }
 
   async #read(
@@ -61,8 +57,7 @@ export class MetricDataCalls {
       endpoints.metricData({ applicationId, hostKey, names: some, range, summarize, raw: this.#raw });
     const answered: (readonly string[])[] = [];
     const data = await this.#splitting.read(
-      applicationId,
-      names,
+      subject,
       async (some) => {
         const found = await this.#client.one(target(some), call, (body, leftOut) =>
           parseMetricData(body, range, leftOut),
@@ -71,10 +66,11 @@ export class MetricDataCalls {
         return found;
       },
       (name) => {
+        const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         this.#client.leftOut(
           target([name]),
-          `application ${applicationId}: upstream refuses the metric name ${JSON.stringify(shown)}, which is left out for now`,
+          `${about}: upstream refuses the metric name ${JSON.stringify(shown)}, which is left out for now`,
         );
       },
     );

@@ -1,4 +1,5 @@
 import { UpstreamError } from '../errors.ts';
+import type { MetricDataSubject } from '../reader.ts';
 import type { MetricData, Timeslice } from '../types.ts';
 import { batches, CAUTIOUS_NAMES, MOST_NAMES } from './nameBatches.ts';
 import type { RefusedNames } from './refusedNames.ts';
@@ -23,9 +24,9 @@ export class NameSplitting {
     this.#refused = refused;
   }
 
-  /** How many calls these names take when nothing is refused. */
-  calls(applicationId: number, names: readonly string[]): number {
-    return batches(this.#refused.allowed(applicationId, names), this.#mostNames).length;
+  /** How many calls the names of a subject take when nothing is refused. */
+  calls(subject: MetricDataSubject): number {
+    return batches(this.#refused.allowed(subject, subject.names), this.#mostNames).length;
   }
 
   /**
@@ -35,17 +36,13 @@ export class NameSplitting {
    *
    * @param leftOut told of each name that is refused
    */
-  async read(
-    applicationId: number,
-    names: readonly string[],
-    read: ReadNames,
-    leftOut: (name: string) => void,
-  ): Promise<MetricData> {
+  async read(subject: MetricDataSubject, read: ReadNames, leftOut: (name: string) => void): Promise<MetricData> {
+    const { names } = subject;
     const reading = new SplitReading([...new Set([names[0], names.at(-1)])], read, (name) => {
-      this.#refused.add(applicationId, name);
+      this.#refused.add(subject, name);
       leftOut(name);
     });
-    for (const batch of batches(this.#refused.allowed(applicationId, names), this.#mostNames)) {
+    for (const batch of batches(this.#refused.allowed(subject, names), this.#mostNames)) {
       await reading.readBatch(batch);
     }
     if (reading.lengthRefused) this.#mostNames = CAUTIOUS_NAMES;

@@ -6,6 +6,7 @@ import { RefusedNames } from '../../../src/api/rest/refusedNames.ts';
 
 const HOUR = 3_600_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);
+const application = (asked: readonly string[]) => ({ applicationId: 1, hostKey: undefined, names: asked });
 const refusal = (status = 422): UpstreamError =>
   new UpstreamError('refused', { reason: 'other', endpoint: '/applications/{id}/metrics/data.json', status });
 
@@ -15,10 +16,9 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const splitting = new NameSplitting(new RefusedNames(6 * HOUR, () => clock.now));
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
-  const read = async (asked: readonly string[], applicationId = 1): Promise<string[]> => {
+  const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
     const data = await splitting.read(
-      applicationId,
-      asked,
+      { applicationId, hostKey, names: asked },
       (some) => {
         calls.push(some);
         return isRefused(some)
@@ -37,8 +37,8 @@ describe('a list of metric names', () => {
     const { read, calls, splitting } = account(() => false);
     expect(await read(names(30))).toHaveLength(30);
     expect(calls).toHaveLength(1);
-    expect(splitting.calls(1, names(30))).toBe(1);
-    expect(splitting.calls(1, names(31))).toBe(2);
+    expect(splitting.calls(application(names(30)))).toBe(1);
+    expect(splitting.calls(application(names(31)))).toBe(2);
   });
 
   it('that was refused for its length is asked for ten at a time from then on', async () => {
@@ -47,7 +47,7 @@ describe('a list of metric names', () => {
     expect(calls.map(({ length }) => length)).toEqual([25, 10, 10, 5]);
     await read(names(25));
     expect(calls.slice(4).map(({ length }) => length)).toEqual([10, 10, 5]);
-    expect(splitting.calls(1, names(25))).toBe(3);
+    expect(splitting.calls(application(names(25)))).toBe(3);
     expect(leftOut).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describe('a list of metric names', () => {
     const before = calls.length;
     expect(await read(wanted)).toHaveLength(19);
     expect(calls.length - before).toBe(1);
-    expect(splitting.calls(1, wanted)).toBe(1);
+    expect(splitting.calls(application(wanted))).toBe(1);
   });
 
   it.each([10, 11])('of %i names with a refused one asks for no part twice', async (count) => {
@@ -82,6 +82,20 @@ describe('a list of metric names', () => {
       2,
     );
     expect(calls.length - before).toBe(1);
+  });
+
+  it('of an application is not touched by a name that is refused for its hosts, which share what is refused for either', async () => {
+    let bad = 'metric/3';
+    const { read, calls } = account((asked) => asked.includes(bad));
+    expect(await read(names(20), 1, 'host-1')).toHaveLength(19);
+    calls.length = 0;
+    expect(await read(names(20), 1, 'host-2')).toHaveLength(19);
+    expect(calls).toHaveLength(1);
+    bad = 'metric/5';
+    expect(await read(names(20))).toContain('metric/3');
+    calls.length = 0;
+    expect(await read(names(20), 1, 'host-2')).toHaveLength(18);
+    expect(calls).toHaveLength(1);
   });
 
   it('has a refused name asked for again after the interval', async () => {
