@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { mayBeSecret } from '../../config/hidden.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type ClientAuthType } from './tlsNames.ts';
 import type { TlsSection } from './schema.ts';
 
@@ -40,7 +41,9 @@ export function readTlsSettings(section: TlsSection, folder: string): TlsResult 
     try {
       return readFileSync(path, 'utf8');
     } catch (error) {
-      problems.push({ key: `${name}_file`, message: `cannot read ${path} (${errorCode(error)})` });
+      // The key itself in the place of its file's name is a common slip.
+      const what = mayBeSecret(file) ? 'the file' : path;
+      problems.push({ key: `${name}_file`, message: `cannot read ${what} (${errorCode(error)})` });
       return undefined;
     }
   };

@@ -208,6 +208,10 @@ describe('faults', () => {
   test('never quote a secret', () => {
     const text = `basic_auth_users:\n  alice: hunter2\ntls_server_config:\n  key: hunter2\n  cert: hunter2\n`;
     expect(faults(text).join()).not.toContain('hunter2');
+    const slip = `tls_server_config:\n  cert_file: one.crt\n  key_file: ${JSON.stringify(one.key)}\n`;
+    expect(faults(slip)).toEqual([
+      expect.stringMatching(/^web\.yaml:3:13: tls_server_config\.key_file: cannot read the file \(E[A-Z]+\)$/),
+    ]);
   });
 
   test('a file that is not there, or is a folder', () => {
