@@ -194,6 +194,8 @@ export interface UpstreamReader {
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Tries what the lists do not show, after they were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
+  /** Takes over what the reader that it replaces (reload) has learned of the same account, where reads need it. */
+  readonly inherit?: (before: UpstreamReader) => void;
   /** Closes kept connections; calls in flight are aborted. */
   close(): Promise<void>;
 }

@@ -87,6 +87,7 @@ export class Collector implements CollectorView {
         continue;
       }
       before.delete(account.name);
+      next.opened.reader.inherit?.(entry.opened.reader);
       this.#closeLater(entry.opened.reader);
       const keyChanged = next.keyMark !== entry.keyMark;
       entry.opened = next.opened;

@@ -186,6 +186,29 @@ test('the only account of a key is found once', async () => {
   }
 });
 
+test('after a reload the data of hosts and key transactions need not wait for lists that are slow', async () => {
+  const clock = new MovedClock({ speed: 0.05 });
+  const simulator = await startSimulator({ applications: 4, keyTransactions: 4, now: clock.now });
+  const config = { accounts: [nerdGraphAccount(simulator)], collection: { intervals: { hosts: '1m' } } };
+  const exporter = await startExporter({ ...clock.program, config, flags: ['--web.enable-lifecycle'] });
+  try {
+    const before = await scrapeUntilFresh(exporter);
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+    for (const on of ['graphql_applications', 'graphql_key_transactions', 'graphql_entities'] as const) {
+      simulator.faults.add({ effect: 'delay', milliseconds: 700, on });
+    }
+    clock.minutesLater(1);
+    const after = await scrapeUntilFresh(exporter);
+    expect(samplesOf(after, FAILURES).filter((sample) => sample.value > 0)).toEqual([]);
+    expect(samplesOf(after, 'newrelic_host_info')).toEqual(samplesOf(before, 'newrelic_host_info'));
+    expect(samplesOf(after, 'newrelic_host_info').map(({ labels }) => labels['language'])).not.toContain('');
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+    clock.close();
+  }
+});
+
 test('a reload to the other interface and back drops what was held, and each has its own budget', async () => {
   const simulator = await startSimulator({ applications: 3 });
   const collection = { delay: delayUntilNextWindow(58) };

@@ -31,6 +31,10 @@ export class Account {
     this.#key = key;
   }
 
+  inherit(before: Account): void {
+    this.#found = before.#found;
+  }
+
   /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
   async id(call: CallOptions): Promise<number> {
     if (this.#configured !== undefined) return this.#configured;

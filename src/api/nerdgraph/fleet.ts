@@ -5,16 +5,27 @@ import type { Application } from '../types.ts';
 const FIRST_DATASTORES = 3;
 /** How many metric names a pattern finds in an application that was not read yet. */
 const FIRST_MATCHES = 50;
+
 /** What is known of applications and decides how many fit into a query. */
 export class Fleet {
   /** By application id: as the application list says, and as its hosts were read. */
   #counted = new Map<number, number>();
-  readonly #hosts = new Map<number, number>();
-  readonly #datastores = new Map<number, number>();
-  readonly #matches = new Map<number, number>();
-  readonly #languages = new Map<number, string>();
-  readonly #alone = new Map<string, Alone>();
+  #hosts = new Map<number, number>();
+  #datastores = new Map<number, number>();
+  #matches = new Map<number, number>();
+  #languages = new Map<number, string>();
+  #alone = new Map<string, Alone>();
   #reporting: readonly number[] = [];
+
+  inherit(before: Fleet): void {
+    this.#counted = before.#counted;
+    this.#hosts = before.#hosts;
+    this.#datastores = before.#datastores;
+    this.#matches = before.#matches;
+    this.#languages = before.#languages;
+    this.#alone = before.#alone;
+    this.#reporting = before.#reporting;
+  }
 
   /** Takes the whole application list; whatever is not on it any more is forgotten. */
   listed(applications: readonly Application[]): void {

@@ -56,6 +56,12 @@ export class KeyTransactions {
     this.#options = options;
   }
 
+  inherit(before: KeyTransactions): void {
+    this.#details = before.#details;
+    this.#known = before.#known;
+    this.#unread = before.#unread;
+  }
+
   /** By id, those of the last list. */
   known(id: number): KnownKeyTransaction | undefined {
     return this.#known.get(id);

@@ -154,6 +154,14 @@ class NerdGraphReader implements UpstreamReader {
     return diagnose(this.#transport, this.#account, this.#fleet, range, call);
   }
 
+  /** The guids and details of key transactions, the languages of hosts, and what queries were too large. */
+  readonly inherit = (before: UpstreamReader): void => {
+    if (!(before instanceof NerdGraphReader)) return;
+    this.#account.inherit(before.#account);
+    this.#fleet.inherit(before.#fleet);
+    this.#keyTransactions.inherit(before.#keyTransactions);
+  };
+
   close(): Promise<void> {
     return this.#dispatcher.destroy();
   }
