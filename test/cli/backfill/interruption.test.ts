@@ -31,8 +31,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A session that makes one call at a time, counts them, and is stopped when it wants to make the call of this number. */
-function countingSession(stopAt = Infinity) {
+/**
+ * A session that makes one call at a time, counts them, and is stopped when it wants to make the call of this number, once
+ * what is waited for has happened.
+ */
+function countingSession(stopAt = Infinity, happened: () => Promise<void> = () => Promise.resolve()) {
   const controller = new AbortController();
   let calls = 0;
   let latest = Promise.resolve();
@@ -44,6 +47,7 @@ function countingSession(stopAt = Infinity) {
       await before;
       calls += 1;
       if (calls < stopAt) return release;
+      await happened();
       controller.abort(new Error('stopped'));
       release();
       throw new Error('stopped');
@@ -75,6 +79,21 @@ describe('an interrupted run', () => {
       expect(readdirSync(folder)).toEqual(['out.om']);
     },
   );
+
+  it('that has finished an application does not read it again, and counts what it has read as done', async () => {
+    const isFinished = (): Promise<void> =>
+      vi.waitFor(() => {
+        const files = readdirSync(`${output}.backfill`, { recursive: true }).map(String);
+        expect(files.filter((file) => file.endsWith('finished.json'))).toHaveLength(1);
+      });
+    await expect(runOn(countingSession(CALLS, isFinished).session, { ...WISH, output })).rejects.toThrow();
+    const resumed = countingSession();
+    const { progress } = await runOn(resumed.session, { ...WISH, output, resume: true });
+    expect(resumed.calls()).toBe(1);
+    expect(progress).toEqual(uninterrupted.progress);
+    expect(progress[0]).toBe(progress[1]);
+    expect(readFileSync(output, 'utf8')).toBe(uninterrupted.document);
+  });
 
   it('works on with the range it had, however much later it is resumed', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();

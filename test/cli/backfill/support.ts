@@ -100,22 +100,23 @@ const REQUEST: Omit<Request, 'from'> = {
   resume: false,
 };
 
-/** Runs the command on a session; gives what it wrote on standard output and told people. */
+/** Runs the command on a session; gives what it wrote on standard output and told people, and the progress it showed last. */
 export async function runOn(
   session: LiveSession,
   request: Partial<Request> & Pick<Request, 'from'>,
-): Promise<{ readonly document: string; readonly notes: readonly string[] }> {
+): Promise<{ readonly document: string; readonly notes: readonly string[]; readonly progress: readonly number[] }> {
   const stdout = new PassThrough();
   const notes: string[] = [];
   const document = text(stdout);
   const sleep = (_: number, signal: AbortSignal): Promise<void> =>
     signal.aborted ? Promise.reject(new Error('stopped')) : Promise.resolve();
-  const progress = { update: () => undefined, stop: () => undefined };
+  let shown: readonly number[] = [];
+  const progress = { update: (...counts: number[]) => void (shown = counts), stop: () => undefined };
   try {
     const note = (sentence: string): void => void notes.push(sentence);
     await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, progress, sleep });
   } finally {
     stdout.end();
   }
-  return { document: await document, notes };
+  return { document: await document, notes, progress: shown };
 }

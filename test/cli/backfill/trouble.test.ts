@@ -38,6 +38,15 @@ describe('a run that meets trouble', () => {
     expect((await runOn(open(), WISH)).document).toBe(document);
   });
 
+  it('says that there are no host series where the configuration switches hosts off', async () => {
+    const sentence = 'The configuration switches the hosts of these applications off: there are no host series.';
+    const wish = { ...WISH, from: '12m', hosts: true };
+    const off = await runOn(open({ config: config(accountConfig({ hosts: false })) }), wish);
+    expect([off.notes.includes(sentence), off.document.includes('host_id=')]).toEqual([true, false]);
+    const on = await runOn(open(), wish);
+    expect([on.notes.includes(sentence), on.document.includes('host_id=')]).toEqual([false, true]);
+  });
+
   it('does not hold up one account while another waits for its budget', async () => {
     let release: (() => void) | undefined;
     const othersAreRead = new Promise<void>((resolve) => (release = resolve));
