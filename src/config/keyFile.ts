@@ -1,10 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync, constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import type { AccountConfig } from './config.ts';
 import { fileProblem } from './fileProblem.ts';
 
-export type KeyAccount = Pick<AccountConfig, 'api_key' | 'api_key_file'>;
-
+/** A key without the white space around it, or why there is none, which never quotes it. */
 export type KeyResult = { readonly key: string } | { readonly problem: string };
 
 const MAX_KEY_FILE_BYTES = 16_384;
@@ -22,14 +20,6 @@ export function keyProblem(key: string): string | undefined {
 export function keyFileProblem(path: string): string | undefined {
   const { result } = readKeyFile(path);
   return 'problem' in result ? result.problem : undefined;
-}
-
-/** The account's key, from the configuration or from its file without the white space around it; problems never quote it. */
-export function readKey(account: KeyAccount): KeyResult {
-  if (account.api_key !== undefined) return { key: account.api_key };
-  if (account.api_key_file === undefined) return { problem: 'there is neither a key nor a key file' };
-  const { result } = readKeyFile(account.api_key_file);
-  return 'problem' in result ? { problem: inKeyFile(account.api_key_file, result.problem) } : result;
 }
 
 /** A problem of a key file as a whole sentence. */

@@ -1,5 +1,6 @@
-import { identityAt, inKeyFile, readKey, readKeyFile } from './keyFile.ts';
-import type { KeyAccount } from './keyFile.ts';
+import type { AccountConfig } from './config.ts';
+import { identityAt, inKeyFile, readKeyFile } from './keyFile.ts';
+import type { KeyResult } from './keyFile.ts';
 
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
 
@@ -36,12 +37,12 @@ export class KeySource {
 
   /** The source for an account, or why there is no key to begin with. */
   static open(
-    account: KeyAccount,
+    { api_key, api_key_file }: Pick<AccountConfig, 'api_key' | 'api_key_file'>,
     options: KeySourceOptions,
   ): { readonly source: KeySource } | { readonly problem: string } {
-    const path = account.api_key === undefined ? account.api_key_file : undefined;
+    const path = api_key === undefined ? api_key_file : undefined;
     const { result, identity } =
-      path === undefined ? { result: readKey(account), identity: undefined } : readKeyFile(path);
+      path === undefined ? { result: written(api_key), identity: undefined } : readKeyFile(path);
     if (!('problem' in result)) return { source: new KeySource(path, result.key, identity, options) };
     return { problem: path === undefined ? result.problem : inKeyFile(path, result.problem) };
   }
@@ -76,4 +77,9 @@ export class KeySource {
     this.#key = result.key;
     this.#generation += 1;
   }
+}
+
+/** The key as the configuration has it. */
+function written(key: string | undefined): KeyResult {
+  return key === undefined ? { problem: 'there is neither a key nor a key file' } : { key };
 }

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { Inventory } from '../../src/collect/inventory/inventory.ts';
+import { AskedFor } from '../../src/collect/schedule/askedFor.ts';
 import type { Scope } from '../../src/collect/view.ts';
-import { accountConfig } from './support/config.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import { FakeReader } from './support/fakeReader.ts';
+import { VirtualClock } from './support/virtualClock.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
 const TIGHT = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
@@ -80,5 +84,33 @@ describe('a scrape of some groups', () => {
     expect(world.collector.applicationLists()).toMatchObject([{ account: 'main', applications: { length: 4 } }]);
     await world.scrape(EVERYTHING);
     expect(world.group('application_metrics').entities.fresh).toBe(4);
+  });
+});
+
+describe('what was asked for once', () => {
+  it.each([
+    ['five minutes, where its interval is shorter', 60_000, 1, 300_000],
+    ['twice its interval, where that is longer', 300_000, 1, 600_000],
+    ['twice the interval that the budget allows', 60_000, 10, 1_200_000],
+  ])('counts for %s', (_, interval, stretch, milliseconds) => {
+    const context = {
+      account: TIGHT,
+      collection: collectionConfig({ intervals: { applications: interval } }),
+      reader: new FakeReader(new VirtualClock()),
+      customMetrics: [],
+    };
+    const { applicationList } = new Inventory(
+      context,
+      () => 0,
+      () => undefined,
+    );
+    const askedFor = new AskedFor(context, false);
+    expect(askedFor.counts(applicationList, stretch, 0)).toBe(false);
+    askedFor.ask(applicationList, stretch, 1_000);
+    askedFor.ask(applicationList, stretch, 1_000);
+    expect(askedFor.newlyAsked).toBe(1);
+    expect(askedFor.counts(applicationList, stretch, 1_000 + milliseconds)).toBe(true);
+    expect(askedFor.counts(applicationList, stretch, 1_001 + milliseconds)).toBe(false);
+    expect(new AskedFor(context, true).counts(applicationList, stretch, Infinity)).toBe(true);
   });
 });

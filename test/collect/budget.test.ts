@@ -130,11 +130,23 @@ describe('an overload answer', () => {
     expect(budget.inForce(T + 95_000)).toBe(1);
   });
 
+  it.each([
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+  ])('of %i calls a minute leaves %i after an overload', (perMinute, left) => {
+    const budget = new Budget(perMinute);
+    budget.overloaded(T, T - 1, 1_000);
+    expect(budget.inForce(T + 1_000)).toBe(left);
+  });
+
   it('wakes for the next step of recovery', () => {
     const budget = new Budget(10);
     spend(budget, 5, T);
     budget.overloaded(T, T - 1, 1_000);
     expect(budget.nextStart(T + 1_000)).toBe(T + 11_000);
+    expect(budget.nextStart(T + 4_000)).toBe(T + 11_000);
     expect(budget.nextStart(T + 11_000)).toBe(T + 11_000);
   });
 });

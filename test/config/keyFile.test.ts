@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readKey } from '../../src/config/keyFile.ts';
 import { KeySource } from '../../src/config/keySource.ts';
 import { temporaryFolders } from './folder.ts';
 
@@ -29,7 +29,6 @@ function open(path: string): Watched {
 describe('the key of an account', () => {
   it('is that of the configuration, and never changes', () => {
     const account = { api_key: 'abcd', api_key_file: undefined };
-    expect(readKey(account)).toEqual({ key: 'abcd' });
     let now = 0;
     const keys: string[] = [];
     const opened = KeySource.open(account, {
@@ -50,6 +49,22 @@ describe('the key of an account', () => {
     const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
     expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
       problem: `the key file ${path} does not exist`,
+    });
+  });
+
+  it('is asked for where there is neither a key nor a file', () => {
+    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
+    expect(KeySource.open({ api_key: undefined, api_key_file: undefined }, options)).toEqual({
+      problem: 'there is neither a key nor a key file',
+    });
+  });
+
+  it('in the place of which there is a named pipe is refused, and holds nothing up', () => {
+    const path = join(newFolder(), 'key');
+    expect(spawnSync('mkfifo', [path]).status).toBe(0);
+    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
+    expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
+      problem: `the key file ${path} is not a regular file`,
     });
   });
 });
