@@ -34,7 +34,7 @@ export async function diagnose(
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
-  const answer = await transport.nrql({ group: 'applications', account: id, query, forSeveral: false }, call);
+  const answer = await transport.whole({ group: 'applications', account: id, query, forSeveral: false }, call);
   const { rows } = transport.checked('applications', () =>
     checkAnswer(answer, { range, facets: facet, bucketed: false }),
   );

@@ -120,6 +120,15 @@ export class Transport {
     return result;
   }
 
+  /** As `nrql`, for a query that cannot be read in parts: what is too big is a failure. */
+  async whole(read: NrqlRead, call: CallOptions): Promise<Readonly<Record<string, unknown>>> {
+    try {
+      return await this.nrql(read, call);
+    } catch (error) {
+      throw error instanceof Truncated ? this.invalid(read.group, error.message) : error;
+    }
+  }
+
   /** Reports what came back and is of no use. */
   invalid(group: Group, words: string): UpstreamError {
     return this.#client.reports.fail(endpointOf(group), new CallFailure('invalid_response', words));
@@ -134,12 +143,13 @@ export class Transport {
     this.#client.reports.split(reason);
   }
 
-  /** Reads an answer, and reports what of it was left out, or that it is useless. */
+  /** Reads an answer that cannot be read in parts, and reports what of it was left out, or that it is useless. */
   checked<T>(group: Group, read: (leftOut: LeftOut) => T): T {
     const leftOut = new LeftOut();
     try {
       return read(leftOut);
     } catch (error) {
+      if (error instanceof Truncated) throw this.invalid(group, error.message);
       throw error instanceof CallFailure ? this.fail(group, error) : error;
     } finally {
       this.leftOut(group, leftOut);

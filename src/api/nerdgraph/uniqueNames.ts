@@ -47,7 +47,7 @@ export async function readUniqueNames(
     const accountId = await account.id(call);
     const where = all([condition, ...conditionsOf(branch)]);
     const query = { select: [SELECTION], where, range } as const;
-    const answer = await transport.nrql({ group, account: accountId, query, forSeveral: false }, call);
+    const answer = await transport.whole({ group, account: accountId, query, forSeveral: false }, call);
     const found = transport.checked(group, () => namesOf(answer, range));
     queries += 1;
     for (const name of found) names.add(name);

@@ -104,6 +104,22 @@ describe('the account', () => {
       /NRQL has no timeslice of 2 reporting applications in account/,
     );
   });
+
+  it('whose queries are too big to answer cannot be tried, and its names cannot be listed', async () => {
+    const between = await startBetween({ applications: 2 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    between.fault = (response, { nrql }) => {
+      if (nrql === '') return false;
+      response.end(JSON.stringify({ data: null, errors: [{ message: 'that query is a little too big' }] }));
+      return true;
+    };
+    const failures = [
+      await failureOf(reader.diagnose(RANGE, call)),
+      await failureOf(reader.listMetricNames({ applicationId: 1_000_001 }, call)),
+    ];
+    expect(failures.map(({ failure }) => failure.reason)).toEqual(['invalid_response', 'invalid_response']);
+  });
 });
 
 describe('the list of applications', () => {

@@ -136,11 +136,14 @@ describe('the names of custom metrics', () => {
     expect(nrql).toContain(`SINCE ${(RANGE.to - 86_400) * 1000} UNTIL ${RANGE.to * 1000} LIMIT MAX`);
   });
 
-  it('of one application whose list of names cannot be read fail alone', async () => {
+  it.each([
+    ['cannot be read', 'no', 'SERVER_ERROR', 'server'],
+    ['is too big', 'that query is a little too big', 'INVALID_INPUT', 'invalid_response'],
+  ])('of one application whose list of names %s fail alone', async (_, message, errorClass, reason) => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     between.fault = (response, { nrql }, good) => {
       if (nrql.includes('uniques(')) {
-        json(response, { data: null, errors: [{ message: 'no', extensions: { errorClass: 'SERVER_ERROR' } }] });
+        json(response, { data: null, errors: [{ message, extensions: { errorClass } }] });
         return true;
       }
       if (!/appId (= 1000001|IN \(1000001)/.test(nrql)) return false;
@@ -151,7 +154,7 @@ describe('the names of custom metrics', () => {
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
     const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
-    expect(large).toHaveProperty('error.failure.reason', 'server');
+    expect(large).toHaveProperty('error.failure.reason', reason);
     expect(small).toHaveProperty('value');
   });
 
