@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toMetricWindow } from '../../src/metrics/windowValues.ts';
+import { toMetricWindow, toWindowValues } from '../../src/metrics/windowValues.ts';
 
 describe('toMetricWindow', () => {
   it.each([
@@ -21,5 +21,15 @@ describe('toMetricWindow', () => {
     ['nothing of what was not answered', undefined, undefined],
   ])('takes %s', (_, timeslices, expected) => {
     expect(toMetricWindow(timeslices)).toEqual(expected);
+  });
+});
+
+describe('toWindowValues', () => {
+  it('has no entry for a metric without a timeslice: that one was not answered', () => {
+    const values = toWindowValues([
+      ['Datastore/MySQL/allWeb', []],
+      ['Apdex', [{ from: 0, to: 60, values: {} }]],
+    ]);
+    expect([...values]).toEqual([['Apdex', { seconds: 60, values: {} }]]);
   });
 });

@@ -133,6 +133,31 @@ describe('the rows of key transactions', () => {
     expect(await queries()).toEqual([8]);
   });
 
+  it('are completed by the application that owns them: the Apdex of the transaction, and that silence means no requests', async () => {
+    const { between, read } = await listed();
+    const rated = (await read()).flatMap((outcome, index) =>
+      'value' in outcome && (outcome.value.summary?.apdexScore ?? 0) > 0 ? [index] : [],
+    );
+    expect(rated.length).toBeGreaterThan(3);
+    const summaries = async () => {
+      const outcomes = await read();
+      return rated
+        .map((index) => outcomes[index])
+        .map((each) => each !== undefined && 'value' in each && each.value.summary);
+    };
+    between.fault = edit((rows) => rows.splice(0));
+    for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: 0, apdexScore: undefined });
+    // Nothing is known of a key transaction whose application is silent, too.
+    between.fault = (response, { nrql }, good) => {
+      if (nrql === '') return false;
+      const body = JSON.parse(good) as Answer;
+      body.data.actor.account.nrql.results = [];
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: undefined });
+  });
+
   it('of one that is not on the list are not found, and the others are there', async () => {
     const { between, read } = await listed();
     const [whole] = await read();

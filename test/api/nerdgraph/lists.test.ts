@@ -161,6 +161,16 @@ describe('the list of applications', () => {
     ['red where alerts are critical', { alertSeverity: 'CRITICAL' }, { healthStatus: 'red' }],
     ['orange where alerts warn', { alertSeverity: 'WARNING' }, { healthStatus: 'orange' }],
     ['unknown without alerts', { alertSeverity: 'NOT_CONFIGURED' }, { healthStatus: 'unknown' }],
+    [
+      'without settings that are null',
+      { settings: { apdexTarget: null, serverSideConfig: null }, apmSummary: { hostCount: null, instanceCount: null } },
+      {
+        summary: expect.objectContaining({ apdexTarget: undefined, hostCount: undefined, instanceCount: undefined }),
+        settings: expect.objectContaining({ apdexThreshold: undefined, serverSideConfig: undefined }),
+        hosts: undefined,
+        instances: undefined,
+      },
+    ],
     ['without a health status', { alertSeverity: null }, { healthStatus: undefined }],
     [
       'gray where it does not report',
