@@ -6,7 +6,7 @@ import type { WebConfigStore } from '../webConfig/store.ts';
 import { clientGone } from './clientGone.ts';
 import type { TokenBucket } from './rateLimit.ts';
 import { announcesLargeBody, MAX_BODY_BYTES, takeBody } from './requestBody.ts';
-import { normaliseTarget } from './requestTarget.ts';
+import { namesSeveralHosts, normaliseTarget } from './requestTarget.ts';
 
 export interface GateOptions {
   readonly app: RequestListener;
@@ -53,7 +53,9 @@ export function createGate({ app, store, bucket, compare, failed }: GateOptions)
   return (request, response) => {
     cutOffSlowReader(response);
     if (announcesLargeBody(request)) refuseBody(response);
-    else if (!normaliseTarget(request)) {
+    else if (namesSeveralHosts(request)) {
+      sendText(response, 400, 'Bad request: it has more than one Host header.');
+    } else if (!normaliseTarget(request)) {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
     } else {
       admit(request, response).catch((error: unknown) => {

@@ -15,3 +15,8 @@ export function normaliseTarget(request: IncomingMessage): boolean {
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
   return true;
 }
+
+/** True where it is not clear which host is meant (RFC 9112, 3.2): another server on the way may have taken the other one. */
+export function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
+  return (headersDistinct.host?.length ?? 0) > 1;
+}

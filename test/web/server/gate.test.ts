@@ -186,6 +186,12 @@ describe('request targets', () => {
     expect(text).toContain('<!doctype html>');
   });
 
+  test('a request with several Host headers is refused', async () => {
+    const { port } = await serve(testApp().app);
+    const { text } = await sendRaw(port, 'GET /sd HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
+    expect(text).toMatch(/^HTTP\/1\.1 400 [^]*more than one Host header/);
+  });
+
   test.each(['ftp://x/metrics', 'http:///metrics', 'http://me@x/metrics', '*', 'metrics', '?x'])(
     '%s is refused',
     async (target) => {
