@@ -4,6 +4,40 @@ import { application, failureOf, listHosts, readMetricData, readOne, serve } fro
 import { json } from '../support/testServer.ts';
 
 describe('createRestReader', () => {
+  it('takes for database types only the metrics of single types, each once, sorted', async () => {
+    const named = ['Datastore/Redis/allWeb', 'Datastore/MySQL/allWeb', 'Datastore/allWeb', 'Database/allWeb'];
+    const others = ['External/allWeb', 'Memcache/allWeb', 'Datastore/MySQL/all', 'Datastore/\ud800/allWeb'];
+    const { reader, call } = await serve((response) =>
+      json(response, { metrics: [...named, ...others, named[1]].map((name) => ({ name, values: [] })) }),
+    );
+    expect(await readOne(reader.datastores, { applicationId: 7 }, call)).toEqual([named[1], named[0]]);
+  });
+
+  it('takes one subject per call, which may need several calls', async () => {
+    const { reader } = await serve((response) => json(response, {}));
+    const range = { from: 0, to: 60 };
+    const hosts = reader.hosts.open(range);
+    expect([hosts.calls, hosts.add({ applicationId: 1 }), hosts.add({ applicationId: 2 }), hosts.calls]).toEqual([
+      0,
+      true,
+      false,
+      1,
+    ]);
+    const data = reader.metricData.open(range);
+    const names = Array.from({ length: 31 }, (_, index) => `metric/${index}`);
+    expect([data.add({ applicationId: 1, hostKey: undefined, names }), data.calls]).toEqual([true, 2]);
+  });
+
+  it.each([
+    ['a list of texts', ['call_count'], ['call_count']],
+    ['a list with something else', ['call_count', 7], []],
+    ['no list', 'call_count', []],
+  ])('gives of a metric name the values that are %s', async (_, values, expected) => {
+    const { reader, call } = await serve((response) => json(response, { metrics: [{ name: 'Apdex', values }] }));
+    const { names } = await reader.listMetricNames({ applicationId: 7 }, call);
+    expect(names).toEqual([{ name: 'Apdex', values: expected }]);
+  });
+
   it('says which metric name upstream refuses, and reads the others', async () => {
     const { reader, call, notes } = await serve((response, { url }) => {
       const names = url.searchParams.getAll('names[]');
