@@ -45,6 +45,11 @@ export class Fleet {
     return this.#reporting;
   }
 
+  /** Whether it was on the last list: otherwise it is one that the key cannot see. */
+  isListed(applicationId: number): boolean {
+    return this.#counted.has(applicationId);
+  }
+
   language(applicationId: number): string | undefined {
     return this.#languages.get(applicationId);
   }

@@ -140,8 +140,9 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       if (known === undefined) return { error: this.#keyTransactions.unread(id) ?? this.#unknown(id) };
       const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
       const ofOwner = owner?.failureOf(ITSELF);
-      // An application that the key may not see says nothing; what the key transaction itself measured was read.
-      const failure = failures.get(id) ?? (ofOwner?.failure.reason === 'forbidden' ? undefined : ofOwner);
+      // An application that the key cannot see says nothing; what the key transaction itself measured was read.
+      const isUnseen = ofOwner?.failure.reason === 'forbidden' && !this.#isListed(known);
+      const failure = failures.get(id) ?? (isUnseen ? undefined : ofOwner);
       if (failure !== undefined) return { error: failure };
       const own = new FirstRows(owner?.rows.get(ITSELF) ?? NO_ROWS);
       const apdex = apdexName(known);
@@ -149,6 +150,10 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       const row = rows.get(id);
       return { value: keyTransactionOf(row, verdicts, own.size > 0, row?.seconds ?? KEY_TRANSACTION_SECONDS) };
     };
+  }
+
+  #isListed({ applicationId }: KnownKeyTransaction): boolean {
+    return applicationId !== undefined && this.#fleet.isListed(applicationId);
   }
 
   #unknown(id: number): ReturnType<Transport['fail']> {

@@ -301,9 +301,10 @@ describe('key transactions', () => {
     expect(asked.length - calls).toBe(2);
   });
 
-  it('of an application that the key may not see have what they measured themselves', async () => {
+  it('of an application that the key cannot see have what they measured themselves', async () => {
     const between = await startBetween({ applications: 6, keyTransactions: 6 });
     const { reader, call } = between;
+    await reader.listApplications({}, call);
     const listed = await reader.listKeyTransactions({}, call);
     const subjects = listed.map(({ id }) => ({ kind: 'key_transaction' as const, keyTransactionId: id }));
     const whole = await reader.rolling!.read(subjects, RANGE, call);
