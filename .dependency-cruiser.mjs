@@ -3,14 +3,15 @@
  * parts and may import everything.
  */
 const MAY_IMPORT = {
+  eventLoop: [],
   formulas: [],
   log: [],
-  api: [],
+  api: ['eventLoop'],
   simulator: [],
   metrics: ['api', 'formulas'],
   config: ['metrics'],
-  exposition: ['metrics'],
-  collect: ['api', 'config', 'formulas', 'metrics'],
+  exposition: ['eventLoop', 'metrics'],
+  collect: ['api', 'config', 'eventLoop', 'formulas', 'metrics'],
   telemetry: ['api', 'collect', 'exposition', 'metrics'],
   web: ['collect', 'config', 'exposition', 'metrics'],
 };

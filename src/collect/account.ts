@@ -150,8 +150,7 @@ export class AccountCollector {
     this.timetable.moveOn();
     const refresh = new Refresh(scope, now, this.context);
     this.#refreshes.open(refresh);
-    this.#intake.join(refresh, this.inventory.entities(scope.applicationId));
-    this.scheduler.pump();
+    await this.#intake.fill(refresh);
     const deadline = now + waitMs;
     const canEnd = (): boolean => waitMs === Infinity || this.scheduler.canEnd(this.#callsLeft(refresh), deadline);
     return this.#refreshes.wait(refresh, deadline, canEnd);

@@ -2,10 +2,10 @@ import type { Diagnosis, UpstreamReader } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customFamilies.ts';
 import { AccountCollector } from './account.ts';
-import { answerOf } from './answers/answer.ts';
+import { accountAnswer, type AccountAnswer } from './answers/accountAnswer.ts';
 import { expectedSeries } from './answers/expectedSeries.ts';
 import { probeAccount } from './answers/probe.ts';
-import { applicationViews, countStates, statusOf } from './answers/status.ts';
+import { applicationViews, statusAtOnce } from './answers/status.ts';
 import type { AccountContext } from './inventory/context.ts';
 import type { CollectorLog } from './log.ts';
 import type { Clock } from './schedule/clock.ts';
@@ -116,21 +116,26 @@ export class Collector implements CollectorView {
     if (ended.every(Boolean)) this.#refreshedOnce = true;
   }
 
-  answer(scope: Scope, asOf?: number): Answer {
+  async answer(scope: Scope, asOf?: number): Promise<Answer> {
     const time = this.#time(asOf);
-    const accounts = this.#accounts().filter(({ config }) => coversAccount(scope, config.name));
-    const states = accounts.map((account) => countStates(account, scope, time));
-    const answers = accounts.map((account) => answerOf(account, scope, time));
+    const wallNow = this.#dependencies.clock.now();
+    const answers: AccountAnswer[] = [];
+    // One after the other: each gives its turn to other work.
+    for (const account of this.#accounts()) {
+      if (coversAccount(scope, account.config.name)) answers.push(await accountAnswer(account, scope, time, wallNow));
+    }
     return {
       blocks: answers.flatMap(({ blocks }) => blocks),
-      complete: states.every(({ stale, missing }) => stale + missing === 0),
+      complete: answers.every(({ complete }) => complete),
       cut: answers.flatMap(({ cut }) => cut),
+      accounts: answers.map(({ status }) => status),
     };
   }
 
-  status(asOf?: number): readonly AccountStatus[] {
-    const time = this.#time(asOf);
-    return this.#accounts().map((account) => statusOf(account, time, this.#dependencies.clock.now()));
+  /** The state of all accounts, all at once. */
+  status(): readonly AccountStatus[] {
+    const time = this.#time(undefined);
+    return this.#accounts().map((account) => statusAtOnce(account, time, this.#dependencies.clock.now()));
   }
 
   applicationLists(): readonly ApplicationList[] {

@@ -1,3 +1,4 @@
+import { Turns } from '../eventLoop/turns.ts';
 import { isEnabled, type AccountContext } from './inventory/context.ts';
 import type { Entity, Kind } from './inventory/entity.ts';
 import type { Inventory } from './inventory/inventory.ts';
@@ -7,6 +8,9 @@ import type { Refusal } from './schedule/refusal.ts';
 import type { Scheduler } from './schedule/scheduler.ts';
 import { covers } from './schedule/scope.ts';
 import type { Timetable } from './schedule/timetable.ts';
+
+/** Entities that are looked at before other work may go on: they take one or two milliseconds. */
+const ENTITIES_PER_TURN = 1000;
 
 /** What the intake looks at, and where it queues what is due. */
 export interface IntakeSources {
@@ -27,31 +31,45 @@ export class Intake {
     this.#sources = sources;
   }
 
-  /** Adds what is due of `entities` to a refresh and to the queue. */
-  join(refresh: Refresh, entities: Iterable<Entity>): void {
-    const { timetable, scheduler, refreshes } = this.#sources;
-    const asked: Entity[] = [];
-    for (const entity of entities) {
-      if (entity.gone || !this.#isCovered(refresh, entity)) continue;
-      timetable.ask(entity, refresh.askedAt);
-      asked.push(entity);
-    }
-    // Once all of them count: the plan that the following looks at is made once.
-    const stretched = timetable.plan().stretch > 1;
-    const isDue = timetable.due(refresh.askedAt);
-    for (const entity of asked) {
-      if (!this.accepts(entity)) continue;
-      if (entity.state !== 'idle') refresh.add(entity);
-      else if (entity.retryAt > refresh.askedAt || !this.#isReady(entity)) continue;
-      else if (isDue(entity)) {
-        refresh.add(entity);
-        scheduler.enqueue(entity);
-      } else if (stretched && timetable.dueAt(entity) < timetable.nextWindowAt) {
-        // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
-        scheduler.enqueue(entity);
+  /**
+   * Adds what is due of all that a refresh covers, in portions between which other work goes on. No call starts before
+   * all of it is queued, because calls are filled with what is queued.
+   */
+  async fill(refresh: Refresh): Promise<void> {
+    const { inventory, timetable, scheduler, refreshes } = this.#sources;
+    const turns = new Turns(ENTITIES_PER_TURN);
+    const release = scheduler.hold();
+    refresh.filling = true;
+    try {
+      const asked: Entity[] = [];
+      for (const entity of inventory.entities(refresh.scope.applicationId)) {
+        if (this.#ask(refresh, entity)) asked.push(entity);
+        const turn = turns.after(1);
+        if (turn !== undefined) await turn;
       }
+      // Once all of them count: the plan that the following looks at is made in a turn of its own.
+      await turns.next();
+      timetable.plan();
+      await turns.next();
+      const take = this.#taking(refresh);
+      for (const entity of asked) {
+        if (!entity.gone) take(entity);
+        const turn = turns.after(1);
+        if (turn !== undefined) await turn;
+      }
+    } finally {
+      refresh.filling = false;
+      release();
     }
     refreshes.closeIfDone(refresh);
+  }
+
+  /** Adds what is due of `entities` to a refresh and to the queue. */
+  join(refresh: Refresh, entities: Iterable<Entity>): void {
+    const asked: Entity[] = [];
+    for (const entity of entities) if (this.#ask(refresh, entity)) asked.push(entity);
+    asked.forEach(this.#taking(refresh));
+    this.#sources.refreshes.closeIfDone(refresh);
   }
 
   /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
@@ -76,6 +94,32 @@ export class Intake {
   isRead(entity: Entity): boolean {
     const { context, inventory } = this.#sources;
     return entity !== inventory.keyTransactionList || isEnabled(context, 'key_transactions');
+  }
+
+  /** @returns false when the refresh does not ask for the entity */
+  #ask(refresh: Refresh, entity: Entity): boolean {
+    if (entity.gone || !this.#isCovered(refresh, entity)) return false;
+    this.#sources.timetable.ask(entity, refresh.askedAt);
+    return true;
+  }
+
+  /** Adds an entity that was asked for to a refresh and to the queue if it is due by the plan of now. */
+  #taking(refresh: Refresh): (entity: Entity) => void {
+    const { timetable, scheduler } = this.#sources;
+    const { askedAt } = refresh;
+    const isDue = timetable.due(askedAt);
+    return (entity) => {
+      if (!this.accepts(entity)) return;
+      if (entity.state !== 'idle') refresh.add(entity);
+      else if (entity.retryAt > askedAt || !this.#isReady(entity)) return;
+      else if (isDue(entity)) {
+        refresh.add(entity);
+        scheduler.enqueue(entity);
+      } else if (timetable.plan().stretch > 1 && timetable.dueAt(entity) < timetable.nextWindowAt) {
+        // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
+        scheduler.enqueue(entity);
+      }
+    };
   }
 
   #isCovered(refresh: Refresh, entity: Entity): boolean {

@@ -44,15 +44,6 @@ export interface Plan {
   readonly stretch: number;
 }
 
-/** What is served now for a scope. */
-export interface Answer {
-  readonly blocks: readonly Block[];
-  /** True when every due entity of the scope is fresh. */
-  readonly complete: boolean;
-  /** Series left out by the caps of custom metrics, reading by reading. */
-  readonly cut: readonly DroppedSeries[];
-}
-
 export interface GroupStatus {
   readonly group: Group;
   /** Configured and effective interval in seconds; the latter grows when the budget cannot carry the former. */
@@ -129,6 +120,17 @@ export interface AccountStatus {
   readonly warnings: readonly string[];
 }
 
+/** What is served now for a scope. */
+export interface Answer {
+  readonly blocks: readonly Block[];
+  /** True when every due entity of the scope is fresh. */
+  readonly complete: boolean;
+  /** Series left out by the caps of custom metrics, reading by reading. */
+  readonly cut: readonly DroppedSeries[];
+  /** The state of the scope's accounts, of the same moment as the series: nothing counts as fresh that is not in them. */
+  readonly accounts: readonly AccountStatus[];
+}
+
 /** What a probe of one application gives. */
 export type ProbeResult =
   | { readonly kind: 'unknown_account' }
@@ -160,11 +162,11 @@ export interface CollectorView {
    */
   refresh(scope: Scope, waitMs: number): Promise<void>;
   /**
-   * What is served. `asOf`, milliseconds of the monotonic clock, judges freshness by the start of the scrape that is
-   * answered; in background mode the newest refresh of the timer decides instead.
+   * What is served; put together in portions between which other work goes on. `asOf`, milliseconds of the monotonic
+   * clock, judges freshness by the start of the scrape that is answered; in background mode the newest refresh of the
+   * timer decides instead. Never rejects.
    */
-  answer(scope: Scope, asOf?: number): Answer;
-  status(asOf?: number): readonly AccountStatus[];
+  answer(scope: Scope, asOf?: number): Promise<Answer>;
   /** The lists alone, without the state of anything else. */
   applicationLists(): readonly ApplicationList[];
   /** False when there is work that could be started and none has been for too long. */

@@ -1,8 +1,8 @@
+import type { Turns } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family } from '../metrics/sample.ts';
 import type { AnswerRows } from './answerRows.ts';
 import type { AnswerCounts } from './counts.ts';
 import { familiesOverLimit } from './seriesLimit.ts';
-import type { Turns } from './turns.ts';
 
 /** Where the series of one family are, in the order of the answer. */
 export interface FamilySeries {

@@ -1,9 +1,9 @@
+import type { Turns } from '../eventLoop/turns.ts';
 import type { AnswerFamilies, FamilySeries } from './answerFamilies.ts';
 import type { AnswerRows } from './answerRows.ts';
 import type { Format } from './format.ts';
 import { metadata } from './metadata.ts';
 import { PieceWriter } from './pieceWriter.ts';
-import type { Turns } from './turns.ts';
 
 /** Lines that are written before other work may go on; they take less than a millisecond. */
 const LINES_PER_TURN = 1000;

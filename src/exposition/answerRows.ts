@@ -1,6 +1,6 @@
+import type { Turns } from '../eventLoop/turns.ts';
 import type { Block, Columns } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
-import type { Turns } from './turns.ts';
 
 /**
  * What an answer needs of its blocks, in a list for each. An answer goes over these lists several times. It visits the

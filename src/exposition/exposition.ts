@@ -1,3 +1,4 @@
+import { Turns } from '../eventLoop/turns.ts';
 import type { Block } from '../metrics/sample.ts';
 import { answerFamilies, type AnswerFamilies } from './answerFamilies.ts';
 import { writeAnswer } from './answerPieces.ts';
@@ -12,7 +13,9 @@ import { END_OF_ANSWER } from './metadata.ts';
 import type { OwnMetrics } from './own.ts';
 import { ownText } from './own.ts';
 import type { RenderedAnswer } from './rendered.ts';
-import { Turns } from './turns.ts';
+
+/** Steps of making an answer, each well below a microsecond, that are done before other work may go on. */
+const STEPS_PER_TURN = 8192;
 
 /** Bytes of a piece of an answer that is not compressed. */
 const PIECE = 128 * 1024;
@@ -42,7 +45,7 @@ export class Exposition {
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
     const { format, gzip, maxSeries } = options;
-    const turns = new Turns();
+    const turns = new Turns(STEPS_PER_TURN);
     const rows = await answerRows(blocks, turns);
     const { counts, start } = await this.#kept.of(`${format} ${gzip}`, rows, maxSeries, async () => {
       const families = await answerFamilies(rows, maxSeries, turns);

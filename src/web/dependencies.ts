@@ -45,8 +45,8 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'render'>;
-  /** The exporter's own metrics, for a scrape that began at `asOf`, milliseconds of the monotonic clock. */
-  ownMetrics(asOf: number): OwnMetrics;
+  /** The exporter's own metrics. */
+  ownMetrics(accounts: readonly AccountStatus[]): OwnMetrics;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
   /** An answer leaves out these series, because of a `max_series` of the configuration. */

@@ -215,7 +215,7 @@ describe('accounts that share a NerdGraph key', () => {
       },
     );
     await clock.run(collector.refresh(EVERYTHING, 60_000));
-    expect(collector.answer(EVERYTHING).complete).toBe(true);
+    expect((await collector.answer(EVERYTHING)).complete).toBe(true);
     expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
   });
 });

@@ -57,7 +57,7 @@ describe('a refresh', () => {
     scrapes.push(world.collector.refresh(EVERYTHING, deadline));
     await world.clock.run(Promise.all(scrapes));
     expect(world.reader.calls).toHaveLength(2 + 4 * 6);
-    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
   });
 
   it('costs two servers at 15 seconds what it costs one at 60', async () => {
@@ -111,7 +111,7 @@ describe('a refresh', () => {
     await world.clock.advance(5_000);
     await world.clock.run(world.collector.refresh(EVERYTHING, 30_000));
     expect(pairs(world.reader.of('metric_data')).size).toBe(2);
-    expect(world.collector.answer(EVERYTHING).complete).toBe(true);
+    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
   });
 });
 
@@ -134,7 +134,7 @@ describe('the answer', () => {
       .map(({ labels }) => labels.app_id);
     expect(apps).toEqual(['1', '2', '4', '5']);
     await world.clock.advance(15_000);
-    const next = world.collector.answer(EVERYTHING);
+    const next = await world.collector.answer(EVERYTHING);
     expect(next.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(5);
   });
 
@@ -155,7 +155,7 @@ describe('the answer', () => {
     expect(second.took).toBe(0);
     await world.clock.advance(300_000);
     expect(
-      world.collector.answer(EVERYTHING).blocks.filter(({ group }) => group === 'application_metrics'),
+      (await world.collector.answer(EVERYTHING)).blocks.filter(({ group }) => group === 'application_metrics'),
     ).toHaveLength(100);
   });
 
@@ -235,7 +235,7 @@ describe('what a metric data call asks for', () => {
     failing = false;
     await world.clock.advance(6_000);
     await world.scrape(EVERYTHING, 4_000);
-    const between = world.collector.answer(EVERYTHING);
+    const between = await world.collector.answer(EVERYTHING);
     expect(world.value(between, 'newrelic_application_response_time_seconds')).toBe(0.1);
     expect(world.value(between, 'newrelic_application_total_time_seconds')).toBeUndefined();
     await world.nextMinute(1);

@@ -47,7 +47,7 @@ describe('a reload', () => {
     await world.scrape();
     expect(world.reader.of('applications')[0]?.query).toEqual({ ids: [1, 2] });
     world.collector.reconfigure(config(only(2)));
-    expect(new Set(world.collector.answer(EVERYTHING).blocks.map(({ labels }) => labels.app_id))).toEqual(
+    expect(new Set((await world.collector.answer(EVERYTHING)).blocks.map(({ labels }) => labels.app_id))).toEqual(
       new Set(['2']),
     );
     world.collector.reconfigure(config());
@@ -71,7 +71,7 @@ describe('a reload', () => {
     world.populate(2, 2);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
-    const groups = world.collector.answer(EVERYTHING).blocks.map(({ group }) => group);
+    const groups = (await world.collector.answer(EVERYTHING)).blocks.map(({ group }) => group);
     expect(groups).not.toContain('hosts');
     expect(groups).not.toContain('host_metrics');
     world.reader.calls.length = 0;
@@ -88,7 +88,7 @@ describe('a reload', () => {
       blocks.filter(({ group }) => group === 'key_transactions').length;
     expect(shown(await world.scrape())).toBe(2);
     world.collector.reconfigure(config(accountConfig({ hosts: false, key_transactions: false })));
-    expect(shown(world.collector.answer(EVERYTHING))).toBe(0);
+    expect(shown(await world.collector.answer(EVERYTHING))).toBe(0);
     expect(world.status.visible.keyTransactions).toBe(0);
     await world.nextMinute(1);
     expect(shown(await world.scrape())).toBe(0);
@@ -110,7 +110,7 @@ describe('a reload', () => {
     expect(shown(await world.scrape())).toEqual(['9', '10']);
     expect(world.reader.of('key_transactions')).toHaveLength(2);
     world.collector.reconfigure(config(only(10)));
-    expect(shown(world.collector.answer(EVERYTHING))).toEqual(['10']);
+    expect(shown(await world.collector.answer(EVERYTHING))).toEqual(['10']);
   });
 
   it('labels key transactions anew while the applications cannot be listed', async () => {
@@ -119,7 +119,7 @@ describe('a reload', () => {
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'timeout' } : undefined);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
-    const labels = world.collector.answer(EVERYTHING).blocks.map((block) => block.labels);
+    const labels = (await world.collector.answer(EVERYTHING)).blocks.map((block) => block.labels);
     expect(labels).toEqual([expect.objectContaining({ key_transaction_id: '9', team: 'blue' })]);
   });
 
@@ -141,7 +141,7 @@ describe('a reload', () => {
     world.reader.instancesOf.set(1, [instance(5)]);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ instances: true, labels: { team: 'blue' } })));
-    const { blocks } = world.collector.answer(EVERYTHING);
+    const { blocks } = await world.collector.answer(EVERYTHING);
     expect(blocks).toHaveLength(5);
     for (const { labels } of blocks) expect(labels).toMatchObject({ team: 'blue' });
   });
@@ -152,7 +152,7 @@ describe('a reload', () => {
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
     world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
-    const answer = world.collector.answer(EVERYTHING);
+    const answer = await world.collector.answer(EVERYTHING);
     expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.08);
     expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
   });
@@ -219,7 +219,7 @@ describe('a reload', () => {
     expect(() =>
       world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
     ).toThrow();
-    const { blocks } = world.collector.answer(EVERYTHING);
+    const { blocks } = await world.collector.answer(EVERYTHING);
     expect(blocks[0]?.labels).not.toHaveProperty('a');
     expect(world.opened.map(({ closed }) => closed)).toEqual([false]);
     await world.nextMinute(1);
@@ -244,7 +244,7 @@ describe('a reload', () => {
     world.populate(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(over)));
-    expect(world.collector.answer(EVERYTHING).blocks).toEqual([]);
+    expect((await world.collector.answer(EVERYTHING)).blocks).toEqual([]);
   });
 
   it('that drops or moves an account stops it, and opens the new one empty', async () => {
@@ -255,7 +255,7 @@ describe('a reload', () => {
     world.readers.delete('main');
     world.collector.reconfigure(config(accountConfig({ base_url: 'https://api.eu.newrelic.com/v2' })));
     expect(old?.closed).toBe(true);
-    expect(world.collector.answer(EVERYTHING).blocks).toEqual([]);
+    expect((await world.collector.answer(EVERYTHING)).blocks).toEqual([]);
   });
 });
 
@@ -305,7 +305,7 @@ describe('custom metrics', () => {
     expect(world.value(await world.scrape(), QUEUE.name, { queue: 'a' })).toBe(7);
     const other = { ...QUEUE, name: 'newrelic_custom_other', value: 'max_value' };
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [other], hosts: false })));
-    expect(world.value(world.collector.answer(EVERYTHING), QUEUE.name)).toBeUndefined();
+    expect(world.value(await world.collector.answer(EVERYTHING), QUEUE.name)).toBeUndefined();
     await world.nextMinute(1);
     expect(world.value(await world.scrape(), other.name, { queue: 'a' })).toBe(9);
   });
@@ -328,17 +328,16 @@ describe('custom metrics', () => {
     const world = new World([account]);
     world.populate(1);
     queues(world);
-    const familyOf = () =>
-      world.collector
-        .answer(EVERYTHING)
-        .blocks.flatMap(({ samples }) => samples.columns.list)
+    const familyOf = async () =>
+      (await world.collector.answer(EVERYTHING)).blocks
+        .flatMap(({ samples }) => samples.columns.list)
         .find(({ family }) => family.name === QUEUE.name)?.family;
     await world.scrape();
-    const before = familyOf();
+    const before = await familyOf();
     world.collector.reconfigure(config(account));
     await world.nextMinute(1);
     await world.scrape();
-    expect(familyOf()).toBe(before);
+    expect(await familyOf()).toBe(before);
   });
 });
 

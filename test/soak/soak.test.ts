@@ -157,9 +157,8 @@ describe('a day of random faults', () => {
         expect(entities.missing, `${name}/${group}`).toBe(0);
       }
     }
-    const served = new Set(
-      world.collector.answer({ ...EVERYTHING, account: 'tight' }).blocks.map(({ labels }) => Number(labels['app_id'])),
-    );
+    const { blocks } = await world.collector.answer({ ...EVERYTHING, account: 'tight' });
+    const served = new Set(blocks.map(({ labels }) => Number(labels['app_id'])));
     expect(served).toEqual(upstreams[1]?.ids);
     const quarter = Math.floor(heap.length / 4);
     const median = (values: readonly number[]): number =>

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../eventLoop/turns.ts';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
 import { bodyFailure, parseObject } from './answerBody.ts';

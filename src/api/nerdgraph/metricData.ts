@@ -19,7 +19,7 @@ import type {
   Outcome,
   TimeRange,
 } from '../reader.ts';
-import { inTurns } from '../turns.ts';
+import { inTurns } from '../../eventLoop/turns.ts';
 
 /** So many are put together before other work gets its turn. */
 const SUBJECTS_PER_TURN = 25;

@@ -4,7 +4,7 @@ import { Truncated } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/shapes.ts';
 import type { TimeRange } from '../reader.ts';
-import { inTurns } from '../turns.ts';
+import { inTurns } from '../../eventLoop/turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -82,7 +82,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     collector: () => collector,
     collection: () => config.collection,
     exposition: new Exposition(),
-    ownMetrics: (asOf) => telemetry.own(collector.status(asOf)),
+    ownMetrics: (accounts) => telemetry.own(accounts),
     dropped: (series) => {
       telemetry.dropped(series);
       droppedFamilies.log(series);

@@ -1,5 +1,5 @@
 import type { Application } from '../../api/types.ts';
-import { inTurns } from '../../api/turns.ts';
+import { inTurns } from '../../eventLoop/turns.ts';
 import { writeLabels } from '../../metrics/labelText.ts';
 import { applicationLabels } from '../../metrics/labels.ts';
 import type { WrittenSamples } from '../../metrics/sample.ts';

@@ -12,6 +12,8 @@ export class Refresh {
   /** How many entities it has waited for, and how many of those failed. */
   entities = 0;
   failures = 0;
+  /** True while what it waits for is being added: it takes in whatever comes meanwhile, and is not over. */
+  filling = false;
   /** True once nobody waits for it any more. */
   answered = false;
   readonly #pending = new Set<Entity>();
@@ -91,13 +93,13 @@ export class Refreshes {
     this.#open.add(refresh);
   }
 
-  /** Takes an entity that has ended off every refresh; gives those that waited for it. */
+  /** Takes an entity that has ended off every refresh; gives those that waited for it or are being filled. */
   ended(entity: Entity, failed: boolean): Refresh[] {
     const waiting: Refresh[] = [];
     for (const refresh of this.#open) {
-      if (!refresh.remove(entity)) continue;
-      if (failed) refresh.failures += 1;
-      waiting.push(refresh);
+      const waited = refresh.remove(entity);
+      if (waited && failed) refresh.failures += 1;
+      if (waited || refresh.filling) waiting.push(refresh);
     }
     return waiting;
   }
@@ -117,7 +119,7 @@ export class Refreshes {
   }
 
   closeIfDone(refresh: Refresh): void {
-    if (refresh.left === 0 && this.#open.has(refresh)) this.#close(refresh);
+    if (refresh.left === 0 && !refresh.filling && this.#open.has(refresh)) this.#close(refresh);
   }
 
   /** Ends all of them, whatever is left of them. */

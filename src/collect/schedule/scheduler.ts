@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '../../eventLoop/turns.ts';
 import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { EntityRead, TakeOver } from '../reading/reads.ts';
@@ -68,6 +68,7 @@ export class Scheduler {
   #stopped = false;
   #limits: Limits;
   #pumping = false;
+  #holds = 0;
 
   constructor(limits: Limits, clock: Clock, hooks: SchedulerHooks) {
     this.#limits = limits;
@@ -111,12 +112,21 @@ export class Scheduler {
     this.#hooks.queued(entity);
   }
 
+  /** No queued entity is read until all who hold the queue have called what this gives them. */
+  hold(): () => void {
+    this.#holds += 1;
+    return () => {
+      this.#holds -= 1;
+      this.pump();
+    };
+  }
+
   /** Starts as many calls as places and budget allow. Called whenever either may have changed. */
   pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
     try {
-      while (this.#queue.size > 0) {
+      while (this.#holds === 0 && this.#queue.size > 0) {
         const reservation = this.#gate.reserve();
         if (reservation === undefined) break;
         const first = this.#next();

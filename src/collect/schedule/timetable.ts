@@ -98,10 +98,12 @@ export class Timetable {
 
   /** Whether entities are due at a time, for many of them. */
   due(at: number): (entity: Entity) => boolean {
-    const made = this.#plan.get(this.#window);
+    let made: MadePlan | undefined;
     return (entity) => {
       const { held } = entity;
+      // Most are asked for while nothing is held: those need no plan.
       if (held === undefined || entity.overdue) return true;
+      made ??= this.#plan.get(this.#window);
       const due = this.#dueBy(made, entity);
       // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
       const sameWindow = held.windowEnd === this.#window.to;

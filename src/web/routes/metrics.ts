@@ -1,15 +1,12 @@
 import type { OwnMetrics } from '../../exposition/own.ts';
 import type { Group } from '../../metrics/groups.ts';
 import { sendExposition, wantedBy } from '../answer.ts';
-import type { Answer, WebDependencies } from '../dependencies.ts';
+import type { WebDependencies } from '../dependencies.ts';
 import { clientGone, unlessGone } from '../server/clientGone.ts';
 import { timeToAnswerTo } from './deadline.ts';
 import type { Handler } from './handler.ts';
 import { queryOf, readSelection, type Selection } from './query.ts';
 import { WriteTimes } from './writeTimes.ts';
-
-/** What is collected for an answer of the exporter's own metrics alone. */
-const NOTHING: Answer = { blocks: [], complete: true, cut: [] };
 
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is held.
@@ -30,15 +27,14 @@ export function metricsHandler(deps: WebDependencies): Handler {
     if (!collection.background && groups.size > 0) {
       await unlessGone(collector.refresh({ groups }, waitMs), gone);
     }
-    const { blocks, complete, cut } = groups.size > 0 ? collector.answer({ groups }, asOf) : NOTHING;
-    // States are taken in the same turn as the series, so that an answer never counts as fresh what it does not hold.
-    const ownMetrics = selection.own ? deps.ownMetrics(asOf) : undefined;
+    const writingFrom = deps.monotonic();
+    const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
+    const ownMetrics = selection.own ? deps.ownMetrics(accounts) : undefined;
     deps.scraped(complete ? 'complete' : 'partial');
     const own: OwnMetrics = (counts) => {
       deps.dropped([...cut, ...counts.dropped]);
       return ownMetrics?.(counts) ?? [];
     };
-    const writingFrom = deps.monotonic();
     const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
     if (await sendExposition(response, answer)) writeTimes.set(kind, deps.monotonic() - writingFrom);
   };

@@ -14,12 +14,12 @@ const MAX_SEARCH_LENGTH = 200;
 
 /** The status page; `?q=` searches, `?page=` turns pages. Calls nothing upstream. */
 export function statusPageHandler(deps: WebDependencies): Handler {
-  return (request, response) => {
+  return async (request, response) => {
     const query = queryOf(request.originalUrl);
-    const collector = deps.collector();
+    const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
     const page = statusPage({
-      accounts: collector.status(),
-      breakdowns: breakdownsOf(collector.answer({ groups: BREAKDOWN_GROUPS }).blocks),
+      accounts,
+      breakdowns: breakdownsOf(blocks),
       now: deps.now() / 1000,
       version: deps.settings.version,
       prefix: linkPrefix(deps.settings),
@@ -36,10 +36,9 @@ export function statusPageHandler(deps: WebDependencies): Handler {
 
 /** The same as JSON (`/api/status`). */
 export function statusJsonHandler(deps: WebDependencies): Handler {
-  return (_request, response) => {
-    const collector = deps.collector();
-    const breakdowns = breakdownsOf(collector.answer({ groups: BREAKDOWN_GROUPS }).blocks);
-    const document = statusDocument(collector.status(), breakdowns, deps.settings.version, deps.now() / 1000);
+  return async (_request, response) => {
+    const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
+    const document = statusDocument(accounts, breakdownsOf(blocks), deps.settings.version, deps.now() / 1000);
     sendBody(response, 200, 'application/json; charset=utf-8', JSON.stringify(document));
   };
 }

@@ -88,7 +88,8 @@ export class World {
   async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Answer & { readonly took: number }> {
     const asOf = this.clock.monotonic();
     await this.clock.run(this.collector.refresh(scope, timeout));
-    return { ...this.collector.answer(scope, asOf), took: this.clock.monotonic() - asOf };
+    const took = this.clock.monotonic() - asOf;
+    return { ...(await this.collector.answer(scope, asOf)), took };
   }
 
   /** Goes on to `seconds` after the start of the next minute. */

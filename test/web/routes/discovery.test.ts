@@ -83,8 +83,8 @@ describe('/sd', () => {
 
   test('asks for the lists alone, not for the state of everything', async () => {
     const app = testApp();
-    app.collector.status = () => {
-      throw new Error('the status of every entity was put together');
+    app.collector.answer = () => {
+      throw new Error('an answer was put together');
     };
     const { origin } = await serve(app.app);
     expect((await get(`${origin}/sd`)).status).toBe(200);

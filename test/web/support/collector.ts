@@ -29,13 +29,14 @@ export class MemoryCollector implements WebCollector {
     await this.gate;
   }
 
-  answer(scope: Scope, asOf?: number): Answer {
+  answer(scope: Scope, asOf?: number): Promise<Answer> {
     this.asOf.push(asOf);
-    return {
+    return Promise.resolve({
       blocks: this.blocks.filter(({ group }) => scope.groups.has(group)),
       complete: this.complete,
       cut: this.cut,
-    };
+      accounts: this.accounts,
+    });
   }
 
   applicationLists(): readonly ApplicationList[] {
@@ -43,10 +44,6 @@ export class MemoryCollector implements WebCollector {
       const list = entities.find(({ group }) => group === 'applications');
       return { account, applications: list?.state === 'missing' ? undefined : applications };
     });
-  }
-
-  status(): readonly AccountStatus[] {
-    return this.accounts;
   }
 
   progressing(): boolean {

@@ -1,0 +1,35 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Resolves once other work of the event loop has had its turn. */
+export { nextTurn };
+
+/** Lets other work go on in the middle of long work, so that nothing waits for its end. */
+export class Turns {
+  readonly #stepsPerTurn: number;
+  #steps = 0;
+
+  /** @param stepsPerTurn steps that are done before other work may go on: a few milliseconds of work */
+  constructor(stepsPerTurn: number) {
+    this.#stepsPerTurn = stepsPerTurn;
+  }
+
+  /** Counts steps that were done; gives something to wait for when it is time to let other work go on. */
+  after(steps: number): Promise<void> | undefined {
+    this.#steps += steps;
+    return this.#steps < this.#stepsPerTurn ? undefined : this.next();
+  }
+
+  /** Lets other work go on now. */
+  next(): Promise<void> {
+    this.#steps = 0;
+    return nextTurn();
+  }
+}
+
+/** Hands each element over, in order, with a pause in which other work goes on after every `perTurn`. */
+export async function inTurns<T>(list: readonly T[], perTurn: number, take: (each: T) => void): Promise<void> {
+  for (let start = 0; start < list.length; start += perTurn) {
+    if (start > 0) await nextTurn();
+    for (const each of list.slice(start, start + perTurn)) take(each);
+  }
+}
