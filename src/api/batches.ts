@@ -15,7 +15,7 @@ export function fillCalls<S, A, R extends TimeRange>(
   let start = 0;
   let end = 0;
   for (const subject of subjects) {
-    if (call?.add(subject) !== true) {
+    if (call === undefined || call.full || !call.add(subject)) {
       if (call !== undefined) filled(call, start, end);
       call = read.open(range);
       call.add(subject);

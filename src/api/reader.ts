@@ -51,6 +51,8 @@ export type Outcome<A> = { readonly value: A } | { readonly error: UpstreamError
 export interface Batch<S> {
   /** Takes the subject in while there is room; false: it has to go into another call. The first subject always fits. */
   add(subject: S): boolean;
+  /** True when no further subject fits, whichever it is: none has to be tried. */
+  readonly full: boolean;
   /** How many calls these subjects take when nothing fails; 1, or more where one subject needs several. */
   readonly calls: number;
 }

@@ -11,7 +11,6 @@ import type { Refreshes } from './schedule/refreshes.ts';
 import type { Refusal } from './schedule/refusal.ts';
 import type { Ended } from './schedule/scheduler.ts';
 import type { CurrentWindow, Timetable } from './schedule/timetable.ts';
-import type { Scope } from './view.ts';
 
 /** What the end of a reading touches. */
 export interface EndingsSources {
@@ -67,17 +66,16 @@ export class Endings {
     for (const refresh of refreshes.ended(entity, failed)) {
       // Before the rest, after which the refresh may be over: what is gone has to be gone from its answer.
       if (list !== undefined) intake.join(refresh, [list]);
-      intake.join(refresh, this.#related(entity, refresh.scope));
+      // A list may bring thousands: the refresh takes them in by and by, and is not over before.
+      if (isAccountList(entity)) void intake.fill(refresh);
+      else intake.join(refresh, this.#related(entity));
     }
   }
 
-  /** What may have become due for a scope because an entity has ended. */
-  #related(entity: Entity, { applicationId }: Scope): Iterable<Entity> {
+  /** What may have become due for a scope because an entity of it has ended. */
+  #related(entity: Entity): Iterable<Entity> {
     const { inventory } = this.#sources;
     switch (entity.kind) {
-      case 'applications':
-      case 'key_transactions':
-        return inventory.entities(applicationId);
       case 'metric_names':
       case 'custom_names':
       case 'hosts':
@@ -126,4 +124,8 @@ export class Endings {
     for (const { group } of inventory.entities()) busy.add(group);
     for (const group of GROUPS) if (isEnabled(context, group) && !busy.has(group)) progress.nothingToDo(group);
   }
+}
+
+function isAccountList({ kind }: Entity): boolean {
+  return kind === 'applications' || kind === 'key_transactions';
 }

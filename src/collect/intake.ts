@@ -10,7 +10,7 @@ import { covers } from './schedule/scope.ts';
 import type { Timetable } from './schedule/timetable.ts';
 
 /** Entities that are looked at before other work may go on: they take one or two milliseconds. */
-const ENTITIES_PER_TURN = 1000;
+const ENTITIES_PER_TURN = 2000;
 
 /** What the intake looks at, and where it queues what is due. */
 export interface IntakeSources {
@@ -39,7 +39,7 @@ export class Intake {
     const { inventory, timetable, scheduler, refreshes } = this.#sources;
     const turns = new Turns(ENTITIES_PER_TURN);
     const release = scheduler.hold();
-    refresh.filling = true;
+    refresh.beginFilling();
     try {
       const asked: Entity[] = [];
       for (const entity of inventory.entities(refresh.scope.applicationId)) {
@@ -58,10 +58,11 @@ export class Intake {
         if (turn !== undefined) await turn;
       }
     } finally {
-      refresh.filling = false;
+      refresh.endFilling();
       release();
     }
     refreshes.closeIfDone(refresh);
+    refreshes.notify();
   }
 
   /** Adds what is due of `entities` to a refresh and to the queue. */

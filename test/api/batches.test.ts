@@ -12,6 +12,8 @@ function carrying(most: number): BatchRead<number, never> {
       expect(range).toBe(RANGE);
       let sum: number | undefined;
       return {
+        // Another subject of size 0 always fits.
+        full: false,
         add: (size) => {
           if (sum !== undefined && sum + size > most) return false;
           sum = (sum ?? 0) + size;

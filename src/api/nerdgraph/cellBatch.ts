@@ -13,6 +13,8 @@ export interface Wanted {
 
 /** One query that is being filled; several hosts of an application cost as much as one. */
 export class CellBatch<S> implements Batch<S> {
+  /** Another host of an application that is in it always fits. */
+  readonly full = false;
   readonly #fleet: Fleet;
   readonly #wanted: (subject: S) => Wanted;
   readonly #optionsOf: (subject: S) => PlanOptions;

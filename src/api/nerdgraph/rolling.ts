@@ -188,6 +188,8 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
 
 /** Applications, hosts and key transactions need queries of their own; key transactions one more for their owners. */
 class RollingBatch implements Batch<RollingSubject> {
+  /** Another host of an application that is in it always fits. */
+  readonly full = false;
   readonly #machines: CellBatch<Machine>;
   readonly #ownerCalls: (subjects: readonly OfKeyTransaction[]) => number;
   readonly #keyTransactions: OfKeyTransaction[] = [];

@@ -29,8 +29,12 @@ class SingleBatch<S> implements Batch<S> {
     this.#callsOf = callsOf;
   }
 
+  get full(): boolean {
+    return this.calls > 0;
+  }
+
   add(subject: S): boolean {
-    if (this.calls > 0) return false;
+    if (this.full) return false;
     this.calls = Math.max(1, this.#callsOf(subject));
     return true;
   }

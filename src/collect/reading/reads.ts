@@ -181,13 +181,13 @@ function rollingOf(entity: Entity): RollingSubject {
 function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>): EntityRead {
   return {
     open: () => {
-      let subjects = 0;
+      let full = false;
       return {
         calls,
-        add: () => {
-          subjects += 1;
-          return subjects === 1;
+        get full() {
+          return full;
         },
+        add: () => !full && (full = true),
       };
     },
     read: async (entities, _range, call) => {
@@ -211,15 +211,7 @@ function mapped<S, A, Own extends S>(
 ): EntityRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
-    open: (range: TimeRange) => {
-      const batch = read.open(range);
-      return {
-        add: (entity) => batch.add(subjectOf(entity)),
-        get calls() {
-          return batch.calls;
-        },
-      } satisfies Batch<Entity>;
-    },
+    open: (range: TimeRange) => new EntityBatch(read.open(range), subjectOf),
     read: async (entities, range, call) => {
       const subjects = entities.map(subjectOf);
       const outcomes = await read.read(subjects, range, call);
@@ -233,4 +225,26 @@ function mapped<S, A, Own extends S>(
       });
     },
   };
+}
+
+class EntityBatch<S> implements Batch<Entity> {
+  readonly #batch: Batch<S>;
+  readonly #subjectOf: (entity: Entity) => S;
+
+  constructor(batch: Batch<S>, subjectOf: (entity: Entity) => S) {
+    this.#batch = batch;
+    this.#subjectOf = subjectOf;
+  }
+
+  get full(): boolean {
+    return this.#batch.full;
+  }
+
+  get calls(): number {
+    return this.#batch.calls;
+  }
+
+  add(entity: Entity): boolean {
+    return this.#batch.add(this.#subjectOf(entity));
+  }
 }

@@ -1,3 +1,4 @@
+import type { Group } from '../../metrics/groups.ts';
 import { intervalOf, type AccountContext } from '../inventory/context.ts';
 import type { Entity } from '../inventory/entity.ts';
 import { effectiveInterval } from './due.ts';
@@ -32,8 +33,20 @@ export class AskedFor {
   }
 
   counts(entity: Entity, stretch: number, now: number): boolean {
-    if (this.#everythingCounts) return true;
-    const interval = effectiveInterval(intervalOf(this.#context.collection, entity.group), stretch);
-    return now - entity.askedAt <= Math.max(ASKED_FOR, 2 * interval);
+    return this.counting(stretch, now)(entity);
+  }
+
+  /** As `counts`, for many entities at the same time. */
+  counting(stretch: number, now: number): (entity: Entity) => boolean {
+    if (this.#everythingCounts) return () => true;
+    const limits = new Map<Group, number>();
+    return ({ group, askedAt }) => {
+      let limit = limits.get(group);
+      if (limit === undefined) {
+        const interval = effectiveInterval(intervalOf(this.#context.collection, group), stretch);
+        limits.set(group, (limit = Math.max(ASKED_FOR, 2 * interval)));
+      }
+      return now - askedAt <= limit;
+    };
   }
 }

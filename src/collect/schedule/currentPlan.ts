@@ -112,11 +112,11 @@ export class CurrentPlan {
 
   #count(window: TimeRange, now: number): CallCounts {
     const { inventory, reads } = this.#sources;
-    const { stretch } = this;
+    const counts = this.#askedFor.counting(this.stretch, now);
     const byKind = new Map<Kind, Entity[]>();
     let entities = 0;
     for (const entity of inventory.entities()) {
-      if (!this.#askedFor.counts(entity, stretch, now)) continue;
+      if (!counts(entity)) continue;
       entities += 1;
       const ofKind = byKind.get(entity.kind);
       if (ofKind === undefined) byKind.set(entity.kind, [entity]);

@@ -12,13 +12,12 @@ export class Refresh {
   /** How many entities it has waited for, and how many of those failed. */
   entities = 0;
   failures = 0;
-  /** True while what it waits for is being added: it takes in whatever comes meanwhile, and is not over. */
-  filling = false;
   /** True once nobody waits for it any more. */
   answered = false;
   readonly #pending = new Set<Entity>();
   readonly #pendingByKind = new Map<Kind, number>();
   readonly #key: string;
+  #fillings = 0;
 
   constructor(scope: Scope, askedAt: number, context: NeedsContext) {
     this.scope = scope;
@@ -35,6 +34,19 @@ export class Refresh {
   /** How many of each kind it still waits for. */
   get leftByKind(): ReadonlyMap<Kind, number> {
     return this.#pendingByKind;
+  }
+
+  /** True while what it waits for is being added: it takes in whatever comes meanwhile, and is not over. */
+  get filling(): boolean {
+    return this.#fillings > 0;
+  }
+
+  beginFilling(): void {
+    this.#fillings += 1;
+  }
+
+  endFilling(): void {
+    this.#fillings -= 1;
   }
 
   add(entity: Entity): void {

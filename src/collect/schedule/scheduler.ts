@@ -189,6 +189,7 @@ export class Scheduler {
       entities.push(entity);
       return true;
     };
+    if (batch.full) return entities;
     const hasRoom = this.#queue.takeWith(first, this.#clock.monotonic(), accept);
     if (!hasRoom || first.failures > 0) return entities;
     for (const entity of this.#hooks.companions(first.kind)) {

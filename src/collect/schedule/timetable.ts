@@ -134,8 +134,7 @@ export class Timetable {
 
   /** As `counts`, for many entities at the same time. */
   counting(): (entity: Entity) => boolean {
-    const now = this.#sources.clock.monotonic();
-    return (entity) => this.#askedFor.counts(entity, this.#plan.stretch, now);
+    return this.#askedFor.counting(this.#plan.stretch, this.#sources.clock.monotonic());
   }
 
   /** When an entity that failed just now, reading `window`, may be tried again. */

@@ -198,11 +198,15 @@ export class FakeReader implements UpstreamReader {
   ): BatchRead<S, A> {
     return {
       open: () => {
+        const most = this.#perCall;
         let size = 0;
         let calls = 1;
         return {
+          get full() {
+            return size >= most;
+          },
           add: (subject) => {
-            if (size >= this.#perCall) return false;
+            if (size >= most) return false;
             size += 1;
             calls = Math.max(calls, callsOf(subject));
             return true;
