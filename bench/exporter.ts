@@ -73,7 +73,8 @@ process.on('message', (message) => {
 process.channel.unref();
 `;
 
-const REST: Reading = { api: 'rest', atOnce: 32 };
+export const REST: Reading = { api: 'rest', atOnce: 32 };
+export const NERDGRAPH: Reading = { api: 'nerdgraph', atOnce: 5 };
 
 /** The longest a scrape may take: the budget is out of the way, so a refresh ends long before. */
 const SCRAPE_TIMEOUT_SECONDS = 300;

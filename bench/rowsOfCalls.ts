@@ -6,7 +6,6 @@ import type { Row } from './rows.ts';
 
 const AT_ONCE = 32;
 const LATENCY_MS = 50;
-const LONGEST_BLOCK_MS = 20;
 
 /** Calls of the first refresh and of the next against the least that bring all values, and of further scrapes. */
 export async function callRows(runs: number): Promise<Row[]> {
@@ -96,32 +95,6 @@ export async function refreshRows(runs: number, applications: number): Promise<R
       aim: undefined,
     },
   ];
-}
-
-/** How long the main thread of the program works without a turn for anything else, answers included. */
-export async function blockRows(runs: number, applications: number): Promise<Row[]> {
-  const size = { applications, hostsPerApplication: 5 };
-  const first: number[] = [];
-  const next: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    await withExporter(size, LATENCY_MS, async (exporter) => {
-      await exporter.watch();
-      await exporter.scrape({ gzip: true });
-      first.push((await exporter.usage()).longestBlockMs);
-      await exporter.nextWindow();
-      await exporter.scrape({ gzip: true });
-      next.push((await exporter.usage()).longestBlockMs);
-    });
-  }
-  const row = (what: string, blocks: readonly number[]): Row => ({
-    what: `Longest block of the event loop, ${what}, ${applications} applications with 5 hosts each`,
-    answer: 'first',
-    unit: 'ms',
-    runs: blocks,
-    reference: { what: 'the most it may be', runs: [LONGEST_BLOCK_MS] },
-    aim: { kind: 'never', limit: LONGEST_BLOCK_MS },
-  });
-  return [row('first refresh', first), row('next refresh', next)];
 }
 
 async function bareCalls(address: string, calls: number): Promise<number> {

@@ -1,10 +1,9 @@
-import type { Reading } from './exporter.ts';
+import { NERDGRAPH } from './exporter.ts';
 import { pagesOf, type FleetSize } from './fleet.ts';
 import { fleetCost, type FleetCost } from './fleetCost.ts';
 import type { Aim, Row } from './rows.ts';
 
 const LATENCY_MS = 200;
-const NERDGRAPH: Reading = { api: 'nerdgraph', atOnce: 5 };
 
 /** The reference for processor time: the same fleet over REST, whose calls are quicker and go out 32 at once. */
 const REST_LATENCY_MS = 20;
