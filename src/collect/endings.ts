@@ -7,7 +7,7 @@ import type { Inventory } from './inventory/inventory.ts';
 import type { AccountListener } from './listener.ts';
 import type { AccountProgress } from './schedule/accountProgress.ts';
 import type { Clock } from './schedule/clock.ts';
-import type { Refreshes } from './schedule/refreshes.ts';
+import type { Refresh, Refreshes } from './schedule/refreshes.ts';
 import type { Refusal } from './schedule/refusal.ts';
 import type { Ended } from './schedule/scheduler.ts';
 import type { CurrentWindow, Timetable } from './schedule/timetable.ts';
@@ -38,7 +38,9 @@ export class Endings {
 
   /** Entities have ended together. */
   ended(endings: readonly Ended[]): void {
-    for (const ended of endings) this.#endedOne(ended);
+    const related = new Map<Refresh, Entity[]>();
+    for (const ended of endings) this.#endedOne(ended, related);
+    for (const [refresh, entities] of related) this.#sources.intake.join(refresh, entities);
     this.#sources.refreshes.notify();
   }
 
@@ -56,7 +58,8 @@ export class Endings {
     return timetable.retryAt(entity, window);
   }
 
-  #endedOne({ entity, ending }: Ended): void {
+  /** @param related gains for each refresh what may have become due */
+  #endedOne({ entity, ending }: Ended, related: Map<Refresh, Entity[]>): void {
     if (entity.gone) return;
     const { progress, refreshes, intake } = this.#sources;
     const failed = ending.kind !== 'read';
@@ -64,16 +67,20 @@ export class Endings {
     if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
     progress.ended(entity, failed);
     for (const refresh of refreshes.ended(entity, failed)) {
-      // Before the rest, after which the refresh may be over: what is gone has to be gone from its answer.
-      if (list !== undefined) intake.join(refresh, [list]);
       // A list may bring thousands: the refresh takes them in by and by, and is not over before.
       if (isAccountList(entity)) void intake.fill(refresh);
-      else intake.join(refresh, this.#related(entity));
+      else {
+        const entities = related.get(refresh) ?? [];
+        related.set(refresh, entities);
+        // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
+        if (list !== undefined) entities.push(list);
+        entities.push(...this.#related(entity));
+      }
     }
   }
 
   /** What may have become due for a scope because an entity of it has ended. */
-  #related(entity: Entity): Iterable<Entity> {
+  #related(entity: Entity): readonly Entity[] {
     const { inventory } = this.#sources;
     switch (entity.kind) {
       case 'metric_names':

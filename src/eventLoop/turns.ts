@@ -1,7 +1,22 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/** Those that wait for their turn, in the order in which they came. */
+const waiting: (() => void)[] = [];
 
-/** Resolves once other work of the event loop has had its turn. */
-export { nextTurn };
+/**
+ * Resolves once other work of the event loop has had its turn. One turn of the loop is given to one of those that wait: it
+ * is as short with many works under way as with one.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(giveTurn);
+  });
+}
+
+function giveTurn(): void {
+  const resolve = waiting.shift();
+  if (waiting.length > 0) setImmediate(giveTurn);
+  resolve?.();
+}
 
 /** Lets other work go on in the middle of long work, so that nothing waits for its end. */
 export class Turns {

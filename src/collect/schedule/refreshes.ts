@@ -150,7 +150,9 @@ export class Refreshes {
    * before it (false).
    */
   async wait(refresh: Refresh, deadline: number, canEnd: () => boolean): Promise<boolean> {
-    const answerNow = (): boolean => !this.#open.has(refresh) || this.#clock.monotonic() >= deadline || !canEnd();
+    // While more is being added, nobody knows yet whether it can end.
+    const cannotEnd = (): boolean => !refresh.filling && !canEnd();
+    const answerNow = (): boolean => !this.#open.has(refresh) || this.#clock.monotonic() >= deadline || cannotEnd();
     if (!answerNow()) {
       await new Promise<void>((resolve) => {
         const finish = (): void => {
