@@ -1,4 +1,4 @@
-import type { Application } from '../../api/types.ts';
+import type { Application, RollingValues } from '../../api/types.ts';
 import { inTurns } from '../../eventLoop/turns.ts';
 import { writeLabels } from '../../metrics/labelText.ts';
 import { applicationLabels } from '../../metrics/labels.ts';
@@ -12,15 +12,22 @@ import { entitiesOf, type ApplicationRecord } from './records.ts';
 import { effectiveSettings, readsMetricData, selects } from './selection.ts';
 
 /** So many entries of a list are prepared before other work gets its turn. */
-const ENTRIES_PER_TURN = 200;
+const ENTRIES_PER_TURN = 100;
+
+/** What was written of a list entry before its list is taken over. */
+interface Prepared {
+  readonly samples: WrittenSamples;
+  /** The rolling values that were held then, and the entry together with them. */
+  readonly values: RollingValues | undefined;
+  readonly withValues: WrittenSamples | undefined;
+}
 
 /** Builds the records of applications, and keeps what is known of those that stay. */
 export class ApplicationRecords {
   readonly #context: Readonly<AccountContext>;
   readonly #entities: Entities;
   readonly #hosts: HostRecords;
-  /** Samples of list entries that were written before their list is taken over. */
-  readonly #prepared = new WeakMap<Application, WrittenSamples>();
+  readonly #prepared = new WeakMap<Application, Prepared>();
 
   constructor(context: Readonly<AccountContext>, entities: Entities, hosts: HostRecords) {
     this.#context = context;
@@ -28,12 +35,24 @@ export class ApplicationRecords {
     this.#hosts = hosts;
   }
 
-  /** Writes the samples of a list in portions between which other work goes on. */
-  async prepare(list: readonly Application[]): Promise<void> {
+  /**
+   * Writes the samples of a list in portions between which other work goes on.
+   *
+   * @param rollingOf the rolling values that are held of an application
+   */
+  async prepare(
+    list: readonly Application[],
+    rollingOf: (applicationId: number) => RollingValues | undefined,
+  ): Promise<void> {
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
     await inTurns(served, ENTRIES_PER_TURN, (application) => {
-      this.#prepared.set(application, APPLICATION_LIST.write(application));
+      const values = rollingOf(application.id);
+      this.#prepared.set(application, {
+        samples: APPLICATION_LIST.write(application),
+        values,
+        withValues: values === undefined ? undefined : APPLICATION_LIST.writeWith(application, values),
+      });
     });
   }
 
@@ -54,14 +73,22 @@ export class ApplicationRecords {
     record.application = application;
     record.settings = effectiveSettings(account, application);
     record.labels = labels;
-    if (!unchanged) record.samples = this.#prepared.get(application) ?? APPLICATION_LIST.write(application);
     this.#setData(record);
     const rolls = record.data !== undefined && reader.rolling !== undefined;
     const subject = { applicationId: application.id };
     record.rolling = this.#entities.keepRolling(rolls, record.rolling, 'application_rolling', subject);
-    if (!unchanged) APPLICATION_LIST.writeRolling(application, record.rolling);
+    if (!unchanged) this.#writeSamples(record);
     if (relabelled) this.#hosts.relabel(record);
     return record;
+  }
+
+  #writeSamples(record: ApplicationRecord): void {
+    const { application, rolling } = record;
+    const prepared = this.#prepared.get(application);
+    record.samples = prepared?.samples ?? APPLICATION_LIST.write(application);
+    if (rolling === undefined) return;
+    if (prepared?.values === rolling.values) rolling.samples = prepared?.withValues;
+    else APPLICATION_LIST.writeRolling(application, rolling);
   }
 
   /** Gives the record the entities that its state and the configuration ask for; those that exist already stay. */

@@ -121,7 +121,7 @@ export class Inventory {
    * thousands is then one short step.
    */
   prepareApplications(list: readonly Application[]): Promise<void> {
-    return this.#applicationRecords.prepare(list);
+    return this.#applicationRecords.prepare(list, (id) => this.#applications.get(id)?.rolling?.values);
   }
 
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */

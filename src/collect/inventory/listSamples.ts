@@ -30,8 +30,12 @@ export class ListSamples<Entry> {
 
   /** Writes the entry and its rolling values together, where those are read apart and have been read. */
   writeRolling(entry: Entry, rolling: Rolling | undefined): void {
-    if (rolling?.values === undefined) return;
-    rolling.samples = writeSamples(this.#group, this.#samplesOf(entry, rolling.values));
+    if (rolling?.values !== undefined) rolling.samples = this.writeWith(entry, rolling.values);
+  }
+
+  /** Writes an entry together with rolling values. */
+  writeWith(entry: Entry, rolling: RollingValues): WrittenSamples {
+    return writeSamples(this.#group, this.#samplesOf(entry, rolling));
   }
 }
 

@@ -210,6 +210,9 @@ export class Scheduler {
     this.#running.add(controller);
     const tally: CallTally = { count: 0, ms: 0, lastStart: 0 };
     const call: CallOptions = { signal: controller.signal, gate: this.#meter.watch(reservation.gate, tally) };
+    // To ask for many, and to start what they bring, takes a while: each in a turn of its own.
+    const many = entities.length > 1;
+    if (many) await nextTurn();
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
@@ -224,6 +227,7 @@ export class Scheduler {
       this.budget.accepted(tally.lastStart);
     }
     this.#hooks.ended(ended);
+    if (many) await nextTurn();
     this.pump();
   }
 
