@@ -40,18 +40,19 @@ export async function probeAccount(
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
   const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
-  const answer = answerOf(account, scope, time);
+  const { blocks, cut } = answerOf(account, scope, time);
   return {
     kind: 'answer',
     success:
       account.refused === undefined &&
       entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
-    ...answer,
+    blocks,
+    cut,
     notes: [
       ...notes,
       ...work.map((entity) => noteOf(account, entity, time)),
       ...whatWasFound(record),
-      ...absentFamilies(answer.blocks, groupsRead(account, record)),
+      ...absentFamilies(blocks, groupsRead(account, record)),
     ],
   };
 }

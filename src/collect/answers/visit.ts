@@ -26,5 +26,6 @@ export function* visit(inventory: Inventory, visitors: readonly Visitor[]): Gene
 
 /** As `visit`, all at once. */
 export function visitAtOnce(inventory: Inventory, visitors: readonly Visitor[]): void {
-  for (const entities of visit(inventory, visitors)) void entities;
+  const steps = visit(inventory, visitors);
+  while (steps.next().done !== true);
 }

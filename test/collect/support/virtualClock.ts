@@ -102,10 +102,24 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Long work lets other work go on in between; the longest of a test is done within so many turns. */
-const TURNS = 32;
+/** In so many turns of the event loop one after the other nothing has waited for the next. */
+const QUIET_TURNS = 3;
 
-/** Lets every promise that can settle do so. */
+/** Work that does not come to rest in so many turns never does. */
+const MOST_TURNS = 100_000;
+
+/** How many of the turns that are waited for are those of `settled` itself. */
+let asking = 0;
+
+/** Lets every promise that can settle do so, work that goes on in portions included. */
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  let quiet = 0;
+  for (let turn = 0; quiet < QUIET_TURNS; turn += 1) {
+    if (turn === MOST_TURNS) throw new Error(`work goes on after ${MOST_TURNS} turns of the event loop`);
+    asking += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    asking -= 1;
+    const waiting = process.getActiveResourcesInfo().filter((resource) => resource === 'Immediate').length;
+    quiet = waiting > asking ? 0 : quiet + 1;
+  }
 }

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/collect/view.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
+
+/** More than an answer or a refresh looks at in one turn of the event loop. */
+const MANY = 4_000;
+
+/** A fleet whose calls carry 20 applications and are answered at once, as many as there is time for in between. */
+function quickFleet(): World {
+  const limits = { requests_per_minute: 100_000, max_concurrent_requests: 10 };
+  const account = accountConfig({ api: 'nerdgraph', hosts: false, limits });
+  const world = new World([account], collectionConfig(), { ...NERDGRAPH, perCall: 20 });
+  world.populate(MANY);
+  world.reader.latency = () => 0;
+  return world;
+}
+
+/** Does something at every tenth call of a first refresh; gives what it gave, once all of it is there. */
+async function atEveryTenthCall<T>(world: World, act: () => Promise<T>): Promise<readonly T[]> {
+  const acts: Promise<T>[] = [];
+  let calls = 0;
+  world.reader.seen = () => {
+    calls += 1;
+    if (calls % 10 === 0) acts.push(act());
+  };
+  await world.clock.run(world.collector.refresh(EVERYTHING, Infinity));
+  return world.clock.run(Promise.all(acts));
+}
+
+function freshAndHeld({ accounts, blocks }: Answer): { readonly fresh: number | undefined; readonly held: number } {
+  const group = accounts[0]?.groups.find((status) => status.group === 'application_metrics');
+  const held = blocks.filter((block) => block.group === 'application_metrics').length;
+  return { fresh: group?.entities.fresh, held };
+}
+
+describe('an answer that is put together in portions', () => {
+  it('counts as fresh exactly what it holds, while values keep arriving', async () => {
+    const world = quickFleet();
+    const answers = await atEveryTenthCall(world, () => world.collector.answer(EVERYTHING));
+    const counts = answers.map(freshAndHeld);
+    for (const { fresh, held } of counts) expect(fresh).toBe(held);
+    expect(counts.filter(({ held }) => held > 0 && held < MANY).length).toBeGreaterThan(3);
+    const last = await world.collector.answer(EVERYTHING);
+    expect(freshAndHeld(last)).toEqual({ fresh: MANY, held: MANY });
+    expect(last.complete).toBe(true);
+  });
+});
+
+describe('a refresh that takes in its entities in portions', () => {
+  it('waits for all of them, at whichever moment of another refresh it begins, and reads none of them again', async () => {
+    const world = quickFleet();
+    const left = await atEveryTenthCall(world, async () => {
+      await world.collector.refresh(EVERYTHING, Infinity);
+      return MANY - freshOf(world);
+    });
+    expect(left.length).toBeGreaterThan(10);
+    expect(left).toEqual(left.map(() => 0));
+    const asked = world.reader.of('metric_data').flatMap(({ subjects }) => subjects);
+    expect(asked).toHaveLength(MANY);
+  });
+
+  it('starts no call before all of them are queued, so that calls are full', async () => {
+    const world = quickFleet();
+    await world.scrape();
+    await world.nextMinute(1);
+    // The calls of a probe end while the scrape looks at its entities.
+    world.reader.calls.length = 0;
+    const { collector } = world;
+    await world.clock.run(Promise.all([collector.probe('main', 1, 9_500), collector.refresh(EVERYTHING, Infinity)]));
+    const sizes = world.reader.of('metric_data').map(({ subjects }) => subjects.length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(MANY);
+    expect(sizes.filter((size) => size < 20).length).toBeLessThanOrEqual(1);
+  });
+});
+
+function freshOf({ collector }: World): number {
+  const group = collector.status()[0]?.groups.find((status) => status.group === 'application_metrics');
+  return group?.entities.fresh ?? 0;
+}
