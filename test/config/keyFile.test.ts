@@ -61,7 +61,7 @@ describe('the key of an account', () => {
 
   it('in the place of which there is a named pipe is refused, and holds nothing up', () => {
     const path = join(newFolder(), 'key');
-    expect(spawnSync('mkfifo', [path]).status).toBe(0);
+    expect(spawnSync('sh', ['-c', 'mkfifo "$0"', path]).status).toBe(0);
     const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
     expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
       problem: `the key file ${path} is not a regular file`,
