@@ -23,7 +23,7 @@ const SHORT_PLAN_AGE = 500;
 export interface MadePlan {
   readonly plan: Plan;
   /** How many calls an entity takes, by kind; below 1 where a call carries several. */
-  readonly share: ReadonlyMap<Kind, number>;
+  readonly perEntity: ReadonlyMap<Kind, number>;
   readonly paces: ReadonlyMap<Group, Pace>;
   readonly at: number;
   readonly version: number;
@@ -42,14 +42,17 @@ export interface PlanSources {
   readonly averageCall: () => number | undefined;
 }
 
-/** The calls of entities that count, by group, and the share of a call that an entity takes, by kind. */
+/** The calls of entities that count, by group and, for one of them, by kind. */
 interface CallCounts {
   readonly calls: ReadonlyMap<Group, number>;
-  readonly share: ReadonlyMap<Kind, number>;
+  readonly perEntity: ReadonlyMap<Kind, number>;
   readonly entities: number;
 }
 
-/** Makes the plan of an account, and keeps it until what counts has changed by enough or some time has passed. */
+/**
+ * Makes the plan of an account, and keeps it until what counts has changed by enough or some time has passed. To fill calls
+ * with thousands of entities takes a while, so only an exact plan does; another takes over what an entity of a kind costs.
+ */
 export class CurrentPlan {
   readonly #sources: PlanSources;
   readonly #askedFor: AskedFor;
@@ -71,7 +74,7 @@ export class CurrentPlan {
     this.#made = undefined;
   }
 
-  /** The plan of now, with the calls of a window. `exact`: made anew, whatever was counted a moment ago. */
+  /** The plan of now, with the calls of a window. `exact`: made anew, with calls that are filled. */
   get(window: TimeRange, exact = false): MadePlan {
     const { context, clock } = this.#sources;
     const made = this.#made;
@@ -82,7 +85,8 @@ export class CurrentPlan {
       const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
       if (changed === 0 || changed < enough) return made;
     }
-    return (this.#made = this.#make(window, now));
+    const perEntity = same && !exact ? made.perEntity : new Map<Kind, number>();
+    return (this.#made = this.#make(window, now, perEntity));
   }
 
   /** Grows whenever what counts may have changed. */
@@ -90,9 +94,9 @@ export class CurrentPlan {
     return this.#sources.inventory.version + this.#askedFor.newlyAsked;
   }
 
-  #make(window: TimeRange, now: number): MadePlan {
+  #make(window: TimeRange, now: number, known: MadePlan['perEntity']): MadePlan {
     const { account, collection } = this.#sources.context;
-    const { calls, share, entities } = this.#count(window, now);
+    const { calls, perEntity, entities } = this.#count(window, now, known);
     const intervals = (group: Group): number => intervalOf(collection, group);
     const byPlaces = this.#carriedByPlaces();
     const carried: Carried = { perMinute: account.limits.requests_per_minute, slowed: 1, byPlaces };
@@ -100,7 +104,7 @@ export class CurrentPlan {
     if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
     const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
     const paces = new Map(GROUPS.map((group) => [group, { interval: intervals(group), stretch: plan.stretch }]));
-    return { plan, share, paces, at: now, version: this.#version, entities, account, collection };
+    return { plan, perEntity, paces, at: now, version: this.#version, entities, account, collection };
   }
 
   /** Calls per minute that the calls at once carry; undefined before a call was measured. */
@@ -110,8 +114,9 @@ export class CurrentPlan {
     return (MINUTE * this.#sources.context.account.limits.max_concurrent_requests) / average;
   }
 
-  #count(window: TimeRange, now: number): CallCounts {
-    const { inventory, reads } = this.#sources;
+  /** @param known what an entity of these kinds costs: calls are filled for the other kinds only */
+  #count(window: TimeRange, now: number, known: MadePlan['perEntity']): CallCounts {
+    const { inventory } = this.#sources;
     const counts = this.#askedFor.counting(this.stretch, now);
     const byKind = new Map<Kind, Entity[]>();
     let entities = 0;
@@ -123,16 +128,23 @@ export class CurrentPlan {
       else ofKind.push(entity);
     }
     const calls = new Map<Group, number>();
-    const share = new Map<Kind, number>();
+    const perEntity = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
       const group = GROUP_OF[kind];
-      let ofAll = 0;
-      fillCalls(reads.of(kind), ofKind, window, (call) => {
-        ofAll += call.calls;
-      });
+      const each = known.get(kind);
+      const ofAll = each === undefined ? this.#filled(kind, ofKind, window) : Math.ceil(each * ofKind.length);
       calls.set(group, (calls.get(group) ?? 0) + ofAll);
-      share.set(kind, Math.min(1, ofAll / ofKind.length));
+      perEntity.set(kind, each ?? ofAll / ofKind.length);
     }
-    return { calls, share, entities };
+    return { calls, perEntity, entities };
+  }
+
+  /** How many calls carry entities of a kind. */
+  #filled(kind: Kind, entities: readonly Entity[], window: TimeRange): number {
+    let calls = 0;
+    fillCalls(this.#sources.reads.of(kind), entities, window, (call) => {
+      calls += call.calls;
+    });
+    return calls;
   }
 }

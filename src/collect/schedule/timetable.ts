@@ -74,7 +74,7 @@ export class Timetable {
 
   /** How many calls reading an entity of the kind takes; below 1 where a call carries several. */
   callsPerEntity(kind: Kind): number {
-    return this.#plan.get(this.#window).share.get(kind) ?? 1;
+    return Math.min(1, this.#plan.get(this.#window).perEntity.get(kind) ?? 1);
   }
 
   /** How often a group is refreshed. */
