@@ -1,4 +1,4 @@
-import { Turns } from '../eventLoop/turns.ts';
+import { firstTurn, Turns } from '../eventLoop/turns.ts';
 import { isEnabled, type AccountContext } from './inventory/context.ts';
 import type { Entity, Kind } from './inventory/entity.ts';
 import type { Inventory } from './inventory/inventory.ts';
@@ -37,7 +37,7 @@ export class Intake {
    */
   async fill(refresh: Refresh): Promise<void> {
     const { inventory, timetable, scheduler, refreshes } = this.#sources;
-    const turns = new Turns(ENTITIES_PER_TURN);
+    const turns = new Turns(ENTITIES_PER_TURN, firstTurn);
     const release = scheduler.hold();
     refresh.beginFilling();
     try {

@@ -6,10 +6,17 @@ const waiting: (() => void)[] = [];
  * is as short with many works under way as with one.
  */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(giveTurn);
-  });
+  return new Promise((resolve) => wait(() => waiting.push(resolve)));
+}
+
+/** As `nextTurn`, before all that wait already: for what upstream calls wait for. */
+export function firstTurn(): Promise<void> {
+  return new Promise((resolve) => wait(() => waiting.unshift(resolve)));
+}
+
+function wait(enter: () => void): void {
+  if (waiting.length === 0) setImmediate(giveTurn);
+  enter();
 }
 
 function giveTurn(): void {
@@ -21,11 +28,16 @@ function giveTurn(): void {
 /** Lets other work go on in the middle of long work, so that nothing waits for its end. */
 export class Turns {
   readonly #stepsPerTurn: number;
+  readonly #turn: () => Promise<void>;
   #steps = 0;
 
-  /** @param stepsPerTurn steps that are done before other work may go on: a few milliseconds of work */
-  constructor(stepsPerTurn: number) {
+  /**
+   * @param stepsPerTurn steps that are done before other work may go on: a few milliseconds of work
+   * @param turn gives the next turn
+   */
+  constructor(stepsPerTurn: number, turn = nextTurn) {
     this.#stepsPerTurn = stepsPerTurn;
+    this.#turn = turn;
   }
 
   /** Counts steps that were done; gives something to wait for when it is time to let other work go on. */
@@ -37,7 +49,7 @@ export class Turns {
   /** Lets other work go on now. */
   next(): Promise<void> {
     this.#steps = 0;
-    return nextTurn();
+    return this.#turn();
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTurns, nextTurn, Turns } from '../../src/eventLoop/turns.ts';
+import { firstTurn, inTurns, nextTurn, Turns } from '../../src/eventLoop/turns.ts';
 
 /** Counts the turns of the event loop until it is stopped. */
 function countTurns(): { readonly turn: () => number; readonly stop: () => void } {
@@ -27,6 +27,13 @@ describe('waiting for the next turn of the event loop', () => {
     stop();
     expect(given.map(([name]) => name)).toEqual(['a', 'b', 'c', 'a', 'b', 'a']);
     expect(new Set(given.map(([, at]) => at)).size).toBe(given.length);
+  });
+
+  it('goes to what upstream calls wait for before everything else', async () => {
+    const given: string[] = [];
+    const note = (name: string, turn: Promise<void>): Promise<void> => turn.then(() => void given.push(name));
+    await Promise.all([note('a', nextTurn()), note('b', nextTurn()), note('c', firstTurn()), note('d', nextTurn())]);
+    expect(given).toEqual(['c', 'a', 'b', 'd']);
   });
 
   it('lets timers and input have their turn between two portions', async () => {

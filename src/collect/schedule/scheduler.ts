@@ -1,4 +1,4 @@
-import { nextTurn } from '../../eventLoop/turns.ts';
+import { firstTurn, nextTurn } from '../../eventLoop/turns.ts';
 import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { EntityRead, TakeOver } from '../reading/reads.ts';
@@ -212,7 +212,7 @@ export class Scheduler {
     const call: CallOptions = { signal: controller.signal, gate: this.#meter.watch(reservation.gate, tally) };
     // To ask for many, and to start what they bring, takes a while: each in a turn of its own.
     const many = entities.length > 1;
-    if (many) await nextTurn();
+    if (many) await firstTurn();
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
@@ -227,7 +227,7 @@ export class Scheduler {
       this.budget.accepted(tally.lastStart);
     }
     this.#hooks.ended(ended);
-    if (many) await nextTurn();
+    if (many) await firstTurn();
     this.pump();
   }
 
