@@ -150,7 +150,7 @@ export class AccountCollector {
     this.timetable.moveOn();
     const refresh = new Refresh(scope, now, this.context);
     this.#refreshes.open(refresh);
-    await this.#intake.fill(refresh);
+    await this.#intake.fill(refresh, this.inventory.entities(scope.applicationId));
     const deadline = now + waitMs;
     const canEnd = (): boolean => waitMs === Infinity || this.scheduler.canEnd(this.#callsLeft(refresh), deadline);
     return this.#refreshes.wait(refresh, deadline, canEnd);

@@ -11,6 +11,7 @@ import type { Refresh, Refreshes } from './schedule/refreshes.ts';
 import type { Refusal } from './schedule/refusal.ts';
 import type { Ended } from './schedule/scheduler.ts';
 import type { CurrentWindow, Timetable } from './schedule/timetable.ts';
+import type { Scope } from './view.ts';
 
 /** What the end of a reading touches. */
 export interface EndingsSources {
@@ -61,28 +62,27 @@ export class Endings {
   /** @param related gains for each refresh what may have become due */
   #endedOne({ entity, ending }: Ended, related: Map<Refresh, Entity[]>): void {
     if (entity.gone) return;
-    const { progress, refreshes, intake } = this.#sources;
+    const { progress, refreshes } = this.#sources;
     const failed = ending.kind !== 'read';
     const list = ending.kind === 'failed' ? this.#readListAgain(entity, ending.error) : undefined;
     if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
     progress.ended(entity, failed);
     for (const refresh of refreshes.ended(entity, failed)) {
-      // A list may bring thousands: the refresh takes them in by and by, and is not over before.
-      if (isAccountList(entity)) void intake.fill(refresh);
-      else {
-        const entities = related.get(refresh) ?? [];
-        related.set(refresh, entities);
-        // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
-        if (list !== undefined) entities.push(list);
-        entities.push(...this.#related(entity));
-      }
+      const entities = related.get(refresh) ?? [];
+      related.set(refresh, entities);
+      // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
+      if (list !== undefined) entities.push(list);
+      for (const each of this.#related(entity, refresh.scope)) entities.push(each);
     }
   }
 
   /** What may have become due for a scope because an entity of it has ended. */
-  #related(entity: Entity): readonly Entity[] {
+  #related(entity: Entity, { applicationId }: Scope): readonly Entity[] {
     const { inventory } = this.#sources;
     switch (entity.kind) {
+      case 'applications':
+      case 'key_transactions':
+        return inventory.entities(applicationId);
       case 'metric_names':
       case 'custom_names':
       case 'hosts':
@@ -131,8 +131,4 @@ export class Endings {
     for (const { group } of inventory.entities()) busy.add(group);
     for (const group of GROUPS) if (isEnabled(context, group) && !busy.has(group)) progress.nothingToDo(group);
   }
-}
-
-function isAccountList({ kind }: Entity): boolean {
-  return kind === 'applications' || kind === 'key_transactions';
 }

@@ -10,7 +10,7 @@ import { covers } from './schedule/scope.ts';
 import type { Timetable } from './schedule/timetable.ts';
 
 /** Entities that are looked at before other work may go on: they take one or two milliseconds. */
-const ENTITIES_PER_TURN = 2000;
+const ENTITIES_PER_TURN = 1000;
 
 /** What the intake looks at, and where it queues what is due. */
 export interface IntakeSources {
@@ -32,17 +32,17 @@ export class Intake {
   }
 
   /**
-   * Adds what is due of all that a refresh covers, in portions between which other work goes on. No call starts before
-   * all of it is queued, because calls are filled with what is queued.
+   * As `join`, in portions between which other work goes on; the refresh is not over before. No call starts before all of
+   * it is queued, because calls are filled with what is queued.
    */
-  async fill(refresh: Refresh): Promise<void> {
-    const { inventory, timetable, scheduler, refreshes } = this.#sources;
+  async fill(refresh: Refresh, entities: readonly Entity[]): Promise<void> {
+    const { timetable, scheduler, refreshes } = this.#sources;
     const turns = new Turns(ENTITIES_PER_TURN, firstTurn);
     const release = scheduler.hold();
     refresh.beginFilling();
     try {
       const asked: Entity[] = [];
-      for (const entity of inventory.entities(refresh.scope.applicationId)) {
+      for (const entity of entities) {
         if (this.#ask(refresh, entity)) asked.push(entity);
         const turn = turns.after(1);
         if (turn !== undefined) await turn;
@@ -65,8 +65,12 @@ export class Intake {
     refreshes.notify();
   }
 
-  /** Adds what is due of `entities` to a refresh and to the queue. */
-  join(refresh: Refresh, entities: Iterable<Entity>): void {
+  /** Adds what is due of `entities` to a refresh and to the queue: at once, or as `fill` where they are many. */
+  join(refresh: Refresh, entities: readonly Entity[]): void {
+    if (entities.length > ENTITIES_PER_TURN) {
+      void this.fill(refresh, entities);
+      return;
+    }
     const asked: Entity[] = [];
     for (const entity of entities) if (this.#ask(refresh, entity)) asked.push(entity);
     asked.forEach(this.#taking(refresh));

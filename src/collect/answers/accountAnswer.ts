@@ -26,9 +26,7 @@ export async function accountAnswer(
   wallNow: number,
 ): Promise<AccountAnswer> {
   const turns = new Turns(ENTITIES_PER_TURN);
-  // Judged by a plan that is made now, in a turn of its own.
-  account.timetable.plan(true);
-  await turns.next();
+  await account.timetable.makePlan(turns);
   const answer = new AnswerDraft(account, scope, time);
   const tally = new Tally(account, scope, time);
   for (const entities of visit(account.inventory, [answer, tally])) {

@@ -1,5 +1,6 @@
 import { fillCalls } from '../../api/batches.ts';
 import type { TimeRange } from '../../api/reader.ts';
+import type { Turns } from '../../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../../metrics/groups.ts';
 import { intervalOf, type AccountContext } from '../inventory/context.ts';
 import { GROUP_OF, type Entity, type Kind } from '../inventory/entity.ts';
@@ -19,11 +20,20 @@ const PLAN_AGE = 5_000;
 /** And this often while they come by the hundred; only once there are twice as many is it made at once. */
 const SHORT_PLAN_AGE = 500;
 
+/** So many calls carry so many entities of a kind. */
+interface KindCost {
+  readonly calls: number;
+  readonly entities: number;
+}
+
+type KindCosts = ReadonlyMap<Kind, KindCost>;
+
+const NOT_KNOWN: KindCosts = new Map();
+
 /** A plan, what follows from it, and what it was made of. */
 export interface MadePlan {
   readonly plan: Plan;
-  /** How many calls an entity takes, by kind; below 1 where a call carries several. */
-  readonly perEntity: ReadonlyMap<Kind, number>;
+  readonly costs: KindCosts;
   readonly paces: ReadonlyMap<Group, Pace>;
   readonly at: number;
   readonly version: number;
@@ -42,16 +52,16 @@ export interface PlanSources {
   readonly averageCall: () => number | undefined;
 }
 
-/** The calls of entities that count, by group and, for one of them, by kind. */
+/** The calls of entities that count, by group, and what their kinds cost. */
 interface CallCounts {
   readonly calls: ReadonlyMap<Group, number>;
-  readonly perEntity: ReadonlyMap<Kind, number>;
+  readonly costs: KindCosts;
   readonly entities: number;
 }
 
 /**
  * Makes the plan of an account, and keeps it until what counts has changed by enough or some time has passed. To fill calls
- * with thousands of entities takes a while, so only an exact plan does; another takes over what an entity of a kind costs.
+ * with thousands of entities takes a while, so only an exact plan does; another takes over what a kind costs.
  */
 export class CurrentPlan {
   readonly #sources: PlanSources;
@@ -85,8 +95,20 @@ export class CurrentPlan {
       const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
       if (changed === 0 || changed < enough) return made;
     }
-    const perEntity = same && !exact ? made.perEntity : new Map<Kind, number>();
-    return (this.#made = this.#make(window, now, perEntity));
+    return (this.#made = this.#make(window, now, same && !exact ? made.costs : NOT_KNOWN));
+  }
+
+  /** Makes an exact plan; each kind has its calls filled in a turn of its own. */
+  async makeExact(window: TimeRange, turns: Turns): Promise<void> {
+    const { clock } = this.#sources;
+    const costs = new Map<Kind, KindCost>();
+    await turns.next();
+    for (const [kind, entities] of this.#counted(clock.monotonic())) {
+      await turns.next();
+      costs.set(kind, this.#costOf(kind, entities, window));
+    }
+    await turns.next();
+    this.#made = this.#make(window, clock.monotonic(), costs);
   }
 
   /** Grows whenever what counts may have changed. */
@@ -94,9 +116,9 @@ export class CurrentPlan {
     return this.#sources.inventory.version + this.#askedFor.newlyAsked;
   }
 
-  #make(window: TimeRange, now: number, known: MadePlan['perEntity']): MadePlan {
+  #make(window: TimeRange, now: number, known: KindCosts): MadePlan {
     const { account, collection } = this.#sources.context;
-    const { calls, perEntity, entities } = this.#count(window, now, known);
+    const { calls, costs, entities } = this.#count(window, now, known);
     const intervals = (group: Group): number => intervalOf(collection, group);
     const byPlaces = this.#carriedByPlaces();
     const carried: Carried = { perMinute: account.limits.requests_per_minute, slowed: 1, byPlaces };
@@ -104,7 +126,7 @@ export class CurrentPlan {
     if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
     const plan = planCalls(calls, intervals, { ...carried, slowed: this.#slowed });
     const paces = new Map(GROUPS.map((group) => [group, { interval: intervals(group), stretch: plan.stretch }]));
-    return { plan, perEntity, paces, at: now, version: this.#version, entities, account, collection };
+    return { plan, costs, paces, at: now, version: this.#version, entities, account, collection };
   }
 
   /** Calls per minute that the calls at once carry; undefined before a call was measured. */
@@ -114,37 +136,40 @@ export class CurrentPlan {
     return (MINUTE * this.#sources.context.account.limits.max_concurrent_requests) / average;
   }
 
-  /** @param known what an entity of these kinds costs: calls are filled for the other kinds only */
-  #count(window: TimeRange, now: number, known: MadePlan['perEntity']): CallCounts {
-    const { inventory } = this.#sources;
+  /** @param known what these kinds cost: calls are filled for the other kinds only */
+  #count(window: TimeRange, now: number, known: KindCosts): CallCounts {
+    const calls = new Map<Group, number>();
+    const costs = new Map<Kind, KindCost>();
+    let entities = 0;
+    for (const [kind, ofKind] of this.#counted(now)) {
+      const cost = known.get(kind) ?? this.#costOf(kind, ofKind, window);
+      const group = GROUP_OF[kind];
+      calls.set(group, (calls.get(group) ?? 0) + Math.ceil((cost.calls * ofKind.length) / cost.entities));
+      costs.set(kind, cost);
+      entities += ofKind.length;
+    }
+    return { calls, costs, entities };
+  }
+
+  /** The entities that count, by kind. */
+  #counted(now: number): ReadonlyMap<Kind, readonly Entity[]> {
     const counts = this.#askedFor.counting(this.stretch, now);
     const byKind = new Map<Kind, Entity[]>();
-    let entities = 0;
-    for (const entity of inventory.entities()) {
+    for (const entity of this.#sources.inventory.entities()) {
       if (!counts(entity)) continue;
-      entities += 1;
       const ofKind = byKind.get(entity.kind);
       if (ofKind === undefined) byKind.set(entity.kind, [entity]);
       else ofKind.push(entity);
     }
-    const calls = new Map<Group, number>();
-    const perEntity = new Map<Kind, number>();
-    for (const [kind, ofKind] of byKind) {
-      const group = GROUP_OF[kind];
-      const each = known.get(kind);
-      const ofAll = each === undefined ? this.#filled(kind, ofKind, window) : Math.ceil(each * ofKind.length);
-      calls.set(group, (calls.get(group) ?? 0) + ofAll);
-      perEntity.set(kind, each ?? ofAll / ofKind.length);
-    }
-    return { calls, perEntity, entities };
+    return byKind;
   }
 
-  /** How many calls carry entities of a kind. */
-  #filled(kind: Kind, entities: readonly Entity[], window: TimeRange): number {
+  /** Fills calls with entities of a kind. */
+  #costOf(kind: Kind, entities: readonly Entity[], window: TimeRange): KindCost {
     let calls = 0;
     fillCalls(this.#sources.reads.of(kind), entities, window, (call) => {
       calls += call.calls;
     });
-    return calls;
+    return { calls, entities: entities.length };
   }
 }

@@ -1,4 +1,5 @@
 import type { TimeRange } from '../../api/reader.ts';
+import type { Turns } from '../../eventLoop/turns.ts';
 import type { Group } from '../../metrics/groups.ts';
 import { intervalOf } from '../inventory/context.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
@@ -72,9 +73,15 @@ export class Timetable {
     return this.#plan.get(this.#window, exact).plan;
   }
 
+  /** Makes an exact plan in turns between which other work goes on. */
+  makePlan(turns: Turns): Promise<void> {
+    return this.#plan.makeExact(this.#window, turns);
+  }
+
   /** How many calls reading an entity of the kind takes; below 1 where a call carries several. */
   callsPerEntity(kind: Kind): number {
-    return Math.min(1, this.#plan.get(this.#window).perEntity.get(kind) ?? 1);
+    const cost = this.#plan.get(this.#window).costs.get(kind);
+    return cost === undefined ? 1 : Math.min(1, cost.calls / cost.entities);
   }
 
   /** How often a group is refreshed. */
