@@ -44,6 +44,8 @@ describe('an answer that is put together in portions', () => {
     const last = await world.collector.answer(EVERYTHING);
     expect(freshAndHeld(last)).toEqual({ fresh: MANY, held: MANY });
     expect(last.complete).toBe(true);
+    const planned = last.accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics');
+    expect(planned?.callsPerRefresh).toBe(MANY / 20);
   });
 });
 
