@@ -65,6 +65,8 @@ export class AccountCollector {
       dueAt: (entity) => timetable.dueAt(entity),
       intervalOf: (group) => timetable.intervalOf(group),
       effectiveIntervalOf: (group) => timetable.effectiveIntervalOf(group),
+      isDoubtful: ({ subject }) =>
+        subject.hostKey !== undefined && inventory.dataOf(subject)?.data.metrics.held === undefined,
       window: () => timetable.window,
       read: (kind) => reads.of(kind),
       companions: (kind) => this.#intake.companions(kind),

@@ -22,11 +22,22 @@ function unread(kind: Kind, seenFor: number): Entity {
   return new Entity(kind, {}, NOW - seenFor);
 }
 
+/** A host that was never read, of an application of that id. */
+function unreadHost(applicationId: number, seenFor: number, kind: Kind = 'host_metrics'): Entity {
+  return new Entity(kind, { applicationId, hostKey: '1' }, NOW - seenFor);
+}
+
 function queue(...entities: Entity[]): DueQueue {
+  return queueOf(entities, new Set());
+}
+
+/** Doubtful are the hosts of the applications of these ids. */
+function queueOf(entities: readonly Entity[], unanswered: ReadonlySet<number | undefined>): DueQueue {
   const result = new DueQueue({
     dueAt: (entity) => entity.held?.readAt ?? -Infinity,
     intervalOf: (group) => INTERVALS[group] ?? 60_000,
     effectiveIntervalOf: (group) => 2 * (INTERVALS[group] ?? 60_000),
+    isDoubtful: ({ subject }) => unanswered.has(subject.applicationId),
   });
   for (const entity of entities) result.add(entity);
   return result;
@@ -34,7 +45,7 @@ function queue(...entities: Entity[]): DueQueue {
 
 function order(from: DueQueue): Entity[] {
   const taken: Entity[] = [];
-  for (let entity = from.take(NOW); entity !== undefined; entity = from.take(NOW)) taken.push(entity);
+  for (let entity = from.take(NOW, true); entity !== undefined; entity = from.take(NOW, true)) taken.push(entity);
   return taken;
 }
 
@@ -98,10 +109,10 @@ describe('the queue', () => {
     const [first, second, third] = [due('hosts', 9_000), due('hosts', 5_000), unread('hosts', 100)];
     const [soon, other] = [due('hosts', -1_000), due('instances', 20_000)];
     const all = queue(first, second, third, soon, other);
-    const taken = all.take(NOW);
+    const taken = all.take(NOW, true);
     expect(taken).toBe(other);
     const carried: Entity[] = [];
-    expect(all.take(NOW)).toBe(first);
+    expect(all.take(NOW, true)).toBe(first);
     expect(all.takeWith(first, NOW, (entity) => carried.push(entity) > 0)).toBe(true);
     expect(carried).toEqual([second, third]);
     expect(order(all)).toEqual([soon]);
@@ -115,13 +126,62 @@ describe('the queue', () => {
       due('hosts', 8_000, 2),
     ];
     const all = queue(healthy, more, failed, alike);
-    expect(all.take(NOW)).toBe(healthy);
+    expect(all.take(NOW, true)).toBe(healthy);
     expect(all.takeWith(healthy, NOW, () => false)).toBe(false);
-    expect(all.take(NOW)).toBe(more);
-    expect(all.take(NOW)).toBe(failed);
+    expect(all.take(NOW, true)).toBe(more);
+    expect(all.take(NOW, true)).toBe(failed);
     const carried: Entity[] = [];
     all.takeWith(failed, NOW, (entity) => carried.push(entity) > 0);
     expect(carried).toEqual([alike]);
+  });
+
+  it('takes doubtful hosts behind the others that were never read, and before the kinds that come later', () => {
+    const [doubtful, other, instances] = [unreadHost(1, 9_000), unreadHost(2, 1_000), unread('instances', 9_000)];
+    expect(order(queueOf([doubtful, instances, other], new Set([1])))).toEqual([other, doubtful, instances]);
+  });
+
+  it('takes hosts as they came once their application is answered', () => {
+    const unanswered = new Set([1, 3]);
+    const [hanging, answered, other] = [unreadHost(3, 9_000), unreadHost(1, 8_000), unreadHost(2, 1_000)];
+    const all = queueOf([hanging, answered, other], unanswered);
+    unanswered.delete(1);
+    all.reconsider();
+    expect(order(all)).toEqual([answered, other, hanging]);
+  });
+
+  it('leaves what failed and doubtful hosts where nothing risky may be taken', () => {
+    const [failed, starved] = [due('applications', 1_000, 1), due('hosts', 1_000_000, 1)];
+    const [doubtful, rolling] = [unreadHost(1, 9_000), unreadHost(1, 9_000, 'host_rolling')];
+    const [held, soon, never] = [due('hosts', 9_000), due('instances', -1_000), unread('instances', 1_000)];
+    const all = queueOf([failed, starved, doubtful, rolling, held, soon, never], new Set([1]));
+    expect([all.size, all.sizeWithoutRisky]).toEqual([7, 3]);
+    expect([failed, starved, doubtful, rolling, held, soon, never].map((entity) => all.isRisky(entity))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect([0, 1, 2, 3].map(() => all.take(NOW, false))).toEqual([held, never, soon, undefined]);
+    expect([all.size, all.sizeWithoutRisky]).toEqual([4, 0]);
+    expect(order(all)).toEqual([starved, rolling, doubtful, failed]);
+  });
+
+  it('never mixes doubtful hosts with others', () => {
+    const [doubtful, alike] = [unreadHost(1, 9_000), unreadHost(1, 8_000)];
+    const [other, held, last] = [unreadHost(2, 1_000), due('host_metrics', 9_000), due('host_metrics', 0)];
+    const all = queueOf([doubtful, alike, other, held], new Set([1]));
+    const carried: Entity[] = [];
+    const carry = (entity: Entity): boolean => carried.push(entity) > 0;
+    expect(all.take(NOW, true)).toBe(held);
+    all.takeWith(held, NOW, carry);
+    expect(carried).toEqual([other]);
+    expect(all.take(NOW, true)).toBe(doubtful);
+    all.add(last);
+    all.takeWith(doubtful, NOW, carry);
+    expect(carried).toEqual([other, alike]);
   });
 
   it('passes over entities that are gone', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { host } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { World } from './support/world.ts';
 
@@ -81,6 +82,20 @@ describe('an upstream too slow for the calls at once', () => {
 });
 
 describe('what failed', () => {
+  it('takes all calls at once when upstream answers again after it hung', async () => {
+    const world = new World([accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } })]);
+    world.populate(60, 3);
+    world.reader.latency = () => 1_000;
+    let hanging = false;
+    world.reader.fault = () => (hanging ? { reason: 'timeout', latency: 10_000 } : undefined);
+    await scrapeFor(world, 120);
+    hanging = true;
+    await scrapeFor(world, 600);
+    hanging = false;
+    await scrapeFor(world, 75);
+    expect(world.status.entities.filter(({ problem }) => problem !== undefined)).toEqual([]);
+  });
+
   it('comes back within five minutes of upstream, name lists too', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(2);
@@ -94,6 +109,19 @@ describe('what failed', () => {
     expect(world.value(answer, 'newrelic_application_total_time_seconds', { app_id: '1' })).toBeCloseTo(0.05);
   });
 });
+
+/** Eight calls at once, three hosts per application; the metric data of the first, which has so many hosts, time out. */
+function hangingWorld(shape: { applications: number; hanging: number; listLatency: number }): World {
+  const world = new World([accountConfig({ limits: { max_concurrent_requests: 8 } })]);
+  const { reader } = world;
+  world.populate(shape.applications, 3);
+  const hosts = Array.from({ length: shape.hanging }, (_, index) => host(1_000 + index));
+  reader.hostsOf.set(1, hosts);
+  reader.latency = ({ kind }) => (kind === 'metric_data' ? 150 : shape.listLatency);
+  reader.fault = ({ kind, applicationId }) =>
+    kind === 'metric_data' && applicationId === 1 ? { reason: 'timeout', latency: 10_000 } : undefined;
+  return world;
+}
 
 describe('a hanging application', () => {
   it('does not hide what its hosts have without it', async () => {
@@ -110,6 +138,36 @@ describe('a hanging application', () => {
     const later = await world.scrape();
     expect(world.value(later, 'newrelic_host_total_time_seconds', ofHost)).toBeCloseTo(0.05);
   });
+
+  // At any time of the minute: the next window begins while the first calls hang, or between two attempts.
+  it.each([0, 10, 20, 30, 40, 45, 50, 55])(
+    'makes no host of others wait, from the first scrape on, %d seconds into the minute',
+    async (second) => {
+      for (const shape of [
+        { applications: 30, hanging: 8, listLatency: 150 },
+        { applications: 30, hanging: 30, listLatency: 150 },
+        // Host lists are here before the data of their applications.
+        { applications: 6, hanging: 30, listLatency: 50 },
+      ]) {
+        const world = hangingWorld(shape);
+        await world.clock.advance(second * 1000);
+        const healthy = (shape.applications - 1) * 3;
+        const unlike: string[] = [];
+        const from = world.clock.now();
+        for (let after = 0; after < 240; after += 15) {
+          await world.clock.until(from + after * 1000);
+          const asOf = world.clock.monotonic();
+          await world.scrape();
+          const [status] = world.collector.status(asOf);
+          const entities = status?.groups.find(({ group }) => group === 'host_metrics')?.entities;
+          const { fresh, stale, missing } = entities ?? { fresh: 0, stale: 0, missing: 0 };
+          if (fresh !== healthy || missing !== shape.hanging) unlike.push(`${after} s: ${fresh}/${stale}/${missing}`);
+        }
+        expect(unlike).toEqual([]);
+      }
+    },
+    LONG,
+  );
 
   it('whose answer cannot be read leaves the database kind of its hosts undecided', async () => {
     const world = new World();

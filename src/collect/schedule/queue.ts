@@ -26,6 +26,8 @@ export interface Timing {
   intervalOf(group: Group): number;
   /** The interval that budget and calls at once allow. */
   effectiveIntervalOf(group: Group): number;
+  /** True for hosts whose application's own data have not been answered yet: their calls may hang as its calls do. */
+  isDoubtful(entity: Entity): boolean;
 }
 
 type Lane = Heap<Entity>;
@@ -42,12 +44,16 @@ interface Candidate {
  * failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
  * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
  *
+ * Risky is what may hang: what failed, and doubtful hosts that were never read, which go behind the others of their kind.
+ * Whoever takes says whether it may be risky.
+ *
  * Within a kind all share one interval, so a kind's order does not change with time and only the kinds' heads are
  * compared.
  */
 export class DueQueue {
   readonly #timing: Timing;
   readonly #unread: Lanes = new Map();
+  readonly #doubtful: Lanes = new Map();
   readonly #held: Lanes = new Map();
   readonly #failed: Lanes = new Map();
 
@@ -57,33 +63,55 @@ export class DueQueue {
 
   /** How many entities wait, among them those that are gone and were not passed over yet. */
   get size(): number {
-    let size = 0;
-    for (const lanes of [this.#unread, this.#held, this.#failed]) for (const lane of lanes.values()) size += lane.size;
-    return size;
+    return this.sizeWithoutRisky + count(this.#failed) + count(this.#doubtful);
+  }
+
+  /** As `size`, without what is risky. */
+  get sizeWithoutRisky(): number {
+    return count(this.#unread) + count(this.#held);
   }
 
   add(entity: Entity): void {
-    if (entity.failures > 0) push(this.#failed, entity.retryAt, entity);
-    else if (entity.held === undefined) push(this.#unread, entity.firstSeen, entity);
-    else push(this.#held, this.#timing.dueAt(entity), entity);
+    const lanes = this.#lanesOf(entity);
+    if (lanes === this.#failed) push(lanes, entity.retryAt, entity);
+    else if (lanes === this.#held) push(lanes, this.#timing.dueAt(entity), entity);
+    else push(lanes, entity.firstSeen, entity);
   }
 
-  /** Takes the entity whose turn it is at `now`; undefined when none is left. Those that are gone are passed over. */
-  take(now: number): Entity | undefined {
-    const best = this.#mostOverdue(now);
+  /** True for what may hang. */
+  isRisky(entity: Entity): boolean {
+    const lanes = this.#lanesOf(entity);
+    return lanes === this.#failed || lanes === this.#doubtful;
+  }
+
+  /** Looks again at what was doubtful: an application's own data have been answered. */
+  reconsider(): void {
+    const before = [...this.#doubtful.values()];
+    this.#doubtful.clear();
+    for (const lane of before)
+      for (let entity = lane.pop(); entity !== undefined; entity = lane.pop()) this.add(entity);
+  }
+
+  /**
+   * Takes the entity whose turn it is at `now`; undefined when none is left. Those that are gone are passed over.
+   *
+   * @param mayBeRisky false: leaves what is risky
+   */
+  take(now: number, mayBeRisky: boolean): Entity | undefined {
+    const best = this.#mostOverdue(now, mayBeRisky);
     if (best !== undefined && best.overdue >= 0) return best.lane.pop();
-    return (this.#longestFailed() ?? best?.lane)?.pop();
+    return ((mayBeRisky ? this.#longestFailed() : undefined) ?? best?.lane)?.pop();
   }
 
   /**
    * Takes further entities that may be read together with `first`, as long as `accept` has room for them: those of its
-   * kind that are due, failed ones only with failed ones.
+   * kind that are due, failed ones only with failed ones, doubtful ones only with doubtful ones.
    *
    * @returns false when `accept` had no more room
    */
   takeWith(first: Entity, now: number, accept: (entity: Entity) => boolean): boolean {
-    const { kind, failures } = first;
-    for (const lanes of failures > 0 ? [this.#failed] : [this.#held, this.#unread]) {
+    const { kind } = first;
+    for (const lanes of this.isRisky(first) ? [this.#lanesOf(first)] : [this.#held, this.#unread]) {
       for (let lane = wanted(lanes, kind); lane !== undefined; lane = wanted(lanes, kind)) {
         const head = lane.peek();
         if (head === undefined || !this.#isDue(head, now)) break;
@@ -92,6 +120,12 @@ export class DueQueue {
       }
     }
     return true;
+  }
+
+  #lanesOf(entity: Entity): Lanes {
+    if (entity.failures > 0) return this.#failed;
+    if (entity.held !== undefined) return this.#held;
+    return this.#timing.isDoubtful(entity) ? this.#doubtful : this.#unread;
   }
 
   #isDue(entity: Entity, now: number): boolean {
@@ -109,7 +143,7 @@ export class DueQueue {
     return longest;
   }
 
-  #mostOverdue(now: number): Candidate | undefined {
+  #mostOverdue(now: number, mayBeRisky: boolean): Candidate | undefined {
     let best: Candidate | undefined;
     const consider = (lane: Lane | undefined, overdueOf: (head: Entity) => number): void => {
       const head = lane?.peek();
@@ -122,7 +156,7 @@ export class DueQueue {
     for (const kind of ORDER) {
       // The first refresh goes strictly in the order of the kinds.
       if (!unreadSeen) {
-        const unread = wanted(this.#unread, kind);
+        const unread = wanted(this.#unread, kind) ?? (mayBeRisky ? wanted(this.#doubtful, kind) : undefined);
         consider(unread, ({ firstSeen }) => (now - firstSeen) / FIRST_READ_INTERVAL);
         unreadSeen = unread !== undefined;
       }
@@ -130,6 +164,7 @@ export class DueQueue {
         wanted(this.#held, kind),
         (head) => (now - this.#timing.dueAt(head)) / this.#timing.intervalOf(head.group),
       );
+      if (!mayBeRisky) continue;
       consider(wanted(this.#failed, kind), ({ retryAt, group }) => {
         const waited = now - retryAt - this.#timing.effectiveIntervalOf(group);
         return waited >= 0 ? waited / this.#timing.intervalOf(group) : -Infinity;
@@ -137,6 +172,12 @@ export class DueQueue {
     }
     return best;
   }
+}
+
+function count(lanes: Lanes): number {
+  let size = 0;
+  for (const lane of lanes.values()) size += lane.size;
+  return size;
 }
 
 function push(lanes: Lanes, position: number, entity: Entity): void {

@@ -7,6 +7,7 @@ import { CallMeter, type CallTally } from './callMeter.ts';
 import type { Clock } from './clock.ts';
 import { CallGate, type Reservation, type SharedPlaces } from './gate.ts';
 import { DueQueue, type Timing } from './queue.ts';
+import { RiskyReadings } from './riskyReadings.ts';
 import type { CurrentWindow } from './timetable.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
@@ -65,6 +66,7 @@ export class Scheduler {
   readonly #hooks: SchedulerHooks;
   /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
   readonly #running = new Set<AbortController>();
+  readonly #risky = new RiskyReadings();
   #stopped = false;
   #limits: Limits;
   #pumping = false;
@@ -126,10 +128,12 @@ export class Scheduler {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
     try {
-      while (this.#holds === 0 && this.#queue.size > 0) {
+      while (this.#holds === 0) {
+        const mayBeRisky = this.#risky.mayBegin(this.#limits.max_concurrent_requests);
+        if ((mayBeRisky ? this.#queue.size : this.#queue.sizeWithoutRisky) === 0) break;
         const reservation = this.#gate.reserve();
         if (reservation === undefined) break;
-        const first = this.#next();
+        const first = this.#next(mayBeRisky);
         if (first === undefined) reservation.cancel();
         else void this.#run(first, reservation);
       }
@@ -170,9 +174,9 @@ export class Scheduler {
   }
 
   /** Takes the next entity that may start; those that may not are dropped. */
-  #next(): Entity | undefined {
+  #next(mayBeRisky: boolean): Entity | undefined {
     for (;;) {
-      const entity = this.#queue.take(this.#clock.monotonic());
+      const entity = this.#queue.take(this.#clock.monotonic(), mayBeRisky);
       if (entity === undefined || this.#hooks.mayStart(entity)) return entity;
       entity.unqueue();
       this.#hooks.ended([{ entity, ending: { kind: 'not_started' } }]);
@@ -204,6 +208,9 @@ export class Scheduler {
     const window = this.#hooks.window();
     const read = this.#hooks.read(first.kind);
     const entities = this.#fill(read, first, window);
+    const risky = this.#queue.isRisky(first);
+    if (risky) this.#risky.begin();
+    const firstReads = entities.filter(({ held }) => held === undefined);
     const startedAt = this.#clock.monotonic();
     for (const entity of entities) entity.begin(startedAt);
     const controller = new AbortController();
@@ -222,6 +229,10 @@ export class Scheduler {
     if (this.#stopped) return;
     // All end together: what becomes due because of them is then there as a whole, and calls for it are filled.
     const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, results[index], window) }));
+    if (risky) this.#risky.end(ended.every(({ ending }) => ending.kind === 'read'));
+    // An application is answered for the first time: its hosts that wait are doubtful no longer.
+    const answered = firstReads.some(({ kind, held }) => kind === 'application_metrics' && held !== undefined);
+    if (answered) this.#queue.reconsider();
     if (tally.count > 0 && ended.some(({ ending }) => ending.kind === 'read')) {
       this.#meter.learn(tally);
       this.budget.accepted(tally.lastStart);
