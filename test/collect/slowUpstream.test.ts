@@ -156,10 +156,8 @@ describe('a hanging application', () => {
         const from = world.clock.now();
         for (let after = 0; after < 240; after += 15) {
           await world.clock.until(from + after * 1000);
-          const asOf = world.clock.monotonic();
-          await world.scrape();
-          const [status] = world.collector.status(asOf);
-          const entities = status?.groups.find(({ group }) => group === 'host_metrics')?.entities;
+          const { accounts } = await world.scrape();
+          const entities = accounts[0]?.groups.find(({ group }) => group === 'host_metrics')?.entities;
           const { fresh, stale, missing } = entities ?? { fresh: 0, stale: 0, missing: 0 };
           if (fresh !== healthy || missing !== shape.hanging) unlike.push(`${after} s: ${fresh}/${stale}/${missing}`);
         }
