@@ -81,6 +81,7 @@ describe('a queue that is held', () => {
       dueAt: () => -Infinity,
       intervalOf: () => 60_000,
       effectiveIntervalOf: () => 60_000,
+      isDoubtful: () => false,
       window: () => ({ from: 0, to: 60, readableAt: 0 }),
       read: () => read,
       companions: () => [],
