@@ -1,6 +1,5 @@
 import type {
   AccountStatus,
-  Answer,
   ApplicationView,
   BudgetStatus,
   CollectorView,
@@ -14,7 +13,7 @@ import type { OwnMetrics } from '../exposition/own.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** What the web side shows of the collector, from here for all its files. */
-export type { AccountStatus, Answer, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
+export type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {
