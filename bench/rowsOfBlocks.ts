@@ -1,6 +1,6 @@
 import { NERDGRAPH, REST, type Exporter, type Reading } from './exporter.ts';
 import { withExporter } from './fleetCost.ts';
-import type { Row } from './rows.ts';
+import type { Aim, Row } from './rows.ts';
 
 const LATENCY_MS = 50;
 const LONGEST_BLOCK_MS = 20;
@@ -8,12 +8,12 @@ const LONGEST_BLOCK_MS = 20;
 /** How long the main thread of the program works without a turn for anything else, answers included. */
 export async function blockRows(runs: number, applications: number): Promise<Row[]> {
   return [
-    ...(await rowsOf('REST', REST, runs, applications)),
-    ...(await rowsOf('NerdGraph', NERDGRAPH, runs, applications)),
+    ...(await rowsOf('REST', REST, { kind: 'never', limit: LONGEST_BLOCK_MS }, runs, applications)),
+    ...(await rowsOf('NerdGraph', NERDGRAPH, { kind: 'most', limit: LONGEST_BLOCK_MS }, runs, applications)),
   ];
 }
 
-async function rowsOf(name: string, reading: Reading, runs: number, applications: number): Promise<Row[]> {
+async function rowsOf(name: string, reading: Reading, aim: Aim, runs: number, applications: number): Promise<Row[]> {
   const size = { applications, hostsPerApplication: 5 };
   const first: number[] = [];
   const next: number[] = [];
@@ -34,7 +34,7 @@ async function rowsOf(name: string, reading: Reading, runs: number, applications
     unit: 'ms',
     runs: blocks,
     reference: { what: 'the most it may be', runs: [LONGEST_BLOCK_MS] },
-    aim: { kind: 'never', limit: LONGEST_BLOCK_MS },
+    aim,
   });
   return [row('first refresh', first), row('next refresh', next)];
 }
