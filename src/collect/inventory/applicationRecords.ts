@@ -85,6 +85,7 @@ export class ApplicationRecords {
   #writeSamples(record: ApplicationRecord): void {
     const { application, rolling } = record;
     const prepared = this.#prepared.get(application);
+    this.#prepared.delete(application);
     record.samples = prepared?.samples ?? APPLICATION_LIST.write(application);
     if (rolling === undefined) return;
     if (prepared?.values === rolling.values) rolling.samples = prepared?.withValues;
