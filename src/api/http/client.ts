@@ -2,25 +2,18 @@ import { setMaxListeners } from 'node:events';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
-import { bodyFailure, parseObject } from './answerBody.ts';
-import { CallFailure } from './callFailure.ts';
-import { decodeText } from './decode.ts';
-import { errorTitle } from './errorTitle.ts';
-import { exchange } from './exchange.ts';
-import type { RawAnswer, Request } from './exchange.ts';
-import { firstHeader, joinedHeader } from './headers.ts';
-import { httpsUpgrade } from './httpsUpgrade.ts';
 import { ApiKey } from './apiKey.ts';
-import type { KeyMask } from './keyMask.ts';
+import { BodyReader, GET, type Answer, type Reading, type Sent } from './bodyReader.ts';
+import { CallFailure } from './callFailure.ts';
+import { exchange, type Request } from './exchange.ts';
+import { firstHeader } from './headers.ts';
+import { httpsUpgrade } from './httpsUpgrade.ts';
 import type { CallObserver } from '../observer.ts';
-import { announced, overloadOf } from './overload.ts';
+import { overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from '../reader.ts';
 import { Reports } from './reports.ts';
 import { retryDelay } from './retry.ts';
-import { isGood, statusFailure } from './statusFailure.ts';
-
-/** Of an error body, unpacked. */
-const LONGEST_ERROR = 64 * 1024;
+import { isGood } from './statusFailure.ts';
 
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
@@ -45,53 +38,6 @@ export interface ClientOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** A good answer: its JSON object, the address that gave it, and its `Link` header. */
-export interface Answer {
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly address: URL;
-  readonly link: string | undefined;
-}
-
-/** Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. */
-export type Inspection = (
-  body: Readonly<Record<string, unknown>>,
-  status: number,
-  mask: KeyMask,
-) => CallFailure | undefined;
-
-export interface PostOptions {
-  readonly inspect: Inspection;
-  /** Whether the text of a good status may report an overload. True: it may be; only `inspect` decides. */
-  readonly mayBeOverload: (text: string) => boolean;
-  /** As `inspect`, of the text of another status: a failure that says more than the status does. */
-  readonly inspectRefusal: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
-  /** False: a call that timed out is not tried again, because its caller asks for less instead. */
-  readonly retryTimeouts: boolean;
-}
-
-interface Sent {
-  readonly raw: RawAnswer;
-  readonly overload: Overload | undefined;
-  /** Hides the key that was sent. */
-  readonly mask: KeyMask;
-}
-
-/** How the body of an answer is read and judged. */
-interface Reading {
-  readonly inspect: Inspection;
-  readonly inspectRefusal?: PostOptions['inspectRefusal'];
-  /**
-   * Where it is true of a text, the call ends only when the body was read, for it may report an overload. Otherwise, and
-   * without it, the place of the call is given back as soon as the answer is there, and the next calls go out before it is
-   * read.
-   */
-  readonly mayBeOverload?: PostOptions['mayBeOverload'];
-  /** Whether a call that timed out is tried again; `patient`: for patient callers only, because it holds a place so long. */
-  readonly retryTimeouts: boolean | 'patient';
-}
-
-const GET: Reading = { inspect: bodyFailure, retryTimeouts: 'patient' };
-
 /**
  * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
  * place is held (docs/interface.md, "Overload and failures").
@@ -102,6 +48,7 @@ export class Client {
   readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
+  readonly #bodies: BodyReader;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
@@ -109,6 +56,7 @@ export class Client {
     this.#dispatcher = dispatcher;
     this.#options = options;
     this.#key = new ApiKey(options.key);
+    this.#bodies = new BodyReader(options.maxBytes, options.now);
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
@@ -118,8 +66,8 @@ export class Client {
   }
 
   /** Posts a JSON text; otherwise as `get`. */
-  post(endpoint: string, address: URL, body: string, call: CallOptions, options: PostOptions): Promise<Answer> {
-    return this.#call(endpoint, { address, body }, options, call);
+  post(endpoint: string, address: URL, body: string, call: CallOptions, reading: Reading): Promise<Answer> {
+    return this.#call(endpoint, { address, body }, reading, call);
   }
 
   async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
@@ -186,13 +134,13 @@ export class Client {
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = reading;
       if (mayBeOverload === undefined && isGood(sent.raw.status)) {
-        return { answer: this.#readNextTurn(request.address, sent, reading) };
+        return { answer: this.#readNextTurn(sent, reading) };
       }
-      const text = await this.#textOf(request.address, sent, reading);
+      const text = await this.#bodies.textOf(sent, reading);
       if (mayBeOverload?.(text) === false) {
-        return { answer: this.#parseNextTurn(request.address, sent, text, reading) };
+        return { answer: this.#parseNextTurn(sent, text, reading) };
       }
-      return { answer: Promise.resolve(this.#parse(request.address, sent, text, reading)) };
+      return { answer: Promise.resolve(this.#bodies.parse(sent, text, reading)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.overload;
@@ -216,7 +164,7 @@ export class Client {
     try {
       const raw = await exchange(this.#dispatcher, request, headers, { timeoutMs, maxBytes, signal });
       code = raw.status;
-      return { raw, overload: overloadOf(code, raw.headers, now()), mask };
+      return { address: request.address, raw, overload: overloadOf(code, raw.headers, now()), mask };
     } catch (error) {
       if (error instanceof CallFailure) code = error.status;
       throw error;
@@ -226,33 +174,15 @@ export class Client {
   }
 
   /** First the next calls go out for all answers that came in together. */
-  async #readNextTurn(address: URL, sent: Sent, reading: Reading): Promise<Answer> {
+  async #readNextTurn(sent: Sent, reading: Reading): Promise<Answer> {
     // All of them in the next turn: one in each would let bodies come in faster than they are read.
     await new Promise((resolve) => setImmediate(resolve));
-    return this.#parse(address, sent, await this.#textOf(address, sent, reading), reading);
+    return this.#bodies.parse(sent, await this.#bodies.textOf(sent, reading), reading);
   }
 
-  async #parseNextTurn(address: URL, sent: Sent, text: string, reading: Reading): Promise<Answer> {
+  async #parseNextTurn(sent: Sent, text: string, reading: Reading): Promise<Answer> {
     await nextTurn();
-    return this.#parse(address, sent, text, reading);
-  }
-
-  /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
-  async #textOf(address: URL, { raw, overload, mask }: Sent, { inspectRefusal }: Reading): Promise<string> {
-    if (isGood(raw.status)) return decodeText(raw, this.#options.maxBytes);
-    const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
-    throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
-  }
-
-  #parse(address: URL, { raw, mask }: Sent, text: string, { inspect }: Reading): Answer {
-    const body = parseObject(text, raw.status, mask);
-    const failure = inspect(body, raw.status, mask);
-    if (failure?.overload !== undefined) {
-      const { reason, message, status } = failure;
-      throw new CallFailure(reason, message, { status, overload: announced(raw.headers, this.#options.now()) });
-    }
-    if (failure !== undefined) throw failure;
-    return { body, address, link: joinedHeader(raw.headers, 'link') };
+    return this.#bodies.parse(sent, text, reading);
   }
 
   #headers(key: string, posts: boolean): Record<string, string> {

@@ -1,5 +1,6 @@
 import { CallFailure } from '../http/callFailure.ts';
-import type { Answer, Client } from '../http/client.ts';
+import type { Answer } from '../http/bodyReader.ts';
+import type { Client } from '../http/client.ts';
 import { nextPage } from './links.ts';
 import type { CallOptions } from '../reader.ts';
 
