@@ -9,7 +9,7 @@ import type { AccountProgress } from './schedule/accountProgress.ts';
 import type { Clock } from './schedule/clock.ts';
 import type { Refresh, Refreshes } from './schedule/refreshes.ts';
 import type { Refusal } from './schedule/refusal.ts';
-import type { Ended } from './schedule/scheduler.ts';
+import type { Ended } from './schedule/schedulerHooks.ts';
 import type { CurrentWindow, Timetable } from './schedule/timetable.ts';
 import type { Scope } from './view.ts';
 

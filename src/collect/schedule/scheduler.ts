@@ -1,20 +1,19 @@
 import { firstTurn, nextTurn } from '../../eventLoop/turns.ts';
-import type { CallOptions, Gate, Outcome } from '../../api/reader.ts';
+import type { CallOptions, Gate } from '../../api/reader.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
-import type { EntityRead, TakeOver } from '../reading/reads.ts';
+import type { EntityRead } from '../reading/reads.ts';
+import { outcomesOf, takeOver, type Failed } from '../reading/takeOver.ts';
 import { Budget } from './budget.ts';
 import { CallMeter, type CallTally } from './callMeter.ts';
 import type { Clock } from './clock.ts';
 import { CallGate, type Reservation, type SharedPlaces } from './gate.ts';
-import { DueQueue, type Timing } from './queue.ts';
+import { DueQueue } from './queue.ts';
 import { RiskyReadings } from './riskyReadings.ts';
+import type { Ending, SchedulerHooks } from './schedulerHooks.ts';
 import type { CurrentWindow } from './timetable.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
 const STUCK_AFTER = 120_000;
-
-/** The values of so many entities are taken over before other work gets its turn. */
-const VALUES_PER_TURN = 40;
 
 /** What one reading of may bring thousands of entities. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions']);
@@ -24,33 +23,6 @@ export interface Limits {
   readonly requests_per_minute: number;
   readonly max_concurrent_requests: number;
   readonly request_timeout: number;
-}
-
-/** How an attempt to read an entity ended: well, with an error, or before it began. */
-export type Ending =
-  { readonly kind: 'read' } | { readonly kind: 'failed'; readonly error: unknown } | { readonly kind: 'not_started' };
-
-/** An entity whose turn is over. */
-export interface Ended {
-  readonly entity: Entity;
-  readonly ending: Ending;
-}
-
-/** What the scheduler needs to know, and whom it tells. */
-export interface SchedulerHooks extends Timing {
-  /** The window that work starting now is done for. */
-  window(): CurrentWindow;
-  /** How entities of a kind are read. */
-  read(kind: Kind): EntityRead;
-  /** Due entities that nobody waits for, which a call for entities of the same kind may carry. */
-  companions(kind: Kind): Iterable<Entity>;
-  /** False for entities that must not start now: their account is refused. */
-  mayStart(entity: Entity): boolean;
-  /** When an entity that has just failed, reading `window`, may be tried again. */
-  retryAt(entity: Entity, window: CurrentWindow): number;
-  /** An entity was queued, and later has ended; some end together. */
-  queued(entity: Entity): void;
-  ended(endings: readonly Ended[]): void;
 }
 
 /**
@@ -223,12 +195,12 @@ export class Scheduler {
     const outcomes = await outcomesOf(read, entities, window, call);
     reservation.cancel();
     this.#running.delete(controller);
-    const results = await this.#takeOver(entities, outcomes);
+    const failures = await takeOver(entities, outcomes, () => this.#stopped);
     // A list brings thousands of entities: they are queued in a turn of their own.
     if (LISTS.has(first.kind)) await nextTurn();
     if (this.#stopped) return;
     // All end together: what becomes due because of them is then there as a whole, and calls for it are filled.
-    const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, results[index], window) }));
+    const ended = entities.map((entity, index) => ({ entity, ending: this.#end(entity, failures[index], window) }));
     if (risky) this.#risky.end(ended.every(({ ending }) => ending.kind === 'read'));
     // An application is answered for the first time: its hosts that wait are doubtful no longer.
     const answered = firstReads.some(({ kind, held }) => kind === 'application_metrics' && held !== undefined);
@@ -240,17 +212,6 @@ export class Scheduler {
     this.#hooks.ended(ended);
     if (many) await firstTurn();
     this.pump();
-  }
-
-  /** Takes the values over, in portions between which other work goes on. Gives what failed, by entity. */
-  async #takeOver(entities: readonly Entity[], outcomes: readonly Result[]): Promise<readonly (Failed | undefined)[]> {
-    const results: (Failed | undefined)[] = [];
-    for (const [index, entity] of entities.entries()) {
-      if (index > 0 && index % VALUES_PER_TURN === 0) await nextTurn();
-      if (this.#stopped) break;
-      results.push(takenOver(entity, outcomes[index]));
-    }
-    return results;
   }
 
   #end(entity: Entity, failed: Failed | undefined, window: CurrentWindow): Ending {
@@ -268,36 +229,5 @@ export class Scheduler {
     entity.fail(error instanceof Error ? error.message : String(error), now);
     entity.waitUntil(this.#hooks.retryAt(entity, window));
     return { kind: 'failed', error };
-  }
-}
-
-/** As the reader's outcomes; an error that is none of upstream's is one of ours. */
-interface Failed {
-  readonly error: unknown;
-}
-type Result = Outcome<TakeOver> | Failed;
-
-/** Takes the value over, unless the entity has left the inventory meanwhile. */
-function takenOver(entity: Entity, outcome: Result | undefined): Failed | undefined {
-  if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
-  if (entity.gone) return undefined;
-  try {
-    outcome.value();
-    return undefined;
-  } catch (error) {
-    return { error };
-  }
-}
-
-async function outcomesOf(
-  read: EntityRead,
-  entities: readonly Entity[],
-  window: CurrentWindow,
-  call: CallOptions,
-): Promise<readonly Result[]> {
-  try {
-    return await read.read(entities, window, call);
-  } catch (error) {
-    return entities.map(() => ({ error }));
   }
 }
