@@ -433,8 +433,10 @@ describe('failures and changes of the inventory', () => {
     world.reader.keyTransactions = [keyTransaction(8, 1)];
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
     expect((await world.scrape()).blocks).toEqual([]);
+    expect(world.group('key_transactions').entities).toEqual({ fresh: 0, stale: 0, missing: 1 });
     await world.clock.advance(6_000);
     const { blocks } = await world.scrape();
+    expect(world.group('key_transactions').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
     expect(new Set(blocks.map(({ labels }) => labels.app))).toEqual(new Set(['app-1']));
     expect(blocks.map(({ group }) => group)).toContain('key_transactions');
 

@@ -88,10 +88,16 @@ export class Tally implements Visitor {
     this.#window(entity);
   }
 
-  /** A list counts by what it brings; one that was never read counts as one entity that is missing. */
+  /** A list counts by what it brings; one that was never read, or waits, counts as one entity that is missing. */
   #list(list: Entity): void {
-    if (list.held === undefined) this.#add(list, list.subject.applicationId, undefined);
+    if (list.held === undefined || this.#waits(list)) this.#add(list, list.subject.applicationId, undefined);
     this.#window(list);
+  }
+
+  /** True for key transactions that are not served yet, because their applications' names are not known. */
+  #waits(entity: Entity): boolean {
+    const { applicationList, keyTransactionList } = this.#account.inventory;
+    return entity === keyTransactionList && !applicationList.tried;
   }
 
   /** Something that a list brings. */
@@ -103,7 +109,7 @@ export class Tally implements Visitor {
   /** @param entity what it is read as: a list entry by its list */
   #add(entity: Entity, applicationId: number | undefined, rolling: Entity | undefined): void {
     const { group } = entity;
-    const state = this.#stateOf(entity);
+    const state = this.#waits(entity) ? 'missing' : this.#stateOf(entity);
     if (this.#needs.always.has(group) && coversApplication(this.#scope, applicationId)) {
       // Rolling values do not matter to a scope that needs the group for its list only.
       const ofScope = this.#needs.rolling.has(group) ? this.#worse(state, rolling) : state;

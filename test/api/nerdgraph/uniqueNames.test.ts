@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { json } from '../support/testServer.ts';
 import { RANGE } from './nerdGraphReading.ts';
@@ -32,6 +33,15 @@ function serve(between: Between, names: readonly string[], given = 10_000): void
     json(response, { data: { actor: { account: { nrql: result } } } });
     return true;
   };
+}
+
+/** Answers a query about the large application as one whose answer leaves rows out; others pass. */
+function leaveRowsOut(response: ServerResponse, nrql: string, good: string): boolean {
+  if (!/appId (= 1000001|IN \(1000001)/.test(nrql)) return false;
+  const answer = JSON.parse(good) as { data: { actor: { account: { nrql: { otherResult: unknown } } } } };
+  answer.data.actor.account.nrql.otherResult = { c: 7 };
+  json(response, answer);
+  return true;
 }
 
 const many = (count: number, begin: string): string[] =>
@@ -146,11 +156,7 @@ describe('the names of custom metrics', () => {
         json(response, { data: null, errors: [{ message, extensions: { errorClass } }] });
         return true;
       }
-      if (!/appId (= 1000001|IN \(1000001)/.test(nrql)) return false;
-      const answer = JSON.parse(good) as { data: { actor: { account: { nrql: { otherResult: unknown } } } } };
-      answer.data.actor.account.nrql.otherResult = { c: 7 };
-      json(response, answer);
-      return true;
+      return leaveRowsOut(response, nrql, good);
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
     const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
@@ -165,11 +171,7 @@ describe('the names of custom metrics', () => {
     const uniques = between.fault!;
     between.fault = (response, asked, good) => {
       if (uniques(response, asked, good) === true) return true;
-      if (!/appId (= 1000001|IN \(1000001)/.test(asked.nrql)) return false;
-      const answer = JSON.parse(good) as { data: { actor: { account: { nrql: { otherResult: unknown } } } } };
-      answer.data.actor.account.nrql.otherResult = { c: 7 };
-      json(response, answer);
-      return true;
+      return leaveRowsOut(response, asked.nrql, good);
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
     const [large, small] = await between.reader.customNames.read(subjects, RANGE, between.call);
