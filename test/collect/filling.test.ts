@@ -66,39 +66,59 @@ describe('a refresh that is being filled', () => {
   });
 });
 
+/** A scheduler whose calls never end and carry `perCall` entities; what each was made for. */
+function scheduling(perCall: number, atOnce: number) {
+  const calls: (number | undefined)[][] = [];
+  const read: EntityRead = {
+    open: () => {
+      let size = 0;
+      return { full: perCall === 1, calls: 1, add: () => (size += 1) <= perCall };
+    },
+    read: (entities) => {
+      calls.push(entities.map(({ subject }) => subject.applicationId));
+      return new Promise(() => undefined);
+    },
+  };
+  const limits = { requests_per_minute: 100, max_concurrent_requests: atOnce, request_timeout: 1_000 };
+  const scheduler = new Scheduler(limits, new VirtualClock(), {
+    dueAt: () => -Infinity,
+    intervalOf: () => 60_000,
+    effectiveIntervalOf: () => 60_000,
+    isDoubtful: () => false,
+    window: () => ({ from: 0, to: 60, readableAt: 0 }),
+    read: () => read,
+    companions: () => [],
+    mayStart: () => true,
+    retryAt: () => 0,
+    queued: () => undefined,
+    ended: () => undefined,
+  });
+  return { scheduler, calls };
+}
+
 describe('a queue that is held', () => {
   it('has nothing read before all who hold it let go, and then fills calls with all of it', async () => {
-    const reads: (number | undefined)[][] = [];
-    const read: EntityRead = {
-      open: () => ({ full: false, calls: 1, add: () => true }),
-      read: (entities) => {
-        reads.push(entities.map(({ subject }) => subject.applicationId));
-        return new Promise(() => undefined);
-      },
-    };
-    const limits = { requests_per_minute: 100, max_concurrent_requests: 5, request_timeout: 1_000 };
-    const scheduler = new Scheduler(limits, new VirtualClock(), {
-      dueAt: () => -Infinity,
-      intervalOf: () => 60_000,
-      effectiveIntervalOf: () => 60_000,
-      isDoubtful: () => false,
-      window: () => ({ from: 0, to: 60, readableAt: 0 }),
-      read: () => read,
-      companions: () => [],
-      mayStart: () => true,
-      retryAt: () => 0,
-      queued: () => undefined,
-      ended: () => undefined,
-    });
+    const { scheduler, calls } = scheduling(5, 5);
     const releases = [scheduler.hold(), scheduler.hold()];
     scheduler.enqueue(entity(1));
     scheduler.pump();
     releases[0]?.();
     await settled();
-    expect(reads).toEqual([]);
+    expect(calls).toEqual([]);
     scheduler.enqueue(entity(2));
     releases[1]?.();
     await settled();
-    expect(reads).toEqual([[1, 2]]);
+    expect(calls).toEqual([[1, 2]]);
+  });
+});
+
+describe('calls for which there are places', () => {
+  it('start eight at a time, so that other work gets its turn, and all of them start', async () => {
+    const { scheduler, calls } = scheduling(1, 20);
+    for (let id = 1; id <= 30; id += 1) scheduler.enqueue(entity(id));
+    scheduler.pump();
+    expect(calls).toHaveLength(8);
+    await settled();
+    expect(calls.flat()).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 });

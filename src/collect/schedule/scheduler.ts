@@ -15,6 +15,9 @@ import type { CurrentWindow } from './timetable.ts';
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */
 const STUCK_AFTER = 120_000;
 
+/** So many calls start before other work gets its turn: each may open a connection. */
+const STARTS_PER_TURN = 8;
+
 /** What one reading of may bring thousands of entities. */
 const LISTS: ReadonlySet<Kind> = new Set<Kind>(['applications', 'key_transactions']);
 
@@ -100,7 +103,11 @@ export class Scheduler {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
     try {
-      while (this.#holds === 0) {
+      for (let started = 0; this.#holds === 0; started += 1) {
+        if (started === STARTS_PER_TURN) {
+          void firstTurn().then(() => this.pump());
+          break;
+        }
         const mayBeRisky = this.#risky.mayBegin(this.#limits.max_concurrent_requests);
         if ((mayBeRisky ? this.#queue.size : this.#queue.sizeWithoutRisky) === 0) break;
         const reservation = this.#gate.reserve();
