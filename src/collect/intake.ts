@@ -47,9 +47,8 @@ export class Intake {
         const turn = turns.after(1);
         if (turn !== undefined) await turn;
       }
-      // Once all of them count: the plan that the following looks at is made in a turn of its own.
-      await turns.next();
-      timetable.plan();
+      // Once all of them count: the plan that the following looks at.
+      await timetable.makePlan(turns);
       await turns.next();
       const take = this.#taking(refresh);
       for (const entity of asked) {

@@ -26,7 +26,7 @@ export async function accountAnswer(
   wallNow: number,
 ): Promise<AccountAnswer> {
   const turns = new Turns(ENTITIES_PER_TURN);
-  await account.timetable.makePlan(turns);
+  await account.timetable.makePlan(turns, true);
   const answer = new AnswerDraft(account, scope, time);
   const tally = new Tally(account, scope, time);
   for (const entities of visit(account.inventory, [answer, tally])) {

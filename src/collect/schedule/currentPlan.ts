@@ -86,29 +86,44 @@ export class CurrentPlan {
 
   /** The plan of now, with the calls of a window. `exact`: made anew, with calls that are filled. */
   get(window: TimeRange, exact = false): MadePlan {
-    const { context, clock } = this.#sources;
-    const made = this.#made;
-    const now = clock.monotonic();
-    const same = made?.account === context.account && made.collection === context.collection;
-    if (same && !exact && now - made.at < PLAN_AGE) {
-      const changed = this.#version - made.version;
-      const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
-      if (changed === 0 || changed < enough) return made;
-    }
-    return (this.#made = this.#make(window, now, same && !exact ? made.costs : NOT_KNOWN));
+    const now = this.#sources.clock.monotonic();
+    const kept = exact ? undefined : this.#kept(now);
+    return kept ?? (this.#made = this.#make(window, now, this.#known(exact)));
   }
 
-  /** Makes an exact plan; each kind has its calls filled in a turn of its own. */
-  async makeExact(window: TimeRange, turns: Turns): Promise<void> {
+  /** As `get`, in turns between which other work goes on; each kind has its calls filled in a turn of its own. */
+  async make(window: TimeRange, turns: Turns, exact: boolean): Promise<void> {
     const { clock } = this.#sources;
-    const costs = new Map<Kind, KindCost>();
+    if (!exact && this.#kept(clock.monotonic()) !== undefined) return;
+    const costs = new Map(this.#known(exact));
     await turns.next();
     for (const [kind, entities] of this.#counted(clock.monotonic())) {
+      if (costs.has(kind)) continue;
       await turns.next();
       costs.set(kind, this.#costOf(kind, entities, window));
     }
     await turns.next();
     this.#made = this.#make(window, clock.monotonic(), costs);
+  }
+
+  /** The newest plan, unless it was made for another configuration, for far fewer or more entities, or long ago. */
+  #kept(now: number): MadePlan | undefined {
+    const made = this.#made;
+    if (made === undefined || !this.#isOfToday(made) || now - made.at >= PLAN_AGE) return undefined;
+    const changed = this.#version - made.version;
+    const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
+    return changed === 0 || changed < enough ? made : undefined;
+  }
+
+  /** What is known of the cost of kinds; an exact plan takes nothing over. */
+  #known(exact: boolean): KindCosts {
+    const made = this.#made;
+    return exact || made === undefined || !this.#isOfToday(made) ? NOT_KNOWN : made.costs;
+  }
+
+  #isOfToday({ account, collection }: MadePlan): boolean {
+    const { context } = this.#sources;
+    return account === context.account && collection === context.collection;
   }
 
   /** Grows whenever what counts may have changed. */

@@ -73,9 +73,9 @@ export class Timetable {
     return this.#plan.get(this.#window, exact).plan;
   }
 
-  /** Makes an exact plan in turns between which other work goes on. */
-  makePlan(turns: Turns): Promise<void> {
-    return this.#plan.makeExact(this.#window, turns);
+  /** Makes what `plan` gives, in turns between which other work goes on. */
+  makePlan(turns: Turns, exact = false): Promise<void> {
+    return this.#plan.make(this.#window, turns, exact);
   }
 
   /** How many calls reading an entity of the kind takes; below 1 where a call carries several. */
