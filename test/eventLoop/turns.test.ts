@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { countTurns } from './countTurns.ts';
 import { firstTurn, inTurns, nextTurn, Turns } from '../../src/eventLoop/turns.ts';
-
-/** Counts the turns of the event loop until it is stopped. */
-function countTurns(): { readonly turn: () => number; readonly stop: () => void } {
-  let turn = 0;
-  let running = true;
-  const next = (): void => {
-    turn += 1;
-    if (running) setImmediate(next);
-  };
-  setImmediate(next);
-  return { turn: () => turn, stop: () => void (running = false) };
-}
 
 describe('waiting for the next turn of the event loop', () => {
   it('gives each turn to one of those that wait, in the order in which they came', async () => {

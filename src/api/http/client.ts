@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
@@ -175,13 +176,12 @@ export class Client {
 
   /** First the next calls go out for all answers that came in together. */
   async #readNextTurn(sent: Sent, reading: Reading): Promise<Answer> {
-    // All of them in the next turn: one in each would let bodies come in faster than they are read.
-    await new Promise((resolve) => setImmediate(resolve));
+    await soonAfterInput();
     return this.#bodies.parse(sent, await this.#bodies.textOf(sent, reading), reading);
   }
 
   async #parseNextTurn(sent: Sent, text: string, reading: Reading): Promise<Answer> {
-    await nextTurn();
+    await turnAfterInput();
     return this.#bodies.parse(sent, text, reading);
   }
 
