@@ -42,10 +42,14 @@ export class NameSplitting {
       this.#refused.add(subject, name);
       leftOut(name);
     });
-    for (const batch of batches(this.#refused.allowed(subject, names), this.#mostNames)) {
+    let left = this.#refused.allowed(subject, names);
+    while (left.length > 0) {
+      // Cut anew for each call: the one before, or that of another subject, may have shown that lists must be shorter.
+      const [batch = left] = batches(left, this.#mostNames);
       await reading.readBatch(batch);
+      if (reading.lengthRefused) this.#mostNames = CAUTIOUS_NAMES;
+      left = left.slice(batch.length);
     }
-    if (reading.lengthRefused) this.#mostNames = CAUTIOUS_NAMES;
     return reading.data;
   }
 }

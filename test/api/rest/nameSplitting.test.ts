@@ -51,6 +51,12 @@ describe('a list of metric names', () => {
     expect(leftOut).toEqual([]);
   });
 
+  it('of more than one call goes on ten at a time as soon as its first call was refused for its length', async () => {
+    const { read, calls } = account((asked) => asked.length > 10);
+    expect(await read(names(45))).toHaveLength(45);
+    expect(calls.map(({ length }) => length)).toEqual([30, 10, 10, 10, 10, 5]);
+  });
+
   it('with one refused name loses that name only, and the next reading takes one call again', async () => {
     const bad = 'metric/17';
     const { read, calls, splitting, leftOut } = account((asked) => asked.includes(bad));
