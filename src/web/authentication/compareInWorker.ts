@@ -13,14 +13,16 @@ interface Asked {
 /**
  * Compares passwords in a thread of its own, so that scrapes are answered meanwhile. The thread starts with the first
  * password, never keeps the process alive, and is started anew after it has ended.
+ *
+ * @param file what the thread runs
  */
-export function compareInWorker(): Compare {
+export function compareInWorker(file: URL = WORKER): Compare {
   let worker: Worker | undefined;
   let lastId = 0;
   const open = new Map<number, Asked>();
 
   const start = (): Worker => {
-    const started = new Worker(WORKER);
+    const started = new Worker(file);
     started.unref();
     started.on('message', ({ id, matches }: ComparisonResult) => {
       open.get(id)?.resolve(matches);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serve, testApp } from '../support/app.ts';
+import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
@@ -86,6 +87,58 @@ describe('basic_auth_users', () => {
     expect(warnings[0]).not.toContain('plain');
     writeFileSync(file, users('old'));
     expect((await get(`${origin}/-/healthy`, { headers: basic('alice:old') })).status).toBe(200);
+  });
+});
+
+describe('a password', () => {
+  test('that is turned away because too many wait is answered 429 with Retry-After, and lets nobody in', async () => {
+    writeFileSync(file, users('wonderland'));
+    const { promise, resolve } = deferred();
+    const app = testApp();
+    const compare = async () => {
+      await promise;
+      return false;
+    };
+    const { origin } = await serve(app.app, { webConfigFile: file, compare });
+    // One is being compared, 64 wait, and the oldest of those makes room for one more.
+    const asked = Array.from({ length: 66 }, (_, index) =>
+      get(`${origin}/metrics`, { headers: basic(`alice:${index}`) }),
+    );
+    const first = await Promise.race(asked);
+    expect([first.status, first.headers['retry-after'], first.text]).toEqual([
+      429,
+      '5',
+      'Too many passwords wait to be checked; try again later.\n',
+    ]);
+    resolve();
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...new Array<number>(65).fill(401), 429]);
+    expect(app.collector.refreshes).toEqual([]);
+  });
+
+  test('that cannot be compared is answered 500, told, and lets nobody in', async () => {
+    writeFileSync(file, users('wonderland'));
+    const app = testApp();
+    const fault = new Error('the thread that compares passwords has ended');
+    const servers = await serve(app.app, { webConfigFile: file, compare: () => Promise.reject(fault) });
+    const got = await get(`${servers.origin}/metrics`, { headers: basic('alice:wonderland') });
+    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    expect(servers.failures).toEqual([fault]);
+    expect(app.collector.refreshes).toEqual([]);
+  });
+});
+
+describe('a fault of our own', () => {
+  test('before an answer has begun is answered 500; after that it closes the connection', async () => {
+    const fault = new Error('nobody foresaw this');
+    const servers = await serve((request, response) => {
+      if (request.url === '/begun') response.writeHead(200, { 'Content-Length': 100 }).write('half');
+      throw fault;
+    });
+    const got = await get(`${servers.origin}/`);
+    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    await expect(get(`${servers.origin}/begun`)).rejects.toThrow();
+    expect(servers.failures).toEqual([fault, fault]);
   });
 });
 

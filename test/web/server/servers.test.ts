@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
@@ -9,6 +10,7 @@ import { ListenError } from '../../../src/web/server/listen.ts';
 import { systemdSockets, SystemdSocketError } from '../../../src/web/server/systemdSockets.ts';
 import { serve, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
+import { requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
@@ -74,6 +76,33 @@ describe('--web.listen-address', () => {
     await expect(get(`http://127.0.0.1:${free}/-/healthy`)).rejects.toThrow();
   });
 
+  test('a port that only the system may open is told in one sentence', async (context) => {
+    const firstFree = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+    context.skip(firstFree < 2, 'this system lets everybody open every port');
+    // Root may open any port: for this one attempt the process is nobody.
+    const user = process.geteuid?.();
+    if (user === 0) process.seteuid?.('nobody');
+    try {
+      await expect(serve(testApp().app, { listen: [{ host: '127.0.0.1', port: 1 }] })).rejects.toThrow(
+        'Cannot listen on 127.0.0.1:1: no permission for this port; choose one above 1023 with --web.listen-address.',
+      );
+    } finally {
+      if (user === 0) process.seteuid?.(0);
+    }
+  });
+
+  test('a host name that nobody knows is told in one sentence', async () => {
+    await expect(serve(testApp().app, { listen: [{ host: 'exporter.invalid', port: 0 }] })).rejects.toThrow(
+      'Cannot listen on exporter.invalid:0: the host name is not known; correct --web.listen-address.',
+    );
+  });
+
+  test('a file descriptor that is no socket is told in one sentence', async () => {
+    await expect(serve(testApp().app, { sockets: [9_999] })).rejects.toThrow(
+      /^Cannot listen on the socket of file descriptor 9999: .*EBADF|EINVAL/,
+    );
+  });
+
   test('an address that is not of this machine is told in one sentence', async () => {
     await expect(serve(testApp().app, { listen: [{ host: '192.0.2.1', port: 0 }] })).rejects.toThrow(
       'Cannot listen on 192.0.2.1:0: this machine has no such address',
@@ -132,6 +161,30 @@ describe('shutdown', () => {
     await idle.close();
   });
 
+  test('lets an answer that has begun end, and those asked for ahead over its connection, and then closes it', async () => {
+    const { promise, resolve } = deferred();
+    let begun = 0;
+    const servers = await serve((request, response) => {
+      begun += 1;
+      response.writeHead(200, { 'Content-Type': 'text/plain' });
+      response.flushHeaders();
+      void promise.then(() => response.end(request.url));
+    });
+    const asked = sendRaw(servers.port, requestText('/first') + requestText('/second'));
+    await vi.waitFor(() => expect(begun).toBe(1));
+    const closed = servers.close(60_000);
+    resolve();
+    const { text, timedOut } = await asked;
+    expect(timedOut).toBe(false);
+    const [, first = '', second = ''] = text.split('HTTP/1.1 200 OK');
+    expect([first, second].map((answer) => /\/(?:first|second)/.exec(answer)?.[0])).toEqual(['/first', '/second']);
+    expect([first, second].map((answer) => /^Connection: (.*)\r$/im.exec(answer)?.[1])).toEqual([
+      'keep-alive',
+      'close',
+    ]);
+    await closed;
+  });
+
   test('cuts off what has not ended in time', async () => {
     const app = testApp();
     const servers = await serve(app.app);
@@ -164,6 +217,19 @@ describe('limits against clients', () => {
     ]);
     expect([silent.timedOut, slow.timedOut]).toEqual([false, false]);
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('a client may send 32 requests ahead; with one more its connection is closed and nothing is answered', async () => {
+    const app = testApp();
+    const { port } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const tooMany = await sendRaw(port, requestText('/metrics').repeat(34));
+    expect(tooMany).toEqual({ text: '', timedOut: false });
+    resolve();
+    const last = requestText('/metrics', ['Connection: close']);
+    const { text } = await sendRaw(port, requestText('/metrics').repeat(32) + last);
+    expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(33);
   });
 
   test('many idle connections are dropped beyond a limit, and the process answers on', async () => {
