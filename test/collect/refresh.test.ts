@@ -506,6 +506,16 @@ describe('a probe', () => {
     expect(JSON.stringify(result)).toContain('applications: server');
   });
 
+  it('says that the kind of database is not decided where there is no metric data yet', async () => {
+    const world = new World();
+    world.populate(1);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
+    const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    expect(probed.success).toBe(false);
+    expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; what counts: not decided$/);
+  });
+
   it('says of each family of what was read why it is absent, and what is not read at all', async () => {
     const world = new World();
     world.populate(1, 1);

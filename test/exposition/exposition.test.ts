@@ -306,6 +306,16 @@ describe('rendering the same blocks again', () => {
     expect(bytesOf(answer).toString()).toContain('app="renamed"');
   });
 
+  it('has an entity that came behind all others, and no longer one that has gone from there', async () => {
+    const exposition = new Exposition();
+    const blocks = fleet(0, ENTITIES).map(written);
+    for (const asked of [blocks.slice(0, -1), blocks, blocks.slice(0, -1)]) {
+      const answer = await exposition.render(asked, undefined, { format: 'text', gzip: false, ...limitless });
+      const last = `app="${ENTITIES.at(-1)!.app}"`;
+      expect(bytesOf(answer).toString().includes(last)).toBe(asked === blocks);
+    }
+  });
+
   it('follows every change: values, labels, the guard, entities that come and go', async () => {
     const exposition = new Exposition();
     const renamed = ENTITIES.map((labels, index) => (index === 7 ? { ...labels, app: 'renamed' } : labels));

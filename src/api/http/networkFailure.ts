@@ -46,7 +46,7 @@ export function networkFailure(error: Error, status: number | undefined): CallFa
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
     return new CallFailure('network', `no TLS connection (${code}): the address may be one for plain HTTP`);
   }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new CallFailure('too_large', 'the headers of the answer are too long', { status });
   }
   if (name === 'HTTPParserError') return new CallFailure('invalid_response', 'the answer is not HTTP', { status });

@@ -52,7 +52,7 @@ function memberOf(body: unknown, member: string): unknown {
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {
-  if (field === undefined || typeof value !== 'object' || value === null) return undefined;
+  if (field === undefined || typeof value !== 'object') return undefined;
   const { [field]: inner, ...others }: Record<string, unknown> = { ...value };
   return deeper.length === 0 ? others : { ...others, [field]: without(inner, deeper) };
 }

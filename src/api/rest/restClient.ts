@@ -33,7 +33,7 @@ export class RestClient {
     return this.one(target, call, (body, leftOut) => parseSingle(schema, body, member, leftOut));
   }
 
-  /** All pages of a list, each key once; a list is read whole or not at all. */
+  /** All pages of a list, each key once, as it was read last; a list is read whole or not at all. */
   async list<T>(
     target: Target,
     member: string,
@@ -47,7 +47,7 @@ export class RestClient {
       take: ({ body }) => {
         const before = found.size;
         const records = this.checked(target, (leftOut) => parseList(schema, body, member, leftOut));
-        for (const record of records) if (!found.has(keyOf(record))) found.set(keyOf(record), record);
+        for (const record of records) found.set(keyOf(record), record);
         return { entries: records.length, fresh: found.size - before };
       },
     });

@@ -82,7 +82,7 @@ const FAULTS: Record<
     words: /no whole answer within 0\.5 s/,
     timeout: 500,
   },
-  'malformed JSON': { answer: send('{"applications":['), reason: 'invalid_response', words: /not JSON/ },
+  'malformed JSON': { answer: send('{"applications":['), reason: 'invalid_response', words: /the answer is not JSON/ },
   'an empty body': { answer: send(''), reason: 'invalid_response', words: /empty/ },
   'a 204': { answer: (response) => response.writeHead(204).end(), reason: 'invalid_response', words: /empty/ },
   'a web page': {

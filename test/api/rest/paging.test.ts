@@ -43,6 +43,18 @@ describe('a list over several pages', () => {
     expect(ids(await reader.listApplications({}, call))).toEqual([1, 2, 3, 4]);
   });
 
+  it('has a record that moved between the pages as it was read last', async () => {
+    const before = { applications: [application(1), application(2)] };
+    const after = { applications: [{ ...application(2), health_status: 'red' }, application(3)] };
+    const { reader, call } = await serve(pagesOf(before, after));
+    const list = await reader.listApplications({}, call);
+    expect(list.map(({ id, healthStatus }) => [id, healthStatus])).toEqual([
+      [1, 'green'],
+      [2, 'red'],
+      [3, 'green'],
+    ]);
+  });
+
   it('ends with a page past the end, although that names a next one', async () => {
     const { server, reader, call } = await serve(pagesOf(page(1), page(), page(9)));
     expect(ids(await reader.listApplications({}, call))).toEqual([1]);

@@ -126,6 +126,20 @@ describe('createRestReader', () => {
     expect(server.asked[0]?.url.searchParams.get('raw')).toBe('true');
   });
 
+  it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
+    const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
+    const subject = { applicationId: 7, hostKey: undefined, names: ['Apdex'] };
+    await reader.metricSeries.read([subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
+    await reader.metricData.read([subject], { from: 600, to: 780 }, call);
+    const queries = server.asked.map(({ url }) =>
+      ['summarize', 'from', 'to'].map((name) => url.searchParams.get(name)),
+    );
+    expect(queries).toEqual([
+      [null, '1970-01-01T00:00:00Z', '1970-01-01T00:13:00Z'],
+      ['true', '1970-01-01T00:10:00Z', '1970-01-01T00:13:00Z'],
+    ]);
+  });
+
   it('asks for many ids in calls of 200, and for none not at all', async () => {
     const { server, reader, call } = await serve((response, { url }) => {
       const wanted = url.searchParams.get('filter[ids]')?.split(',').map(Number) ?? [];

@@ -28,6 +28,13 @@ describe('planChunks', () => {
     ]);
   });
 
+  it('reads by the minute from the first whole minute that is not older than 8 days less an hour', () => {
+    const oldest = Math.ceil((NOW - 8 * DAY + HOUR) / MINUTE) * MINUTE;
+    const granules = (from: number) => planChunks({ from, to: from + DAY }, MINUTE, NOW).map(({ granule }) => granule);
+    expect(new Set(granules(oldest + MINUTE))).toEqual(new Set([MINUTE]));
+    expect(new Set(granules(oldest))).toEqual(new Set([HOUR, MINUTE]));
+  });
+
   it('reads one old day by the hour, in a range long enough to be answered by the hour', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
     const [chunk, ...others] = planChunks({ from, to: from + DAY }, 1800, NOW);

@@ -23,6 +23,7 @@ function open(options: Parameters<typeof openSession>[1] = {}) {
   return session;
 }
 
+const DAY_MS = 86_400_000;
 const WISH = { from: '4h', window: 60_000, apps: ['Storefront'] };
 
 describe('a run that meets trouble', () => {
@@ -36,6 +37,22 @@ describe('a run that meets trouble', () => {
     const { document } = await runOn(open(), WISH);
     simulator.faults.add(parseFault(fault));
     expect((await runOn(open(), WISH)).document).toBe(document);
+  });
+
+  it('says how far apart the samples are where upstream answers coarser timeslices than planned', async () => {
+    // Upstream's clock is two days ahead: for it the range is so old that it answers three hours with ten timeslices.
+    const ahead = await startSimulator({ now: () => NOW + 2 * DAY_MS, applications: 1, hostsPerApplication: 1 });
+    const session = openSession(ahead);
+    try {
+      const { notes, document } = await runOn(session, { from: '7d', to: '6d', window: 60_000 });
+      expect(notes).toContain('Some ranges were answered with a timeslice per 18m: their samples are as far apart.');
+      const times = new Set([...document.matchAll(/ (\d{10})$/gm)].map(([, time]) => Number(time)));
+      expect(times.size).toBeGreaterThan(70);
+      expect(times.size).toBeLessThanOrEqual(81);
+    } finally {
+      await session.close();
+      await ahead.close();
+    }
   });
 
   it('says that there are no host series where the configuration switches hosts off', async () => {

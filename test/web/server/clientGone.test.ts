@@ -28,6 +28,8 @@ describe('a client that leaves', () => {
   test('ends the waiting for work, at once where it has left before', async () => {
     const { request, leave } = await asked();
     const gone = clientGone(request);
+    // The requests of one connection share it: a connection that is kept alive gathers no listeners.
+    expect(clientGone(request)).toBe(gone);
     const waiting = expect(unlessGone(never, gone)).rejects.toThrow(ClientGoneError);
     expect(await unlessGone(Promise.resolve('done'), gone)).toBe('done');
     await leave();

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test, vi } from 'vitest';
@@ -89,6 +91,17 @@ describe('--web.listen-address', () => {
     } finally {
       if (user === 0) process.seteuid?.(0);
     }
+  });
+
+  test('a web configuration that became invalid since it was checked opens nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'web-servers-'));
+    const webConfigFile = join(folder, 'web.yaml');
+    writeFileSync(webConfigFile, 'basic_auth_users: {alice: plain}\n');
+    const port = await freePort();
+    const started = serve(testApp().app, { webConfigFile, listen: [{ host: '127.0.0.1', port }] });
+    await expect(started).rejects.toThrow(new ListenError('The web configuration is invalid.'));
+    await expect(get(`http://127.0.0.1:${port}/-/healthy`)).rejects.toThrow();
+    rmSync(folder, { recursive: true });
   });
 
   test('a host name that nobody knows is told in one sentence', async () => {

@@ -23,10 +23,17 @@ test('a message is logged at once, then once a minute with the number of times i
   wait(60_000);
   tell('refused');
   expect(lines.at(-1)).toBe('refused (and 1 more times before)');
+  wait(60_000);
+  tell('refused');
+  expect(lines.at(-1)).toBe('refused');
 });
 
 test('messages that are always different share one place beyond the first hundred', () => {
-  const { lines, tell } = collecting();
+  const { lines, tell, wait } = collecting();
   for (let index = 0; index < 10_000; index += 1) tell(`client ${index}`);
   expect(lines).toHaveLength(101);
+  wait(60_000);
+  tell('client 99');
+  tell('client 100');
+  expect(lines.slice(101)).toEqual(['client 99', 'client 100 (and 9899 more times before)']);
 });

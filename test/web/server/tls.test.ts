@@ -181,6 +181,11 @@ describe('client_auth_type', () => {
     const others = await start(withCa(type, '  client_allowed_sans: [example, PROMETHEUS.example]\n'));
     expect(await ask(others, client)).toBe('refused');
   });
+
+  test.each(['RequireAnyClientCert', 'RequireClientCert'])('client_allowed_sans goes with %s, too', async (type) => {
+    const listed = await start(withCa(type, '  client_allowed_sans: [prometheus.example]\n'));
+    expect([await ask(listed), await ask(listed, client)]).toEqual(['refused', 200]);
+  });
 });
 
 describe('without a restart', () => {

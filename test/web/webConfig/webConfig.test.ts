@@ -83,6 +83,11 @@ rate_limit:
     (text) => expect(load(text)).toMatchObject({ config: { rateLimit: undefined, users: new Map() } }),
   );
 
+  test.each(['tls_server_config:', 'http_server_config:', 'http_server_config: {headers: }'])(
+    'sections may be empty: %s',
+    (text) => expect(load(text)).toMatchObject({ config: { tls: undefined, headers: {} } }),
+  );
+
   test('reads certificate and key, and every cipher suite and curve is known to this system', () => {
     const suites = [
       'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
