@@ -9,10 +9,10 @@ import { Reads } from './reading/reads.ts';
 import { AccountProgress } from './schedule/accountProgress.ts';
 import type { Budget } from './schedule/budget.ts';
 import type { Clock } from './schedule/clock.ts';
-import type { SharedPlaces } from './schedule/gate.ts';
 import { Refresh, Refreshes } from './schedule/refreshes.ts';
 import { Refusal } from './schedule/refusal.ts';
 import { Scheduler } from './schedule/scheduler.ts';
+import type { SharedPlaces } from './schedule/sharedPlaces.ts';
 import { Timetable } from './schedule/timetable.ts';
 import type { Scope } from './view.ts';
 

@@ -9,8 +9,8 @@ import { applicationViews, statusAtOnce } from './answers/status.ts';
 import type { AccountContext } from './inventory/context.ts';
 import type { CollectorLog } from './log.ts';
 import type { Clock } from './schedule/clock.ts';
-import { PLACES_OF_KEY, SharedPlaces } from './schedule/gate.ts';
 import { coversAccount } from './schedule/scope.ts';
+import { PlacesOfKeys } from './schedule/sharedPlaces.ts';
 import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
 /** A reader of one account and the key it uses. */
@@ -52,8 +52,7 @@ export class Collector implements CollectorView {
   #entries = new Map<string, Entry>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
-  /** What accounts of one key share, by the key's mark. */
-  readonly #places = new Map<string, SharedPlaces>();
+  readonly #places = new PlacesOfKeys();
   #refreshedOnce = false;
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
@@ -246,11 +245,9 @@ export class Collector implements CollectorView {
     for (const { account, opened, keyMark } of this.#entries.values()) {
       if (opened.reader.api !== 'nerdgraph') continue;
       used.add(keyMark);
-      const places = this.#places.get(keyMark) ?? new SharedPlaces(PLACES_OF_KEY);
-      this.#places.set(keyMark, places);
-      account.share(places);
+      account.share(this.#places.of(keyMark));
     }
-    for (const keyMark of this.#places.keys()) if (!used.has(keyMark)) this.#places.delete(keyMark);
+    this.#places.keepOnly(used);
   }
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Budget } from '../../src/collect/schedule/budget.ts';
 import type { Clock } from '../../src/collect/schedule/clock.ts';
-import { CallGate, SharedPlaces } from '../../src/collect/schedule/gate.ts';
+import { CallGate } from '../../src/collect/schedule/gate.ts';
+import { SharedPlaces } from '../../src/collect/schedule/sharedPlaces.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */

@@ -70,7 +70,7 @@ export class MetricDataCalls {
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         this.#client.leftOut(
           target([name]),
-          `${about}: upstream refuses the metric name ${JSON.stringify(shown)}, which is left out for now`,
+          `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
     );

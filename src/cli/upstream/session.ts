@@ -1,7 +1,8 @@
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import { Budget } from '../../collect/schedule/budget.ts';
 import type { Clock } from '../../collect/schedule/clock.ts';
-import { CallGate, PLACES_OF_KEY, SharedPlaces } from '../../collect/schedule/gate.ts';
+import { CallGate } from '../../collect/schedule/gate.ts';
+import { PlacesOfKeys } from '../../collect/schedule/sharedPlaces.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { CommonOptions } from '../flags/commonFlags.ts';
 import { runReadingCommand, type CommandContext } from './command.ts';
@@ -65,19 +66,14 @@ export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
   clock: Clock,
 ): readonly LiveAccount[] {
-  const places = new Map<string, SharedPlaces>();
+  const places = new PlacesOfKeys();
   return config.accounts.map((account) => {
     const { limits } = account;
     const opened = openReader(account, config);
     const { reader } = opened;
     const budget = new Budget(limits.requests_per_minute);
     const gate = new CallGate(budget, clock, limits.max_concurrent_requests, () => undefined);
-    if (reader.api === 'nerdgraph') {
-      const keyMark = opened.keyMark();
-      const ofKey = places.get(keyMark) ?? new SharedPlaces(PLACES_OF_KEY);
-      places.set(keyMark, ofKey);
-      gate.share(ofKey);
-    }
+    if (reader.api === 'nerdgraph') gate.share(places.of(opened.keyMark()));
     const close = (): Promise<void> => {
       gate.close();
       return reader.close();

@@ -2,6 +2,7 @@ import { abortReason } from '../../api/abortReason.ts';
 import type { Gate, Overload } from '../../api/reader.ts';
 import type { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
+import type { SharedPlaces } from './sharedPlaces.ts';
 
 interface Waiter {
   readonly grant: () => void;
@@ -13,40 +14,6 @@ export interface Reservation {
   readonly gate: Gate;
   /** Gives the place back if no call was made. */
   cancel(): void;
-}
-
-/** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
-export const PLACES_OF_KEY = 25;
-
-/** Calls at once over several accounts, which one key shares. */
-export class SharedPlaces {
-  readonly #most: number;
-  readonly #freed = new Set<() => void>();
-  #taken = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get free(): boolean {
-    return this.#taken < this.#most;
-  }
-
-  take(): void {
-    this.#taken += 1;
-  }
-
-  /** Gives a place back, and tells everybody who may wait for one. */
-  release(): void {
-    this.#taken -= 1;
-    for (const freed of [...this.#freed]) freed();
-  }
-
-  /** @returns ends it */
-  watch(freed: () => void): () => void {
-    this.#freed.add(freed);
-    return () => void this.#freed.delete(freed);
-  }
 }
 
 /**

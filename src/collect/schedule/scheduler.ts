@@ -6,10 +6,11 @@ import { outcomesOf, takeOver, type Failed } from '../reading/takeOver.ts';
 import { Budget } from './budget.ts';
 import { CallMeter, type CallTally } from './callMeter.ts';
 import type { Clock } from './clock.ts';
-import { CallGate, type Reservation, type SharedPlaces } from './gate.ts';
+import { CallGate, type Reservation } from './gate.ts';
 import { DueQueue } from './queue.ts';
 import { RiskyReadings } from './riskyReadings.ts';
 import type { Ending, SchedulerHooks } from './schedulerHooks.ts';
+import type { SharedPlaces } from './sharedPlaces.ts';
 import type { CurrentWindow } from './timetable.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the scheduler hangs. */

@@ -49,7 +49,7 @@ describe('createRestReader', () => {
       notes.failures.map(({ reason, message }) => [reason, message.replace(/.*: (application)/, '$1')]),
     ).toContainEqual([
       'invalid_response',
-      'application 7: upstream refuses the metric name "Custom/bad", which is left out for now',
+      'application 7: upstream refuses the metric name "Custom/bad": what is calculated from it is missing',
     ]);
   });
 
