@@ -1,4 +1,4 @@
-import { addressWith, regionAddress } from './addresses.ts';
+import { addressWith } from './addresses.ts';
 import type { AccountConfig, Api } from './config.ts';
 
 /** What an account has by default, depending on the interface that it is read through. */
@@ -23,12 +23,12 @@ export const INTERFACE_DEFAULTS: Readonly<Record<Api, InterfaceDefaults>> = {
  */
 export function accountThrough(api: Api, account: AccountConfig): AccountConfig {
   if (account.api === api) return account;
-  const { region, base_url, limits } = account;
+  const { base_url, limits } = account;
   const defaults = INTERFACE_DEFAULTS[api];
   return {
     ...account,
     api,
-    base_url: region === undefined ? addressWith(api, base_url) : regionAddress(api, region),
+    base_url: addressWith(api, base_url),
     api_key_header: defaults.api_key_header,
     instances: false,
     limits: {

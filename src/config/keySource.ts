@@ -24,7 +24,6 @@ export class KeySource {
   #identity: string | undefined;
   #problem: string | undefined;
   #lastLook: number;
-  #generation = 0;
 
   private constructor(path: string | undefined, key: string, identity: string | undefined, options: KeySourceOptions) {
     this.#path = path;
@@ -53,12 +52,6 @@ export class KeySource {
     return this.#key;
   }
 
-  /** Grows by one with every change of the key, so that a refused account can be tried again at once. */
-  get generation(): number {
-    this.#look();
-    return this.#generation;
-  }
-
   #look(): void {
     const now = this.#options.now();
     if (this.#path === undefined || Math.abs(now - this.#lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
@@ -75,7 +68,6 @@ export class KeySource {
     if (result.key === this.#key) return;
     this.#options.onKey(result.key);
     this.#key = result.key;
-    this.#generation += 1;
   }
 }
 

@@ -13,7 +13,7 @@ export function redactConfig(config: Config): string {
     api_key: account.api_key === undefined ? undefined : REDACTED,
   }));
   const file = z.encode(fileSchema, { ...config, accounts });
-  return stringify(escapeTexts(file), { lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(escapeTexts(file), { lineWidth: 0 });
 }
 
 /** Texts with `${` in them must not become placeholders when the page is used as a file. */

@@ -16,6 +16,15 @@ describe('the running configuration as it is shown', () => {
     expect(shown).not.toContain(SECRET);
   });
 
+  it('has written out what accounts share through aliases', () => {
+    const labels = 'labels: &shared {team: payments}';
+    const config = configOf(
+      `accounts:\n  - {name: a, api_key: ${SECRET}, ${labels}}\n  - {name: b, api_key: ${SECRET}, labels: *shared}\n`,
+    );
+    expect(redactConfig(config).match(/team: payments/g)).toHaveLength(2);
+    expect(redactConfig(config)).not.toMatch(/[&*]\w/);
+  });
+
   it.each([
     ['a region', withAccount('region: eu')],
     ['a base address', withAccount('base_url: "https://proxy.example/x"')],

@@ -164,6 +164,7 @@ describe('a name in a configuration', () => {
     'http2',
     'a b.c',
     '/run/secrets/new_relic_api_key',
+    'requests_per_minute_concurrent_connections_maxim',
   ])('is told: %s', (text) => {
     expect(mayBeSecret(text)).toBe(false);
   });
@@ -178,6 +179,9 @@ describe('a name in a configuration', () => {
     'api_key=abc',
     'S3CR3T',
     'two words',
+    'requests_per_minute_concurrent_connections_maximu',
+    'a_b_c_d_e_f_g_h_i',
+    'abcdefghijklmno',
   ])('that may be a key is not: %s', (text) => {
     expect(mayBeSecret(text)).toBe(true);
   });

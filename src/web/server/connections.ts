@@ -97,7 +97,6 @@ export class Connections {
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
     socket.once('close', () => this.#open.delete(connection));
-    if (this.#closing) setImmediate(() => socket.destroy());
     return connection;
   }
 

@@ -44,6 +44,14 @@ describe('/probe', () => {
     expect(app.collector.probes[0]?.waitMs).toBe(2_500);
   });
 
+  test('leaves the time free that the last probe took to write', async () => {
+    const app = testApp({ dependencies: { dropped: () => void (app.clock += 1_500) } });
+    const { origin } = await serve(app.app);
+    await get(`${origin}${PROBE}`);
+    await get(`${origin}${PROBE}`);
+    expect(app.collector.probes.map(({ waitMs }) => waitMs)).toEqual([9_500, 9_500 - 1_500]);
+  });
+
   test('succeeds only when nothing failed', async () => {
     const app = testApp();
     app.collector.probeResult = { kind: 'answer', success: false, blocks: [], cut: [], notes: [] };

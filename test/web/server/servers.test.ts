@@ -174,6 +174,23 @@ describe('shutdown', () => {
     await idle.close();
   });
 
+  test('closes a connection with the end of an answer that had begun, although its header promised to keep it', async () => {
+    const { promise, resolve } = deferred();
+    let begun = 0;
+    const servers = await serve((_request, response) => {
+      begun += 1;
+      response.flushHeaders();
+      void promise.then(() => response.end('whole'));
+    });
+    const asked = sendRaw(servers.port, requestText('/'));
+    await vi.waitFor(() => expect(begun).toBe(1));
+    const closed = servers.close(60_000);
+    resolve();
+    const { text, timedOut } = await asked;
+    expect([timedOut, text.includes('Connection: keep-alive'), text.includes('whole')]).toEqual([false, true, true]);
+    await closed;
+  });
+
   test('lets an answer that has begun end, and those asked for ahead over its connection, and then closes it', async () => {
     const { promise, resolve } = deferred();
     let begun = 0;
