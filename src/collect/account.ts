@@ -124,8 +124,13 @@ export class AccountCollector {
     if (customMetrics !== next.customMetrics) this.#changeCustomMetrics();
     this.#arrivals.decideDatabases();
     const { applicationList, keyTransactionList } = this.inventory;
-    if (differ(account.applications.include, next.account.applications.include)) applicationList.makeOverdue();
-    if (differ(account.key_transactions, next.account.key_transactions)) keyTransactionList.makeOverdue();
+    const otherApplications = differ(account.applications.include, next.account.applications.include);
+    if (otherApplications) applicationList.makeOverdue();
+    // Which names of applications come with the key transactions depends on both.
+    const choosesOwn = typeof next.account.key_transactions !== 'boolean';
+    if (differ(account.key_transactions, next.account.key_transactions) || (otherApplications && choosesOwn)) {
+      keyTransactionList.makeOverdue();
+    }
     this.timetable.reset();
     if (keyChanged) this.keyChanged();
     this.scheduler.resize(next.account.limits);

@@ -420,6 +420,24 @@ describe('failures and changes of the inventory', () => {
     expect(keys.map(({ labels }) => labels.key_transaction_id)).toEqual(['8']);
   });
 
+  it('a chosen key transaction has the name of its application also where applications are listed by other ids', async () => {
+    const chosen = accountConfig({
+      applications: { include: [{ id: 1 }] },
+      key_transactions: { include: [{ id: 9 }, { id: 10 }], exclude: [] },
+    });
+    const world = new World([chosen]);
+    world.populate(3);
+    world.reader.keyTransactions = [keyTransaction(8, 3), keyTransaction(9, 2), keyTransaction(10, 77)];
+    const answer = await world.scrape();
+    const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
+    expect(keys.map(({ labels }) => [labels.key_transaction_id, labels.app, labels.app_id])).toEqual([
+      ['9', 'app-2', '2'],
+      ['10', '', '77'],
+    ]);
+    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(1);
+    expect(world.reader.of('applications').map(({ query }) => query)).toEqual([{ ids: [1] }, { ids: [2, 77] }]);
+  });
+
   it('a key transaction whose application the key cannot see has an empty app', async () => {
     const world = new World();
     world.reader.keyTransactions = [keyTransaction(8, 77)];

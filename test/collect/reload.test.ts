@@ -113,6 +113,22 @@ describe('a reload', () => {
     expect(shown(await world.collector.answer(EVERYTHING))).toEqual(['10']);
   });
 
+  it('that lists the applications by ids keeps the names of those that own chosen key transactions', async () => {
+    const chosen = { hosts: false, key_transactions: { include: [{ id: 9 }], exclude: [] } };
+    const world = new World([accountConfig(chosen)]);
+    world.populate(2);
+    world.reader.keyTransactions = [keyTransaction(9, 2)];
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ ...chosen, applications: { include: [{ id: 1 }] } })));
+    const { blocks } = await world.scrape();
+    expect(blocks.find(({ group }) => group === 'key_transactions')?.labels).toMatchObject({ app: 'app-2' });
+    await world.nextMinute(1);
+    world.reader.calls.length = 0;
+    const later = await world.scrape();
+    expect(later.blocks.find(({ group }) => group === 'key_transactions')?.labels).toMatchObject({ app: 'app-2' });
+    expect(world.reader.of('applications')).toHaveLength(2);
+  });
+
   it('labels key transactions anew while the applications cannot be listed', async () => {
     const world = new World();
     world.reader.keyTransactions = [keyTransaction(9, 1)];

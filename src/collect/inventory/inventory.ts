@@ -34,6 +34,8 @@ export class Inventory {
   /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
   #listedApplications: readonly Application[] | undefined;
   #listedKeyTransactions: readonly KeyTransaction[] | undefined;
+  /** Applications that own key transactions and were not asked for with the application list. */
+  #otherOwners: readonly Application[] = [];
 
   /**
    * @param now the monotonic clock, milliseconds
@@ -139,13 +141,19 @@ export class Inventory {
     if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);
   }
 
-  /** Takes over a new key transaction list. */
-  setKeyTransactions(list: readonly KeyTransaction[]): void {
+  /**
+   * Takes over a new key transaction list.
+   *
+   * @param otherOwners applications of these key transactions that the application list does not have
+   */
+  setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
     this.#listedKeyTransactions = list;
+    this.#otherOwners = otherOwners;
     const { account } = this.#context;
     const before = this.#keyTransactions;
     const served = selectKeyTransactions(account, list, (id) => this.#applications.has(id));
-    const names = new Map(this.#listedApplications?.map(({ id, name }) => [id, name]));
+    const named = [...otherOwners, ...(this.#listedApplications ?? [])];
+    const names = new Map(named.map(({ id, name }) => [id, name]));
     const next = new Map<number, KeyTransactionRecord>();
     for (const keyTransaction of served) {
       const { id, applicationId } = keyTransaction;

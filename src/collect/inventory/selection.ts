@@ -32,6 +32,22 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
   return ids.length === include.length ? [...new Set(ids)] : undefined;
 }
 
+/**
+ * Ids of the applications that own chosen key transactions but are not asked for with the application list, because that
+ * is narrowed to other ids: without their names the key transactions would look like those of applications that the key
+ * cannot see.
+ */
+export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
+  const filter = account.key_transactions;
+  const asked = onlyIds(account.applications);
+  if (typeof filter === 'boolean' || asked === undefined) return [];
+  const listed = new Set(asked);
+  const owners = keyTransactions
+    .filter((keyTransaction) => selects(filter, keyTransaction))
+    .flatMap(({ applicationId }) => (applicationId === undefined || listed.has(applicationId) ? [] : [applicationId]));
+  return [...new Set(owners)];
+}
+
 /** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
 export function unmatched(filter: Filter, entities: readonly Named[]): readonly EntityMatch[] {
   return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));

@@ -37,8 +37,8 @@ export class Arrivals {
     this.decideDatabases();
   }
 
-  keyTransactions(list: readonly KeyTransaction[]): void {
-    this.#inventory.setKeyTransactions(list);
+  keyTransactions(list: readonly KeyTransaction[], otherOwners: readonly Application[]): void {
+    this.#inventory.setKeyTransactions(list, otherOwners);
   }
 
   hosts(record: WithData, hosts: readonly Host[]): void {

@@ -16,7 +16,7 @@ import type { AccountContext } from '../inventory/context.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { ApplicationData, ApplicationRecord, AskedDatastores } from '../inventory/records.ts';
-import { onlyIds } from '../inventory/selection.ts';
+import { onlyIds, ownersToAskFor } from '../inventory/selection.ts';
 import type { Arrivals } from './arrivals.ts';
 import { customOf, wantedNames, wantedValues } from './names.ts';
 
@@ -78,10 +78,15 @@ export class Reads {
     const { account, reader } = this.#context;
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
-    const calls = reader.listCalls(ids?.length ?? this.#inventory.listedKeyTransactions?.length ?? 0);
+    const { listedKeyTransactions = [] } = this.#inventory;
+    const known = ownersToAskFor(account, listedKeyTransactions).length;
+    const calls =
+      reader.listCalls(ids?.length ?? listedKeyTransactions.length) + (known === 0 ? 0 : reader.listCalls(known));
     return wholeList(calls, async (call) => {
       const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
-      return () => this.#arrivals.keyTransactions(list);
+      const owners = ownersToAskFor(account, list);
+      const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
+      return () => this.#arrivals.keyTransactions(list, found);
     });
   }
 
