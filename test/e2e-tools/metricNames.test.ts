@@ -136,22 +136,24 @@ describe('metric-names', () => {
     expect(byName.stderr).toMatch(/^account bad: the application list cannot be read: GET .*status 401.*\n$/);
   });
 
-  it('reads 20 pages without --all-pages, says that the list goes on, and ends with 1', async () => {
+  it('reads all pages; with --no-all-pages it stops after 20, says that the list goes on, and ends with 1', async () => {
     const upstream = await startLongList(23);
     const long = { accounts: [account({ url: upstream.url })] };
-    const some = await runTool(['metric-names', '--app=1', '--format=json'], { config: long });
+    const some = await runTool(['metric-names', '--app=1', '--no-all-pages', '--format=json'], { config: long });
     expect(some.status).toBe(1);
     expect(some.stderr).toMatch(
-      /^the list goes on after 20 pages \(20 names\): narrow it with --name, or .*--all-pages/,
+      /^the list goes on after 20 pages \(20 names\): narrow it with --name, or .*--no-all-pages/,
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ complete: false });
     expect(upstream.pages()).toBe(20);
 
-    const all = await runTool(['metric-names', '--app=1', '--all-pages', '--format=json'], { config: long });
+    for (const flags of [[], ['--all-pages']]) {
+      const all = await runTool(['metric-names', '--app=1', ...flags, '--format=json'], { config: long });
+      const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
+      expect({ status: all.status, stderr: all.stderr }).toEqual({ status: 0, stderr: '' });
+      expect({ complete, names: metrics.length }).toEqual({ complete: true, names: 23 });
+    }
     upstream.close();
-    const { complete, metrics } = JSON.parse(all.stdout) as NamesDocument;
-    expect({ status: all.status, stderr: all.stderr }).toEqual({ status: 0, stderr: '' });
-    expect({ complete, names: metrics.length }).toEqual({ complete: true, names: 23 });
   });
 });
 

@@ -10,7 +10,8 @@ export function metricNamesCommand(): Command {
     .requiredOption('--app <id or name>', 'the application')
     .option('--host <id or name>', 'the names of this host of it')
     .option('--name <substring>', 'only names that contain this')
-    .option('--all-pages', 'read more than 20 pages, a call each', false)
+    .option('--all-pages', 'read all pages, a call each', true)
+    .option('--no-all-pages', 'stop after 20 pages')
     .addOption(formatFlag(['table', 'json']))
     .addHelpText(
       'after',

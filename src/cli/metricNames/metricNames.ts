@@ -9,8 +9,8 @@ import { findApplication } from '../upstream/applications.ts';
 import { readOne } from '../upstream/reading.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 
-/** More pages than this are only read when asked for: a list can have a thousand, seconds each. */
-const PAGES_WITHOUT_ASKING = 20;
+/** With `--no-all-pages`: a list can have a thousand pages, seconds each. */
+const FEW_PAGES = 20;
 
 const NOTE_EVERY_MS = 5_000;
 
@@ -21,19 +21,20 @@ export interface MetricNamesOptions extends CommonOptions {
   readonly host?: string;
   /** Only names that contain this. */
   readonly name?: string;
+  /** False: only the first pages. */
   readonly allPages: boolean;
   readonly format: 'table' | 'json';
 }
 
-/** The command `metric-names`. A list that goes on after the pages that are read without asking ends it with status 1. */
+/** The command `metric-names`. A list that goes on after the pages that were asked for ends it with status 1. */
 export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
   await withAccounts(options, async (session) => {
     const found = await readMetricNames(session, options);
     process.stdout.write(formatMetricNames(found, options.format));
     if (found.complete) return;
     process.stderr.write(
-      `the list goes on after ${PAGES_WITHOUT_ASKING} pages (${found.names.length} names): narrow it with --name, ` +
-        'or read all of it with --all-pages, which costs a call per page\n',
+      `the list goes on after ${FEW_PAGES} pages (${found.names.length} names): narrow it with --name, ` +
+        'or read all of it without --no-all-pages, which costs a call per page\n',
     );
     throw new ExitStatus(1);
   });
@@ -52,7 +53,7 @@ async function readMetricNames(
     ...(name === undefined ? {} : { name }),
     // Later minutes may not be whole yet, as with metric data.
     to: windowAt(Date.now(), config.collection).to,
-    maxPages: allPages ? Infinity : PAGES_WITHOUT_ASKING,
+    maxPages: allPages ? Infinity : FEW_PAGES,
     onPage: pageNotes(),
   };
   const { names, complete } = await account.reader.listMetricNames(query, account.call);
