@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { isTaken } from '../../src/web/routes/paths.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
+import { deferred } from './support/deferred.ts';
 import { get } from './support/http.ts';
 
 const READ_PATHS = [
@@ -56,6 +57,31 @@ describe('methods and paths', () => {
     const got = await get(`${origin}/config`);
     expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
     expect(app.failures).toEqual([new Error('secret inside')]);
+  });
+});
+
+describe('pages', () => {
+  test('are answered 64 at a time, others get 503; scrapes and probes of health do not wait for them', async () => {
+    const app = testApp();
+    const { origin } = await serve(app.app);
+    const { promise, resolve } = deferred();
+    app.collector.gate = promise;
+    const waiting = Array.from({ length: 64 }, () => get(`${origin}/sd`));
+    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(64));
+    for (const path of ['/', '/sd', '/api/status', '/config']) {
+      const got = await get(`${origin}${path}`);
+      expect([path, got.status, got.text]).toEqual([
+        path,
+        503,
+        '64 pages are being answered already; try again later.\n',
+      ]);
+    }
+    for (const path of ['/metrics?collect[]=exporter', '/-/healthy', '/-/ready']) {
+      expect([path, (await get(`${origin}${path}`)).status]).toEqual([path, 200]);
+    }
+    resolve();
+    expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);
+    expect((await get(`${origin}/config`)).status).toBe(200);
   });
 });
 

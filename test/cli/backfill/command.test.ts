@@ -84,6 +84,8 @@ describe('the command backfill', () => {
     [['--to=now'], "required option '--from <time>'"],
     [['--from=yesterday'], 'such as 2026-11-20T08:00:00Z'],
     [['--from=1h', '--window=90s'], 'whole minutes'],
+    [['--from=1h', '--window=0s'], 'whole minutes'],
+    [['--from=1h', '--window=soon'], 'whole minutes'],
     [['--from=1h', '--label=app=x'], 'label of our own'],
   ])('refuses %j', async (args, message) => {
     const { error, said } = await run(...args);

@@ -130,6 +130,20 @@ describe('an interrupted run', () => {
     await expect(runOn(countingSession().session, other)).rejects.toThrow('was another one (--from, --hosts)');
   });
 
+  it.each([
+    ['of another version', '"version":2', '"version":1'],
+    ['with another shape', '"window"', '"windows"'],
+  ])('is not resumed from a folder %s, and no call is made', async (_, before, after) => {
+    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+    const file = `${output}.backfill/state.json`;
+    writeFileSync(file, readFileSync(file, 'utf8').replace(before, after));
+    const { session, calls } = countingSession();
+    await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
+      `${output}.backfill was not left by this version of the program: start anew with --force`,
+    );
+    expect(calls()).toBe(0);
+  });
+
   it('is neither overwritten nor mixed with a new run, unless forced', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const { session, calls } = countingSession();

@@ -6,6 +6,10 @@ describe('addLabel', () => {
     expect(addLabel('instance=a=b', addLabel('job=newrelic', {}))).toEqual({ job: 'newrelic', instance: 'a=b' });
   });
 
+  it('takes any name that neither we nor Prometheus use', () => {
+    expect(addLabel('cluster=eu-1', { job: 'newrelic' })).toEqual({ job: 'newrelic', cluster: 'eu-1' });
+  });
+
   it.each(['job', 'job=', '=x', '1a=x', 'a-b=x', '__name__=x'])('refuses %s', (text) => {
     expect(() => addLabel(text, {})).toThrow('name=value');
   });

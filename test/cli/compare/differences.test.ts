@@ -53,6 +53,9 @@ describe('compareSides', () => {
     const total = (value: number) => [both, series('newrelic_application_total_time_seconds', value)];
     expect(compareSides(side(total(0.001)), side(total(0.002)), 0.01).unexpected).toBe(0);
     expect(differenceOf(total(0.1), total(0.2)).difference).toBeCloseTo(0.1, 12);
+    const none = series('newrelic_application_web_transaction_time_seconds', 0);
+    const withNone = (value: number) => [none, series('newrelic_application_total_time_seconds', value)];
+    expect(differenceOf(withNone(0), withNone(0.1)).difference).toBe(1);
   });
 
   it('takes applications by id and hosts by name, whatever they are called', () => {
