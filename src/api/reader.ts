@@ -198,6 +198,8 @@ export interface UpstreamReader {
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Takes over what the reader that it replaces (reload) has learned of the same account, where reads need it. */
   readonly inherit?: (before: UpstreamReader) => void;
-  /** Closes kept connections; calls in flight are aborted. */
+  /** It is replaced (reload): what is under way goes on, but no connection is kept for a later call. */
+  retire(): void;
+  /** Closes all connections; calls in flight are aborted. */
   close(): Promise<void>;
 }

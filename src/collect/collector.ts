@@ -252,6 +252,7 @@ export class Collector implements CollectorView {
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses. */
   #closeLater(reader: UpstreamReader): void {
+    reader.retire();
     this.#retired.add(reader);
     this.#dependencies.clock.after(RETIREMENT, () => {
       this.#retired.delete(reader);

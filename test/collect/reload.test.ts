@@ -186,11 +186,12 @@ describe('a reload', () => {
     expect(world.clock.now() / 1000 - to).toBeGreaterThanOrEqual(180);
   });
 
-  it('closes the old reader only when calls in flight have had their time', async () => {
+  it('has the old reader keep no connections, and closes it only when calls in flight have had their time', async () => {
     const world = new World();
     const [old] = world.opened;
     world.readers.set('main', new FakeReader(world.clock));
     world.collector.reconfigure(config());
+    expect(world.opened.map(({ retired }) => retired)).toEqual([true, false]);
     await world.clock.advance(300_000);
     expect(old?.closed).toBe(false);
     await world.clock.advance(300_001);

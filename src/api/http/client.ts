@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
-import type { Dispatcher } from 'undici';
 import { moved } from './address.ts';
 import { ApiKey } from './apiKey.ts';
 import { BodyReader, GET, type Answer, type Reading, type Sent } from './bodyReader.ts';
@@ -9,6 +8,7 @@ import { CallFailure } from './callFailure.ts';
 import { exchange, type Request } from './exchange.ts';
 import { firstHeader } from './headers.ts';
 import { httpsUpgrade } from './httpsUpgrade.ts';
+import type { KeptConnections } from './keptConnections.ts';
 import type { CallObserver } from '../observer.ts';
 import { overloadOf } from './overload.ts';
 import type { CallOptions, Overload } from '../reader.ts';
@@ -46,15 +46,15 @@ export interface ClientOptions {
 export class Client {
   /** Tells the observer of failures, and of what callers find in answers. */
   readonly reports: Reports;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: KeptConnections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   readonly #bodies: BodyReader;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
-  constructor(dispatcher: Dispatcher, options: ClientOptions) {
-    this.#dispatcher = dispatcher;
+  constructor(connections: KeptConnections, options: ClientOptions) {
+    this.#connections = connections;
     this.#options = options;
     this.#key = new ApiKey(options.key);
     this.#bodies = new BodyReader(options.maxBytes, options.now);
@@ -163,7 +163,7 @@ export class Client {
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const raw = await exchange(this.#dispatcher, request, headers, { timeoutMs, maxBytes, signal });
+      const raw = await exchange(this.#connections.dispatcher, request, headers, { timeoutMs, maxBytes, signal });
       code = raw.status;
       return { address: request.address, raw, overload: overloadOf(code, raw.headers, now()), mask };
     } catch (error) {

@@ -5,6 +5,8 @@ export interface DispatcherOptions {
   readonly maxConcurrent: number;
   readonly connectTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
+  /** False: each call has a connection of its own; they are kept by default. */
+  readonly keepAlive?: boolean;
   /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -17,7 +19,7 @@ export interface DispatcherOptions {
 const SPARE = 1.25;
 
 /**
- * The pool of kept connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
+ * The pool of connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
  * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
  * takes the place of the public authorities, `serverName` of the host's name.
  *
@@ -33,6 +35,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
   return new EnvHttpProxyAgent({
     connections: Math.ceil(options.maxConcurrent * SPARE),
+    // With 0 undici keeps no connection.
+    pipelining: options.keepAlive === false ? 0 : 1,
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,

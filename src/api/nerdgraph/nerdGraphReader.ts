@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import { Account } from './account.ts';
 import { CustomNamesRead } from './customNames.ts';
 import { diagnose } from './diagnose.ts';
@@ -19,13 +18,13 @@ import { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client } from '../http/client.ts';
 import type { ClientOptions } from '../http/client.ts';
-import { createDispatcher } from '../http/dispatcher.ts';
 import type { DispatcherOptions } from '../http/dispatcher.ts';
+import { KeptConnections } from '../http/keptConnections.ts';
 import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 
 export interface NerdGraphReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs' | 'keepAlive'> {
   /** The whole address, ends in `/graphql`. */
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */
@@ -46,9 +45,9 @@ export interface NerdGraphReaderOptions
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
-  const dispatcher = createDispatcher({ ...options, connectTimeoutMs: options.requestTimeoutMs });
-  const client = new Client(dispatcher, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
-  return new NerdGraphReader(dispatcher, client, options);
+  const connections = new KeptConnections({ ...options, connectTimeoutMs: options.requestTimeoutMs });
+  const client = new Client(connections, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
+  return new NerdGraphReader(connections, client, options);
 }
 
 class NerdGraphReader implements UpstreamReader {
@@ -62,7 +61,7 @@ class NerdGraphReader implements UpstreamReader {
   readonly customNames: CustomNamesRead;
   readonly metricData: MetricDataRead;
   readonly metricSeries: MetricSeriesRead;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: KeptConnections;
   readonly #transport: Transport;
   readonly #account: Account;
   readonly #fleet = new Fleet();
@@ -70,13 +69,13 @@ class NerdGraphReader implements UpstreamReader {
   readonly #mostPages: number;
   readonly #now: () => number;
 
-  constructor(dispatcher: Dispatcher, client: Client, options: NerdGraphReaderOptions) {
+  constructor(connections: KeptConnections, client: Client, options: NerdGraphReaderOptions) {
     const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
     const account = new Account(transport, options.accountId, options.key);
     const fleet = this.#fleet;
     const terms = new Terms();
     const timeslices = new Timeslices(transport, account, fleet);
-    this.#dispatcher = dispatcher;
+    this.#connections = connections;
     this.#transport = transport;
     this.#account = account;
     this.#mostPages = options.maxPages ?? 200;
@@ -162,8 +161,12 @@ class NerdGraphReader implements UpstreamReader {
     this.#keyTransactions.inherit(before.#keyTransactions);
   };
 
+  retire(): void {
+    this.#connections.retire();
+  }
+
   close(): Promise<void> {
-    return this.#dispatcher.destroy();
+    return this.#connections.close();
   }
 }
 

@@ -1,8 +1,7 @@
-import type { Dispatcher } from 'undici';
 import { Client } from '../http/client.ts';
 import type { ClientOptions } from '../http/client.ts';
-import { createDispatcher } from '../http/dispatcher.ts';
 import type { DispatcherOptions } from '../http/dispatcher.ts';
+import { KeptConnections } from '../http/keptConnections.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -31,7 +30,7 @@ import { keyTransaction } from './schemas/keyTransaction.ts';
 const PAGE_SIZE = 200;
 
 export interface RestReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs' | 'keepAlive'> {
   /** Ends in `/v2`. */
   readonly baseUrl: string;
   /** Sends `raw=true`: values that are not rounded to three digits. */
@@ -51,10 +50,10 @@ export interface RestReaderOptions
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createRestReader(options: RestReaderOptions): UpstreamReader {
-  const dispatcher = createDispatcher({ ...options, connectTimeoutMs: options.requestTimeoutMs });
-  const client = new Client(dispatcher, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
+  const connections = new KeptConnections({ ...options, connectTimeoutMs: options.requestTimeoutMs });
+  const client = new Client(connections, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
   return new RestReader(
-    dispatcher,
+    connections,
     new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200),
     options.raw,
     new RefusedNames(options.refusedNamesMs, options.monotonic),
@@ -71,12 +70,12 @@ class RestReader implements UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
   readonly metricSeries: SeriesRead;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: KeptConnections;
   readonly #client: RestClient;
   readonly #names: MetricNames;
 
-  constructor(dispatcher: Dispatcher, client: RestClient, raw: boolean, refused: RefusedNames) {
-    this.#dispatcher = dispatcher;
+  constructor(connections: KeptConnections, client: RestClient, raw: boolean, refused: RefusedNames) {
+    this.#connections = connections;
     this.#client = client;
     this.#names = new MetricNames(client);
     const data = new MetricDataCalls(client, raw, refused);
@@ -124,8 +123,12 @@ class RestReader implements UpstreamReader {
     return Promise.resolve({ facts: [], warnings: [] });
   }
 
+  retire(): void {
+    this.#connections.retire();
+  }
+
   close(): Promise<void> {
-    return this.#dispatcher.destroy();
+    return this.#connections.close();
   }
 }
 

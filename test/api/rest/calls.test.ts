@@ -186,6 +186,28 @@ describe('a call', () => {
     expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
   });
 
+  it('ends well in a reader that is replaced, which keeps no connection after that', async () => {
+    const held: (() => void)[] = [];
+    const { server, reader, call } = await serve((response, _, index) => {
+      // Without the header the client would give idle connections up by itself after a few seconds.
+      const answer = (): void => json(response, { application: application(1) }, { 'keep-alive': 'timeout=600' });
+      if (index === 2) held.push(answer);
+      else answer();
+    });
+    await Promise.all([reader.readApplication(1, call), reader.readApplication(1, call)]);
+    expect(server.open()).toBe(2);
+    const underWay = reader.readApplication(1, call);
+    await expect.poll(() => held.length).toBe(1);
+    reader.retire();
+    await expect.poll(() => server.open()).toBe(1);
+    expect(await reader.readApplication(1, call)).toMatchObject({ id: 1 });
+    await expect.poll(() => server.open()).toBe(1);
+    held[0]?.();
+    expect(await underWay).toMatchObject({ id: 1 });
+    await expect.poll(() => server.open()).toBe(0);
+    await reader.close();
+  });
+
   it('is aborted by closing the reader', async () => {
     let arrived = (): void => undefined;
     const asked = new Promise<void>((resolve) => {

@@ -21,6 +21,8 @@ export interface TestServer {
   readonly asked: Asked[];
   /** Connections accepted so far. */
   readonly connections: () => number;
+  /** Connections that are open now. */
+  readonly open: () => number;
   answer: Responder;
   readonly close: () => Promise<void>;
 }
@@ -35,16 +37,16 @@ export async function startServer(answer: Responder, tls?: Certificate): Promise
     server.answer(response, each, asked.length - 1);
   };
   const listener = tls === undefined ? createHttpServer(handler) : createHttpsServer(tls, handler);
-  const { port, connections, close } = await listen(listener);
+  const { port, connections, open, close } = await listen(listener);
   const origin = tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`;
-  const server: TestServer = { port, origin, asked, connections, answer, close };
+  const server: TestServer = { port, origin, asked, connections, open, answer, close };
   return server;
 }
 
 /** Listens on a free port; closing ends every connection at once. */
 export async function listen(
   server: Server,
-): Promise<{ port: number; connections: () => number; close: () => Promise<void> }> {
+): Promise<{ port: number; connections: () => number; open: () => number; close: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {
@@ -57,6 +59,7 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
+    open: () => sockets.size,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -90,6 +90,7 @@ export class FakeReader implements UpstreamReader {
   recording = true;
   inFlight = 0;
   mostInFlight = 0;
+  retired = false;
   closed = false;
   /** Told of every call when it reaches upstream. */
   seen: (call: Call) => void = () => undefined;
@@ -180,6 +181,10 @@ export class FakeReader implements UpstreamReader {
 
   diagnose(): Promise<Diagnosis> {
     return Promise.resolve({ facts: [], warnings: [] });
+  }
+
+  retire(): void {
+    this.retired = true;
   }
 
   close(): Promise<void> {
