@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KeySource } from '../../src/config/keySource.ts';
@@ -76,6 +76,48 @@ describe('a key file', () => {
     wait(1);
     expect(source.current()).toBe('second-key');
     expect(keys).toEqual(['first', 'second-key']);
+  });
+
+  it('is read again when it was written anew with a key of the same length', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'first1');
+    utimesSync(path, 1_000, 1_000);
+    const { source, wait } = open(path);
+    writeFileSync(path, 'other2');
+    utimesSync(path, 2_000, 2_000);
+    wait(1_000);
+    expect(source.current()).toBe('other2');
+  });
+
+  it('is read again when another file of the same length and time stands in its place', () => {
+    const path = join(newFolder(), 'key');
+    for (const [name, key] of [
+      [path, 'first1'],
+      [`${path}.new`, 'other2'],
+    ] as const) {
+      writeFileSync(name, key);
+      utimesSync(name, 1_000, 1_000);
+    }
+    const { source, wait } = open(path);
+    renameSync(`${path}.new`, path);
+    wait(1_000);
+    expect(source.current()).toBe('other2');
+  });
+
+  it('is closed again after each look, whatever was found', () => {
+    const path = join(newFolder(), 'key');
+    writeFileSync(path, 'first');
+    const { source, wait } = open(path);
+    const openFiles = () => readdirSync('/proc/self/fd').length;
+    const before = openFiles();
+    for (let look = 0; look < 100; look += 1) {
+      // Good, empty and too large in turn.
+      writeFileSync(path, ['key', '', 'x'.repeat(20_000)][look % 3] ?? '');
+      utimesSync(path, look, look);
+      wait(1_000);
+      source.current();
+    }
+    expect(openFiles()).toBeLessThan(before + 50);
   });
 
   it('is found again behind a mounted secret’s swapped link', () => {

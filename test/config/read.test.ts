@@ -123,5 +123,9 @@ describe('a configuration file', () => {
   it('is checked with a certificate that can be read', async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'ca' }]);
     expect(await faultsOf(CA_FILE, notes('ca.pem', `a comment\n${cert}\n${cert}`))).toEqual([]);
+    const broken = cert.replace(/^(.*\n.*\n).*\n/, '$1');
+    expect(await faultsOf(CA_FILE, notes('ca.pem', `${cert}\n${broken}`))).toEqual([
+      expect.stringMatching(/ca\.pem holds a certificate that cannot be read$/),
+    ]);
   });
 });

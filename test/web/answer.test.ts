@@ -34,6 +34,13 @@ describe('a client that does not read', () => {
     expect(response.destroyed).toBe(true);
   });
 
+  test('and has gone before anything is written gets nothing', async () => {
+    const response = await askedByDeafClient();
+    client?.destroy();
+    await once(response, 'close');
+    expect(await sendPieces(response, PIECES, 60_000)).toBe(false);
+  });
+
   test('is cut off after the whole answer was handed over', async () => {
     const response = await askedByDeafClient();
     const { socket } = response;

@@ -216,6 +216,8 @@ describe('collect[]', () => {
     );
     expect(app.collector.refreshes).toEqual([]);
     expect((await get(`${origin}/metrics?collect[]=`)).status).toBe(400);
+    const long = await get(`${origin}/metrics?collect[]=${'x'.repeat(61)}`);
+    expect([long.status, long.text]).toEqual([400, expect.stringContaining(`"${'x'.repeat(60)}..." in collect[]`)]);
   });
 });
 

@@ -123,6 +123,31 @@ describe('/probe', () => {
     expect(got.text).toContain('newrelic_application_response_time_seconds{');
   });
 
+  test('debug=true answers plain text, whatever formats and compressions are accepted', async () => {
+    const { origin } = await serve(testApp().app);
+    const headers = { Accept: 'application/openmetrics-text', 'Accept-Encoding': 'gzip' };
+    const got = await get(`${origin}${PROBE}&debug=true`, { headers });
+    expect([got.headers['content-type'], got.headers['content-encoding']]).toEqual([
+      'text/plain; charset=utf-8',
+      undefined,
+    ]);
+    expect(got.text).toMatch(/^Probe of application 7 /);
+    expect(got.text).not.toContain('# EOF');
+    expect((await get(`${origin}${PROBE}&debug=false`, { headers })).headers['content-encoding']).toBe('gzip');
+  });
+
+  test('debug=true says when no list can be read', async () => {
+    const app = testApp();
+    app.collector.probeResult = { kind: 'unreadable', notes: ['applications: missing'] };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}&debug=true`);
+    expect(got.status).toBe(200);
+    expect(got.text).toContain(
+      'The list of applications cannot be read. The probe took 0.000 s.\n\n- applications: missing\n',
+    );
+    expect(got.text).toContain('probe_success 0\n');
+  });
+
   test('HEAD answers the status without a body', async () => {
     const { origin } = await serve(testApp().app);
     const got = await get(`${origin}${PROBE}`, { method: 'HEAD' });
