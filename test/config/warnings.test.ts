@@ -23,6 +23,20 @@ describe('a valid configuration warns', () => {
   });
 
   it.each([
+    ['limits: {requests_per_minute: 1001}', 1_000],
+    ['api: nerdgraph, limits: {requests_per_minute: 3001}', 3_000],
+  ])('of more calls a minute than the service allows an account, with %s', (keys, allowed) => {
+    expect(warningsOf(withAccount(keys))).toEqual([
+      expect.stringMatching(
+        new RegExp(`^c\\.yaml:1:\\d+: accounts\\[0\\]\\.limits\\.requests_per_minute: .*set at most ${allowed},`),
+      ),
+    ]);
+  });
+
+  it.each([
+    'limits: {requests_per_minute: 1000}',
+    'api: nerdgraph, limits: {requests_per_minute: 3000}',
+    'base_url: "https://proxy.example", limits: {requests_per_minute: 5000}',
     'api: nerdgraph',
     'api: nerdgraph, api_key_header: Api-Key, limits: {request_timeout: 7s}',
     'api_key_header: X-Api-Key, limits: {request_timeout: 1s}',
