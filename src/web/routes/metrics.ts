@@ -1,8 +1,9 @@
 import type { OwnMetrics } from '../../exposition/own.ts';
+import type { RenderedAnswer } from '../../exposition/rendered.ts';
 import type { Group } from '../../metrics/groups.ts';
 import { sendExposition, wantedBy } from '../answer.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { clientGone, unlessGone } from '../server/clientGone.ts';
+import { clientGone, ClientGoneError, unlessGone } from '../server/clientGone.ts';
 import { timeToAnswerTo } from './deadline.ts';
 import type { Handler } from './handler.ts';
 import { queryOf, readSelection, type Selection } from './query.ts';
@@ -27,16 +28,24 @@ export function metricsHandler(deps: WebDependencies): Handler {
     if (!collection.background && groups.size > 0) {
       await unlessGone(collector.refresh({ groups }, waitMs), gone);
     }
-    const writingFrom = deps.monotonic();
-    const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
-    const ownMetrics = selection.own ? deps.ownMetrics(accounts) : undefined;
-    deps.scraped(complete ? 'complete' : 'partial');
-    const own: OwnMetrics = (counts) => {
-      deps.dropped([...cut, ...counts.dropped]);
-      return ownMetrics?.(counts) ?? [];
+    const render = async (): Promise<RenderedAnswer> => {
+      const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
+      const ownMetrics = selection.own ? deps.ownMetrics(accounts) : undefined;
+      deps.scraped(complete ? 'complete' : 'partial');
+      const own: OwnMetrics = (counts) => {
+        deps.dropped([...cut, ...counts.dropped]);
+        return ownMetrics?.(counts) ?? [];
+      };
+      return unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
     };
-    const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
-    if (await sendExposition(response, answer)) writeTimes.set(kind, deps.monotonic() - writingFrom);
+    const writingFrom = deps.monotonic();
+    try {
+      if (await sendExposition(response, await render())) writeTimes.set(kind, deps.monotonic() - writingFrom);
+    } catch (error) {
+      // Where nothing was learned of a scraper that gave up, the next one would come too late as well.
+      if (error instanceof ClientGoneError) writeTimes.atLeast(kind, deps.monotonic() - writingFrom);
+      throw error;
+    }
   };
 }
 

@@ -185,6 +185,37 @@ describe('the scraper’s deadline', () => {
   });
 });
 
+describe('a scraper that gives up while its answer is being made', () => {
+  test('has the next answer begun earlier, by the time that was too short', async () => {
+    const app = testApp();
+    app.collector.answered = deferred().promise;
+    const { port } = await serve(app.app);
+    const giveUpAfter = async (milliseconds: number): Promise<void> => {
+      const asked = app.collector.asOf.length;
+      const socket = connect(port, '127.0.0.1');
+      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+      await vi.waitFor(() => expect(app.collector.asOf).toHaveLength(asked + 1));
+      app.clock += milliseconds;
+      socket.destroy();
+      await once(socket, 'close');
+    };
+    const waits = () => app.collector.refreshes.at(-1)?.waitMs;
+    for (const [milliseconds, wait] of [
+      [500, 9_500 - 500],
+      [1_000, 9_500 - 1_000],
+      // One that leaves at once, for another reason, says nothing about the time that is needed.
+      [10, 9_500 - 1_000],
+    ] as const) {
+      await giveUpAfter(milliseconds);
+      await vi.waitFor(async () => {
+        await giveUpAfter(0);
+        expect(waits()).toBe(wait);
+      });
+    }
+    expect(app.failures).toEqual([]);
+  });
+});
+
 describe('collect[]', () => {
   test('answers and refreshes the named groups only', async () => {
     const app = testApp();

@@ -21,6 +21,8 @@ export class MemoryCollector implements WebCollector {
   refreshedOnce = false;
   /** What a refresh waits for. */
   gate: Promise<void> = Promise.resolve();
+  /** What an answer waits for. */
+  answered: Promise<void> = Promise.resolve();
   probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] };
 
   async refresh(scope: Scope, waitMs: number): Promise<void> {
@@ -29,14 +31,15 @@ export class MemoryCollector implements WebCollector {
     await this.gate;
   }
 
-  answer(scope: Scope, asOf?: number): Promise<Answer> {
+  async answer(scope: Scope, asOf?: number): Promise<Answer> {
     this.asOf.push(asOf);
-    return Promise.resolve({
+    await this.answered;
+    return {
       blocks: this.blocks.filter(({ group }) => scope.groups.has(group)),
       complete: this.complete,
       cut: this.cut,
       accounts: this.accounts,
-    });
+    };
   }
 
   applicationLists(): readonly ApplicationList[] {
