@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
-import { samplesOf, value } from '../support/exposition.ts';
+import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { account, delayUntilNextWindow } from './support/config.ts';
 import { startExporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
@@ -47,6 +47,71 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
     await simulator.close();
   }
 });
+
+test('a reload leaves no series of an account that is gone, and series that are left out are logged anew', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  const collection = { delay: delayUntilNextWindow(58), max_series: 20 };
+  const accounts = [account(simulator, 'one'), account(simulator, 'two')];
+  const exporter = await startExporter({ config: { accounts, collection }, flags: ['--web.enable-lifecycle'] });
+  const timesLogged = () => exporter.output().split('Series are left out').length - 1;
+  try {
+    const before = await scrapeUntilFresh(exporter);
+    expect(sumOf(before, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBeGreaterThan(0);
+    expect(sumOf(before, 'newrelic_exporter_series_dropped_total')).toBeGreaterThan(0);
+    await exporter.scrape();
+    const logged = timesLogged();
+    expect(logged).toBeGreaterThan(0);
+    await exporter.scrape();
+    expect(timesLogged()).toBe(logged);
+
+    exporter.writeConfig({ accounts: accounts.slice(0, 1), collection });
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+    const after = await exporter.scrape();
+    const ofAccount = (name: string) =>
+      after.flatMap(({ samples }) => samples).filter(({ labels }) => labels['account'] === name);
+    expect(ofAccount('one').length).toBeGreaterThan(0);
+    expect(ofAccount('two')).toEqual([]);
+    await until('the log to tell of it again', () => Promise.resolve(timesLogged() > logged || undefined));
+
+    exporter.writeConfig({ accounts, collection });
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+    const again = await exporter.scrape('/metrics?collect[]=exporter');
+    expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'one' })).toBeGreaterThan(0);
+    expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBe(0);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
+test(
+  'a key file that vanishes is told once in the log, and the last key stays in use',
+  { timeout: 120_000 },
+  async () => {
+    const simulator = await startSimulator({ applications: 1 });
+    const exporter = await startExporter({
+      files: { 'key.txt': `${DEMO_API_KEY}\n` },
+      config: {
+        accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }],
+        // Nothing is read before the window moves on, and the key is looked at only when it is needed.
+        collection: { delay: delayUntilNextWindow(8) },
+      },
+    });
+    const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
+    try {
+      await scrapeUntilFresh(exporter);
+      expect(lines()).toEqual([]);
+      rmSync(join(exporter.folder, 'key.txt'));
+      const calls = simulator.requests.count();
+      await scrapeUntil(exporter, 'calls for the next window', () => simulator.requests.count() > calls, 90_000);
+      expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
+      expect(lines()).toEqual([expect.stringMatching(/level=error .*account=one .*key\.txt does not exist/)]);
+    } finally {
+      await exporter.stop();
+      await simulator.close();
+    }
+  },
+);
 
 test('without --web.enable-lifecycle a POST does not reload, and SIGHUP does', async () => {
   const simulator = await startSimulator({ applications: 1 });
@@ -107,3 +172,7 @@ test('in background mode a scrape calls nothing itself and never waits', async (
     await simulator.close();
   }
 });
+
+function sumOf(families: readonly ParsedFamily[], name: string, labels: Readonly<Record<string, string>> = {}): number {
+  return samplesOf(families, name, labels).reduce((sum, sample) => sum + sample.value, 0);
+}
