@@ -148,6 +148,24 @@ describe.concurrent('every command', () => {
     expect(stderr).not.toMatch(/\n {4}at |Error:/);
   });
 
+  it('a command that reads stops on SIGTERM as on ctrl-C: one word, status 1', async () => {
+    const simulator = await startSimulator({ applications: 1, latencyMs: 60_000 });
+    const polling: { timer?: NodeJS.Timeout } = {};
+    const { status, stdout, stderr } = await runTool(['discover'], {
+      config: { accounts: [account(simulator)] },
+      onStart: (signal) => {
+        polling.timer = setInterval(() => {
+          if (simulator.requests.running === 0) return;
+          clearInterval(polling.timer);
+          signal('SIGTERM');
+        }, 20);
+      },
+    });
+    await simulator.close();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/stopped\n$/);
+  });
+
   it.each(READING)('%s stops at once on ctrl-C while upstream has it pause', async (...args) => {
     const simulator = await startSimulator({
       applications: 1,

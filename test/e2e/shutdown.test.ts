@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../web/support/certificates.ts';
@@ -83,6 +84,26 @@ test('a second signal ends it at once', async () => {
     exporter.signal('SIGTERM');
     expect((await exporter.ended).status).not.toBe(0);
     expect(await scrape).toBe('cut off');
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+  }
+});
+
+test('what nobody caught is logged with its place, keys hidden, and ends it with status 1', async () => {
+  const simulator = await startSimulator({ applications: 2 });
+  const script = `process.on('SIGUSR2', () => { throw new Error('nobody foresaw this of ${DEMO_API_KEY}'); });`;
+  const exporter = await startExporter({
+    config: { accounts: [account(simulator)] },
+    nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(script)}`],
+  });
+  try {
+    await exporter.scrape();
+    exporter.signal('SIGUSR2');
+    expect(await exporter.ended).toEqual({ status: 1, signal: null });
+    expect(exporter.output()).toMatch(/level=error .*"?Unexpected error, shutting down"?.*nobody foresaw this/);
+    expect(exporter.output()).toMatch(/ at /);
+    expect(exporter.output()).not.toContain(DEMO_API_KEY);
   } finally {
     await exporter.stop();
     await simulator.close();
