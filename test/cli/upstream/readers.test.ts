@@ -1,0 +1,70 @@
+import { afterEach, expect, it } from 'vitest';
+import type { CallOptions } from '../../../src/api/reader.ts';
+import { SILENT } from '../../../src/cli/upstream/observer.ts';
+import { openReader } from '../../../src/cli/upstream/readers.ts';
+import { Secrets } from '../../../src/log/secrets.ts';
+import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
+import { configOf } from '../../config/reading.ts';
+
+const KEY = 'NRAK-OPENEDREADER0123456789';
+const call: CallOptions = {
+  signal: new AbortController().signal,
+  gate: { enter: () => Promise.resolve(() => undefined) },
+};
+
+const running: { readonly close: () => Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0).toReversed()) await each.close();
+});
+
+/** A reader as the program opens it, of an account with these keys more, and the server that it reads. */
+async function opened(answer: Responder, keys: string, more = '') {
+  const server: TestServer = await startServer(answer);
+  const secrets = new Secrets();
+  const config = configOf(`accounts: [{api_key: ${KEY}, base_url: "${server.origin}", ${keys}}]\n${more}`);
+  const [account] = config.accounts;
+  if (account === undefined) throw new Error('there is no account');
+  const options = { secrets, environment: {}, observer: () => SILENT, keyProblem: () => undefined };
+  const read = openReader(account, config, options);
+  running.push(server, read.reader);
+  return { server, reader: read.reader, keyMark: () => read.keyMark(), secrets };
+}
+
+const nothing: Responder = (response) => json(response, { applications: [] });
+
+it.each([
+  ['X-Api-Key', 'x-api-key', 'api-key'],
+  ['Api-Key', 'api-key', 'x-api-key'],
+])('a reader sends the key in the header %s where that is configured, and in no other', async (header, used, other) => {
+  const { server, reader } = await opened(nothing, `api_key_header: ${header}`);
+  await reader.listApplications({}, call);
+  expect([server.asked[0]?.headers[used], server.asked[0]?.headers[other]]).toEqual([KEY, undefined]);
+});
+
+it.each([0, 1])('a reader tries a call again as often as configured: %i times', async (retries) => {
+  const { server, reader } = await opened(
+    (response) => json(response, {}, {}, 500),
+    `limits: {max_retries: ${retries}}`,
+  );
+  await expect(reader.listApplications({}, call)).rejects.toThrow('status 500');
+  expect(server.asked).toHaveLength(1 + retries);
+});
+
+it('a reader waits for an answer as long as configured', async () => {
+  const { reader } = await opened(() => undefined, 'limits: {max_retries: 0, request_timeout: 200ms}');
+  await expect(reader.listApplications({}, call)).rejects.toThrow('no answer within 0.2 s');
+});
+
+it.each([true, false])('a reader asks for values that are not rounded where that is configured: %s', async (raw) => {
+  const answer: Responder = (response) => json(response, { metric_data: { metrics: [] } });
+  const { server, reader } = await opened(answer, 'hosts: false', `collection: {raw_values: ${raw}}\n`);
+  const subject = { applicationId: 7, hostKey: undefined, names: ['Apdex'] };
+  await reader.metricData.read([subject], { from: 600, to: 780 }, call);
+  expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
+});
+
+it('the key of a reader is hidden in what is logged from then on, and its mark does not show it', async () => {
+  const { keyMark, secrets } = await opened(nothing, 'hosts: false');
+  expect(secrets.mask(`it was ${KEY}`)).not.toContain(KEY);
+  expect(keyMark()).toMatch(/^[0-9a-f]{64}$/);
+});
