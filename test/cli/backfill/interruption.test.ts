@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -159,7 +159,14 @@ describe('an interrupted run', () => {
   it('leaves nothing behind when there is no output file to resume', async () => {
     // A folder for temporary files of its own: other tests use the common one at the same time.
     vi.stubEnv('TMPDIR', folder);
-    await expect(runOn(countingSession(8).session, WISH)).rejects.toThrow();
+    const modes: number[] = [];
+    const look = (): Promise<void> => {
+      modes.push(...readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777));
+      return Promise.resolve();
+    };
+    await expect(runOn(countingSession(8, look).session, WISH)).rejects.toThrow();
+    // What was read is nobody else's while it is there.
+    expect(new Set(modes)).toEqual(new Set([0o700]));
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -170,6 +177,24 @@ describe('the output', () => {
     const { session, calls } = countingSession();
     await expect(runOn(session, { ...WISH, output })).rejects.toThrow(UsageError);
     expect([calls(), readFileSync(output, 'utf8')]).toEqual([0, 'precious']);
+  });
+
+  it('that somebody made while the run went on is not overwritten, and the run goes on with --resume', async () => {
+    const making: Gate = {
+      enter: () => {
+        writeFileSync(output, 'mine');
+        return Promise.resolve(() => undefined);
+      },
+    };
+    const session = openSession(simulator, { gate: making });
+    sessions.push(session);
+    await expect(runOn(session, { ...WISH, output })).rejects.toThrow(`${output} exists: --force overwrites it`);
+    expect(readFileSync(output, 'utf8')).toBe('mine');
+    rmSync(output);
+    const resumed = countingSession();
+    await runOn(resumed.session, { ...WISH, output, resume: true });
+    expect(resumed.calls()).toBe(0);
+    expect(readFileSync(output, 'utf8')).toBe(uninterrupted.document);
   });
 
   it('stays as it was until the new one is complete, also with --force', async () => {
