@@ -183,6 +183,20 @@ describe('check --live', () => {
     expect(status).toBe(1);
   });
 
+  it('says that the accounts of a key cannot be read although every list can, and ends with 1', async () => {
+    const upstream = await startSimulator({
+      applications: 1,
+      faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
+    });
+    const { status, stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
+    });
+    await upstream.close();
+    expect(stdout).toContain('  applications: 1 visible, 1 exported, 1 of them reporting\n');
+    expect(stdout.match(/^ {2}problem: .*/gm)).toHaveLength(1);
+    expect(status).toBe(1);
+  });
+
   it('says that a plan does not fit because calls are slow, from how long they took', async () => {
     const slow = await startSimulator({ applications: 2, hostsPerApplication: 40, latencyMs: 1000 });
     const { status, stdout } = await runTool(['check', '--live'], {
