@@ -63,8 +63,9 @@ used. All of them are told at once. Anchors and aliases work; merge keys (\`<<\`
 No fault repeats a value of the file, which could be a key. An unknown key, or the name of a file that cannot be used, is
 shown only when it is plainly a name made of words; the path says \`<hidden>\` in the place of any other key.
 
-What is valid but likely a mistake is a warning, which \`check\` prints in the same form; the exit status stays 0. With
-\`api: nerdgraph\` these are a \`request_timeout\` under 7s and \`api_key_header: X-Api-Key\`.
+What is valid but likely a mistake is a warning, which \`check\` prints in the same form; the exit status stays 0. It warns of
+\`requests_per_minute\` above what the service allows an account (not with \`base_url\`), and with \`api: nerdgraph\` of a
+\`request_timeout\` under 7s and of \`api_key_header: X-Api-Key\`.
 
 After a change, \`SIGHUP\` or \`POST /-/reload\` (with \`--web.enable-lifecycle\`) reads the file again; a file with a fault changes
 nothing. A key file needs neither: it is looked at again, at most once a second, while calls are made.`;
