@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Entity } from '../../src/collect/inventory/entity.ts';
-import type { EntityRead } from '../../src/collect/reading/reads.ts';
+import type { EntityRead } from '../../src/collect/reading/entityRead.ts';
 import { Refresh, Refreshes } from '../../src/collect/schedule/refreshes.ts';
 import { Scheduler } from '../../src/collect/schedule/scheduler.ts';
 import { FakeReader } from './support/fakeReader.ts';

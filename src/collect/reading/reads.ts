@@ -1,14 +1,4 @@
-import { UpstreamError } from '../../api/errors.ts';
-import type {
-  Batch,
-  BatchRead,
-  CallOptions,
-  MetricDataAnswer,
-  MetricDataSubject,
-  Outcome,
-  RollingSubject,
-  TimeRange,
-} from '../../api/reader.ts';
+import type { MetricDataAnswer, MetricDataSubject, RollingSubject } from '../../api/reader.ts';
 import { datastoreNames } from '../../formulas/names.ts';
 import type { CustomMatches } from '../../metrics/customFamilies.ts';
 import { matchTemplate } from '../../metrics/template.ts';
@@ -18,13 +8,8 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { ApplicationData, ApplicationRecord, AskedDatastores } from '../inventory/records.ts';
 import { onlyIds, ownersToAskFor } from '../inventory/selection.ts';
 import type { Arrivals } from './arrivals.ts';
+import { mapped, wholeList, type EntityRead } from './entityRead.ts';
 import { customOf, wantedNames, wantedValues } from './names.ts';
-
-/** Takes an answer over into the inventory. */
-export type TakeOver = () => void;
-
-/** How the entities of one kind are read: many at a time, as many as one call carries. */
-export type EntityRead = BatchRead<Entity, TakeOver>;
 
 /** What one metric data call was asked for, for one entity. */
 interface Asked {
@@ -180,76 +165,4 @@ function rollingOf(entity: Entity): RollingSubject {
   if (keyTransactionId !== undefined) return { kind: 'key_transaction', keyTransactionId };
   const { applicationId } = applicationOf(entity);
   return hostKey === undefined ? { kind: 'application', applicationId } : { kind: 'host', applicationId, hostKey };
-}
-
-/** A list of the account: one subject, which is read by a method of its own. */
-function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>): EntityRead {
-  return {
-    open: () => {
-      let full = false;
-      return {
-        calls,
-        get full() {
-          return full;
-        },
-        add: () => !full && (full = true),
-      };
-    },
-    read: async (entities, _range, call) => {
-      let outcome: Outcome<TakeOver>;
-      try {
-        outcome = { value: await read(call) };
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error;
-        outcome = { error };
-      }
-      return entities.map(() => outcome);
-    },
-  };
-}
-
-/** A read of the upstream reader, by entity instead of by subject. */
-function mapped<S, A, Own extends S>(
-  read: BatchRead<S, A> | undefined,
-  subjectOf: (entity: Entity) => Own,
-  arrive: (entity: Entity, answer: A, subject: Own) => void,
-): EntityRead {
-  if (read === undefined) throw new Error('this interface has no such data');
-  return {
-    open: (range: TimeRange) => new EntityBatch(read.open(range), subjectOf),
-    read: async (entities, range, call) => {
-      const subjects = entities.map(subjectOf);
-      const outcomes = await read.read(subjects, range, call);
-      return entities.map((entity, index): Outcome<TakeOver> => {
-        const outcome = outcomes[index];
-        const subject = subjects[index];
-        if (outcome === undefined || subject === undefined)
-          throw new Error('upstream reader gave fewer outcomes than it was given subjects');
-        if ('error' in outcome) return outcome;
-        return { value: () => arrive(entity, outcome.value, subject) };
-      });
-    },
-  };
-}
-
-class EntityBatch<S> implements Batch<Entity> {
-  readonly #batch: Batch<S>;
-  readonly #subjectOf: (entity: Entity) => S;
-
-  constructor(batch: Batch<S>, subjectOf: (entity: Entity) => S) {
-    this.#batch = batch;
-    this.#subjectOf = subjectOf;
-  }
-
-  get full(): boolean {
-    return this.#batch.full;
-  }
-
-  get calls(): number {
-    return this.#batch.calls;
-  }
-
-  add(entity: Entity): boolean {
-    return this.#batch.add(this.#subjectOf(entity));
-  }
 }

@@ -1,7 +1,7 @@
 import type { CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import type { Entity } from '../inventory/entity.ts';
-import type { EntityRead, TakeOver } from './reads.ts';
+import type { EntityRead, TakeOver } from './entityRead.ts';
 
 /** The values of so many entities are taken over before other work gets its turn. */
 const VALUES_PER_TURN = 40;

@@ -1,7 +1,7 @@
 import { firstTurn, nextTurn } from '../../eventLoop/turns.ts';
 import type { CallOptions, Gate } from '../../api/reader.ts';
 import type { Entity, Kind } from '../inventory/entity.ts';
-import type { EntityRead } from '../reading/reads.ts';
+import type { EntityRead } from '../reading/entityRead.ts';
 import { outcomesOf, takeOver, type Failed } from '../reading/takeOver.ts';
 import { Budget } from './budget.ts';
 import { CallMeter, type CallTally } from './callMeter.ts';

@@ -1,5 +1,5 @@
 import type { Entity, Kind } from '../inventory/entity.ts';
-import type { EntityRead } from '../reading/reads.ts';
+import type { EntityRead } from '../reading/entityRead.ts';
 import type { Timing } from './queue.ts';
 import type { CurrentWindow } from './timetable.ts';
 
