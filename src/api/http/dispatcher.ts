@@ -5,8 +5,6 @@ export interface DispatcherOptions {
   readonly maxConcurrent: number;
   readonly connectTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
-  /** False: each call has a connection of its own; they are kept by default. */
-  readonly keepAlive?: boolean;
   /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -23,9 +21,10 @@ const SPARE = 1.25;
  * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
  * takes the place of the public authorities, `serverName` of the host's name.
  *
+ * @param keepAlive false: each call has a connection of its own
  * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may hold a password
  */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
   const upstreamTls = {
     rejectUnauthorized: true,
@@ -36,7 +35,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return new EnvHttpProxyAgent({
     connections: Math.ceil(options.maxConcurrent * SPARE),
     // With 0 undici keeps no connection.
-    pipelining: options.keepAlive === false ? 0 : 1,
+    pipelining: keepAlive ? 1 : 0,
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,

@@ -4,13 +4,13 @@ import type { DispatcherOptions } from './dispatcher.ts';
 
 /** The connections of one reader, which are kept from call to call until the reader is replaced. */
 export class KeptConnections {
-  readonly #options: Omit<DispatcherOptions, 'keepAlive'>;
+  readonly #options: DispatcherOptions;
   readonly #kept: Dispatcher;
   /** Undefined until the reader is replaced. */
   #unkept: Dispatcher | undefined;
 
   /** @throws Error when the proxy's address is not a valid URL */
-  constructor(options: Omit<DispatcherOptions, 'keepAlive'>) {
+  constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#kept = createDispatcher(options);
   }
@@ -26,7 +26,7 @@ export class KeptConnections {
    */
   retire(): void {
     if (this.#unkept !== undefined) return;
-    this.#unkept = createDispatcher({ ...this.#options, keepAlive: false });
+    this.#unkept = createDispatcher(this.#options, false);
     void this.#kept.close();
   }
 

@@ -24,7 +24,7 @@ import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange
 import type { Application, KeyTransaction } from '../types.ts';
 
 export interface NerdGraphReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs' | 'keepAlive'> {
+  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
   /** The whole address, ends in `/graphql`. */
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */

@@ -30,7 +30,7 @@ import { keyTransaction } from './schemas/keyTransaction.ts';
 const PAGE_SIZE = 200;
 
 export interface RestReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs' | 'keepAlive'> {
+  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
   /** Ends in `/v2`. */
   readonly baseUrl: string;
   /** Sends `raw=true`: values that are not rounded to three digits. */

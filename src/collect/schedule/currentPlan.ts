@@ -109,7 +109,7 @@ export class CurrentPlan {
   /** The newest plan, unless it was made for another configuration, for far fewer or more entities, or long ago. */
   #kept(now: number): MadePlan | undefined {
     const made = this.#made;
-    if (made === undefined || !this.#isOfToday(made) || now - made.at >= PLAN_AGE) return undefined;
+    if (made === undefined || !this.#isOfConfiguration(made) || now - made.at >= PLAN_AGE) return undefined;
     const changed = this.#version - made.version;
     const enough = now - made.at < SHORT_PLAN_AGE ? made.entities : made.entities / 10;
     return changed === 0 || changed < enough ? made : undefined;
@@ -118,10 +118,10 @@ export class CurrentPlan {
   /** What is known of the cost of kinds; an exact plan takes nothing over. */
   #known(exact: boolean): KindCosts {
     const made = this.#made;
-    return exact || made === undefined || !this.#isOfToday(made) ? NOT_KNOWN : made.costs;
+    return exact || made === undefined || !this.#isOfConfiguration(made) ? NOT_KNOWN : made.costs;
   }
 
-  #isOfToday({ account, collection }: MadePlan): boolean {
+  #isOfConfiguration({ account, collection }: MadePlan): boolean {
     const { context } = this.#sources;
     return account === context.account && collection === context.collection;
   }

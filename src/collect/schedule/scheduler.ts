@@ -99,7 +99,7 @@ export class Scheduler {
     };
   }
 
-  /** Starts as many calls as places and budget allow. Called whenever either may have changed. */
+  /** Starts as many calls as places and budget allow, some in a turn. Called whenever either may have changed. */
   pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
