@@ -1,6 +1,5 @@
 import type { Diagnosis, UpstreamReader } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
-import { customMetrics } from '../metrics/customFamilies.ts';
 import { AccountCollector } from './account.ts';
 import { accountAnswer, type AccountAnswer } from './answers/accountAnswer.ts';
 import { expectedSeries } from './answers/expectedSeries.ts';
@@ -8,23 +7,17 @@ import { probeAccount } from './answers/probe.ts';
 import { applicationViews, statusAtOnce } from './answers/status.ts';
 import type { AccountContext } from './inventory/context.ts';
 import type { CollectorLog } from './log.ts';
+import { prepareAccounts, type AccountReader, type OpenReader, type PreparedAccount } from './preparedAccounts.ts';
 import type { Clock } from './schedule/clock.ts';
 import { coversAccount } from './schedule/scope.ts';
 import { PlacesOfKeys } from './schedule/sharedPlaces.ts';
 import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
-/** A reader of one account and the key it uses. */
-export interface AccountReader {
-  readonly reader: UpstreamReader;
-  /** Something that is another exactly when the key is another one; it is compared only and never shown. */
-  keyMark(): string;
-}
-
 /** What the collector is built from. */
 export interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: CollectorLog;
-  openReader(account: AccountConfig, config: Config): AccountReader;
+  readonly openReader: OpenReader;
   /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
   readonly everythingCounts?: boolean;
 }
@@ -36,13 +29,6 @@ interface Entry {
   readonly account: AccountCollector;
   opened: AccountReader;
   keyMark: string;
-}
-
-/** An account of a new configuration with everything that could fail already built. */
-interface Prepared {
-  readonly opened: AccountReader;
-  readonly context: AccountContext;
-  readonly keyMark: string;
 }
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
@@ -196,26 +182,12 @@ export class Collector implements CollectorView {
     return { asOf: Math.min(asked ?? now, now), now };
   }
 
-  /** Builds everything of a configuration that can fail. */
-  #prepare(config: Config): Prepared[] {
-    const prepared: Prepared[] = [];
-    try {
-      for (const account of config.accounts) {
-        const before = this.#entries.get(account.name)?.account.context;
-        const families = sameOrNew(before, account);
-        const opened = this.#dependencies.openReader(account, config);
-        const { reader } = opened;
-        const context = { account, collection: config.collection, reader, customMetrics: families };
-        prepared.push({ opened, context, keyMark: opened.keyMark() });
-      }
-      return prepared;
-    } catch (error) {
-      for (const { opened } of prepared) void opened.reader.close();
-      throw error;
-    }
+  #prepare(config: Config): readonly PreparedAccount[] {
+    const contextOf = (name: string): AccountContext | undefined => this.#entries.get(name)?.account.context;
+    return prepareAccounts(config, this.#dependencies.openReader, contextOf);
   }
 
-  #enter({ context, opened, keyMark }: Prepared): void {
+  #enter({ context, opened, keyMark }: PreparedAccount): void {
     const { clock, log, everythingCounts } = this.#dependencies;
     const { name } = context.account;
     const account = new AccountCollector({
@@ -263,13 +235,4 @@ export class Collector implements CollectorView {
 
 function isSameAccount(a: AccountConfig, b: AccountConfig): boolean {
   return a.api === b.api && a.account_id === b.account_id && a.base_url === b.base_url;
-}
-
-/** The same families as before where they are defined alike, so that what is held and what is read next are of one. */
-function sameOrNew(
-  before: AccountContext | undefined,
-  { custom_metrics }: AccountConfig,
-): AccountContext['customMetrics'] {
-  const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(custom_metrics);
-  return before !== undefined && unchanged ? before.customMetrics : customMetrics(custom_metrics);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { AccountReader } from '../../collect/collector.ts';
+import type { AccountReader } from '../../collect/preparedAccounts.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { describeOrigin, findConfig } from '../../config/find.ts';
 import { errorText, isMistake } from '../../log/errorText.ts';

@@ -6,7 +6,7 @@ import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
 import type { UpstreamReader } from '../../api/reader.ts';
 import { createRestReader } from '../../api/rest/restReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
-import type { AccountReader } from '../../collect/collector.ts';
+import type { AccountReader } from '../../collect/preparedAccounts.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Environment } from '../../config/placeholders.ts';
 import { KeySource } from '../../config/keySource.ts';
