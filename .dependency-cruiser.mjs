@@ -18,7 +18,6 @@ const MAY_IMPORT = {
 
 /** Folders in an order: each may import those before it, and none after it. */
 const IN_ORDER = [
-  ['src/collect/inventory', 'src/collect/reading', 'src/collect/schedule', 'src/collect/answers'],
   ['src/api/http', 'src/api/records', 'src/api/rest'],
   ['src/api/http', 'src/api/records', 'src/api/nerdgraph'],
 ];

@@ -6,10 +6,8 @@ const IMPURE = ['node:*', 'undici', 'express', 'prom-client', 'pino'];
 const PURE_FILES = [
   'src/formulas/**/*.ts',
   'src/metrics/**/*.ts',
-  'src/collect/schedule/window.ts',
-  'src/collect/schedule/plan.ts',
-  'src/collect/schedule/due.ts',
-  'src/collect/schedule/budget.ts',
+  'src/collect/due.ts',
+  'src/collect/budget.ts',
   'src/simulator/world/**/*.ts',
 ];
 

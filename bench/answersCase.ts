@@ -5,8 +5,8 @@
 import { Agent } from 'undici';
 import type { Gate } from '../src/api/reader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
-import { METRIC } from '../src/formulas/names.ts';
-import { queryNames } from '../src/metrics/window.ts';
+import { METRIC } from '../src/formulas/metricInputs.ts';
+import { queryNames } from '../src/metrics/windowFamilies.ts';
 import { DATASTORE } from './fleet.ts';
 import { inParallel } from './inParallel.ts';
 

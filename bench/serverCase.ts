@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { writeSamples } from '../src/metrics/writeSamples.ts';
 import { Exposition } from '../src/exposition/exposition.ts';
-import { sendExposition, wantedBy } from '../src/web/answer.ts';
+import { sendExposition, wantedBy } from '../src/web/sending.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));

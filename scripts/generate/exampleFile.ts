@@ -1,7 +1,6 @@
 import { stringify } from 'yaml';
 import type { JsonSchema } from '../../src/config/schema/file.ts';
-import { alternativesOf, itemOf, keysOf, sampleOf } from './schemaKeys.ts';
-import type { SchemaKey } from './schemaKeys.ts';
+import { alternativesOf, itemOf, keysOf, sampleOf, type SchemaKey } from './schemaKeys.ts';
 
 const WIDTH = 100;
 

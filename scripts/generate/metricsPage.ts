@@ -1,8 +1,6 @@
 import type { Api } from '../../src/api/reader.ts';
-import { SECTIONS } from '../../src/metrics/catalogue.ts';
-import type { CatalogueSection } from '../../src/metrics/catalogue.ts';
-import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
-import type { ExporterFamily } from '../../src/metrics/catalogueExporter.ts';
+import { SECTIONS, type CatalogueSection } from '../../src/metrics/catalogue.ts';
+import { EXPORTER_FAMILIES, PROBE_FAMILIES, type ExporterFamily } from '../../src/metrics/catalogueExporter.ts';
 import { markdownTable } from './markdownTable.ts';
 
 const INTRODUCTION = `# Metrics

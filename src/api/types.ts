@@ -1,9 +1,42 @@
+/** Bounded causes of a failed call; they become the label `reason` of newrelic_exporter_api_failures_total. */
+export const FAILURE_REASONS = [
+  'auth',
+  'forbidden',
+  'not_found',
+  'rate_limited',
+  'timeout',
+  'network',
+  'server',
+  'redirect',
+  'invalid_response',
+  'too_large',
+  'other',
+] as const;
+
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+interface UpstreamFailure {
+  readonly reason: FailureReason;
+  /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
+  readonly endpoint: string;
+  readonly status?: number | undefined;
+}
+
+/** A call that failed, after its retries. The message names endpoint and status, never a key or a body. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly failure: UpstreamFailure;
+
+  constructor(message: string, failure: UpstreamFailure, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
 /**
  * What the upstream service says, after validation, in the units of the REST interface: milliseconds and per-minute rates.
  * The reader of the other interface converts to them. A field that is absent, or was left out as bad, is undefined.
  */
-
-import type { UpstreamError } from './errors.ts';
 
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
@@ -98,3 +131,25 @@ export interface Timeslice {
 
 /** The answer to one metric data call: timeslices by metric name, oldest first. */
 export type MetricData = ReadonlyMap<string, readonly Timeslice[]>;
+
+/**
+ * Length of a timeslice in seconds: whole minutes, because upstream may give its end inclusive (`:59`), and at least one,
+ * the shortest that upstream answers.
+ */
+export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
+  return Math.max(60, Math.round((to - from) / 60) * 60);
+}
+
+/** The end of a timeslice on the minute. */
+export function endOf(timeslice: Timeslice): number {
+  return timeslice.from + secondsOf(timeslice);
+}
+
+const PREFIX = 'Datastore/';
+const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
+
+/** Whether a metric is of one datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb`, the sum of all, is none. */
+export function isDatastore(name: string): boolean {
+  // Asked of every row: most names are told by their beginning.
+  return name.startsWith(PREFIX) && DATASTORE.test(name);
+}

@@ -1,5 +1,15 @@
+import process from 'node:process';
 import { formatFault, type Fault } from '../config/fault.ts';
-import type { Findings } from './configuration.ts';
+import { type Findings, describeInterfaceEnd } from './configuration.ts';
+import { UpstreamError } from '../api/types.ts';
+import type { Diagnosis } from '../api/reader.ts';
+import type { Collector } from '../collect/collector.ts';
+import type { AccountStatus, EntityStatus } from '../collect/view.ts';
+import type { AccountConfig } from '../config/config.ts';
+import { escapeUnsafe } from '../log/logger.ts';
+import { ExitStatus } from './process.ts';
+import { withLists } from './upstream/listReading.ts';
+import type { CommonOptions } from './flags.ts';
 
 export interface CheckOutput {
   readonly stdout: Pick<NodeJS.WritableStream, 'write'>;
@@ -21,4 +31,93 @@ export function check(findings: readonly Findings[], output: CheckOutput): 0 | 2
 
 function asWarning(fault: Fault): Fault {
   return { ...fault, message: `warning: ${fault.message}` };
+}
+
+/**
+ * The command `check --live`, after the files were found valid: what each key can see, what matches nothing, and whether
+ * the plan fits. An account that is refused or cannot be read ends it with status 1; warnings do not.
+ */
+export async function runCheckLive(options: CommonOptions): Promise<void> {
+  await withLists(options, async ({ config, collector, signal }) => {
+    const statuses = new Map(collector.status().map((status) => [status.name, status]));
+    const reports = await Promise.all(
+      config.accounts.map(async (account) => {
+        const status = statuses.get(account.name);
+        if (!isRead(status)) return unreadable(account, status);
+        return report(account, status, await tried(collector, account, signal), Date.now());
+      }),
+    );
+    process.stdout.write(reports.map(({ text }) => `${text}\n`).join('\n'));
+    if (reports.some(({ failed }) => failed)) throw new ExitStatus(1);
+  });
+}
+
+/** What is printed about one account. */
+interface Report {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** The status of an account whose application list was read. */
+type ReadStatus = AccountStatus & { readonly applications: NonNullable<AccountStatus['applications']> };
+
+/** What was found beyond the lists, or why that could not be tried. */
+type Tried = Diagnosis | { readonly problem: string };
+
+const NOTHING: Diagnosis = { facts: [], warnings: [] };
+
+/** How the interfaces are called where no end of theirs is known. */
+const API_NAMES: Readonly<Record<AccountConfig['api'], string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
+
+function isRead(status: AccountStatus | undefined): status is ReadStatus {
+  return status?.up === true && status.applications !== undefined;
+}
+
+async function tried(collector: Collector, { name }: AccountConfig, signal: AbortSignal): Promise<Tried> {
+  try {
+    return await collector.diagnose(name, signal);
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    return { problem: error.message };
+  }
+}
+
+function unreadable(account: AccountConfig, status: AccountStatus | undefined): Report {
+  const list = status?.entities.find(({ group }) => group === 'applications');
+  const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
+  const text = `${placeOf(account)}: ${verdict}: ${list?.problem ?? 'nothing was read'}`;
+  return { text: escapeUnsafe(text), failed: true };
+}
+
+function placeOf({ name, region, base_url }: AccountConfig): string {
+  return `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
+}
+
+/** What there is to say about one account at a time, Unix milliseconds. */
+function report(account: AccountConfig, status: ReadStatus, found: Tried, now: number): Report {
+  const failing = status.entities.filter(({ problem }) => problem !== undefined);
+  const { applications, visible, plan } = status;
+  const reporting = applications.filter((application) => application.reporting).length;
+  const { facts, warnings } = 'problem' in found ? NOTHING : found;
+  const lines = [
+    `${placeOf(account)}: the key is accepted`,
+    `  interface: ${describeInterfaceEnd(account, now) ?? API_NAMES[account.api]}`,
+    ...facts.map((fact) => `  account: ${fact}`),
+    `  applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
+    `  key transactions: ${keyTransactions(account, status, failing)}`,
+    `  plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ` +
+      (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
+    ...[...status.warnings, ...warnings].map((warning) => `  warning: ${warning}`),
+    ...failing.map(({ group, application, problem }) =>
+      [`  problem: ${group}`, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),
+    ),
+    ...('problem' in found ? [`  problem: ${found.problem}`] : []),
+  ];
+  return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 || 'problem' in found };
+}
+
+function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly EntityStatus[]): string {
+  if (account.key_transactions === false) return 'not read';
+  if (failing.some(({ group }) => group === 'key_transactions')) return 'cannot be read';
+  return `${status.visible.keyTransactions} visible, ${status.keyTransactions} exported`;
 }

@@ -1,10 +1,42 @@
-import { existsSync } from 'node:fs';
 import process from 'node:process';
-import type { Config } from '../config/config.ts';
+import type { Logger } from 'pino';
+import { existsSync } from 'node:fs';
+import { createLogger } from '../log/logger.ts';
+import { Secrets } from '../log/secrets.ts';
+import type { LogOptions } from './flags.ts';
+import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
 import { formatFault, type Fault } from '../config/fault.ts';
 import { DEFAULT_CONFIG_FILE, findConfig, readFrom, type ConfigOrigin, type FindOptions } from '../config/find.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
-import { ExitStatus } from './process/exitStatus.ts';
+import { ExitStatus } from './process.ts';
+
+/** The log of a command, and the secrets that it hides. */
+export interface Log {
+  readonly logger: Logger;
+  readonly secrets: Secrets;
+}
+
+/** Opens the log as the flags ask for it; the secrets become known as keys are read. */
+export function openLog({ 'log.level': level, 'log.format': format }: LogOptions): Log {
+  const secrets = new Secrets();
+  return { logger: createLogger({ level, format, secrets }), secrets };
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Says how long the interface of an account still exists; undefined where no end is known.
+ *
+ * @param now Unix milliseconds
+ */
+export function describeInterfaceEnd(account: AccountConfig, now: number): string | undefined {
+  const end = endOfLife(account);
+  if (end === undefined) return undefined;
+  const day = new Date(end * 1000).toISOString().slice(0, 10);
+  const days = Math.floor((end * 1000 - now) / DAY_MS);
+  const when = days < 0 ? `which the vendor ended on ${day}` : `which the vendor ends on ${day}, in ${days} days`;
+  return `REST, ${when}: "api: nerdgraph" reads the same account`;
+}
 
 /** The files that a command is told to use; without a configuration file, it is looked for. */
 export interface ConfigurationFiles {

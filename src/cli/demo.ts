@@ -3,18 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fetch } from 'undici';
 import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
-import type { Environment } from '../config/placeholders.ts';
-import { DEMO_API_KEY } from '../simulator/settings.ts';
+import type { Environment } from '../config/yaml/preparedDocument.ts';
+import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../simulator/simulator.ts';
-import { ListenError } from '../web/server/listen.ts';
-import { startDaemon, type Daemon } from './daemon/daemon.ts';
-import { ExitStatus } from './process/exitStatus.ts';
-import { checkWebConfigOrExit, loadOrExit } from './configuration.ts';
-import { readServeFlags, type ServeFlags } from './flags/serveFlags.ts';
-import { openLog } from './process/log.ts';
-import { runReloadingService, type ReloadingService } from './process/signals.ts';
-import type { LogOptions } from './flags/commonFlags.ts';
-import { simulatorOptions, type SimulatorFlags } from './flags/simulatorFlags.ts';
+import { ListenError } from '../web/server/listening.ts';
+import { startDaemon, type Daemon } from './serve.ts';
+import { ExitStatus, runReloadingService, type ReloadingService } from './process.ts';
+import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
+import { readServeFlags, type ServeFlags, type LogOptions, simulatorOptions, type SimulatorFlags } from './flags.ts';
 import { describeStartFailure } from './simulate.ts';
 
 /** The accounts of the demo: the same simulated service, read through each of its interfaces. */

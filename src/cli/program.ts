@@ -1,15 +1,48 @@
 import process from 'node:process';
-import { Command, Help } from 'commander';
-import { backfillCommand } from './commands/backfill.ts';
-import { checkCommand } from './commands/check.ts';
-import { compareCommand } from './commands/compare.ts';
-import { demoCommand } from './commands/demo.ts';
-import { discoverCommand } from './commands/discover.ts';
-import { metricNamesCommand } from './commands/metricNames.ts';
-import { planCommand } from './commands/plan.ts';
-import { addServeFlags, ENVIRONMENT, serveCommand } from './commands/serve.ts';
-import { simulateCommand } from './commands/simulate.ts';
-import { HOME, NAME, REVISION, VERSION } from './process/version.ts';
+import { Command, Help, CommanderError } from 'commander';
+import {
+  backfillCommand,
+  checkCommand,
+  compareCommand,
+  demoCommand,
+  discoverCommand,
+  metricNamesCommand,
+  planCommand,
+  addServeFlags,
+  ENVIRONMENT,
+  serveCommand,
+  simulateCommand,
+} from './commands.ts';
+import { HOME, NAME, REVISION, VERSION } from './version.ts';
+import { errorText, isMistake } from '../log/logger.ts';
+import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
+
+/** The command that runs when none is named. */
+const DEFAULT = 'serve';
+
+/**
+ * The arguments as commander understands them best. The name of the command comes before its flags, because users write
+ * `--log.level=debug check` too. A flag that neither the command nor the default one has loses its value: commander
+ * compares its name alone when it looks for the flag that was meant, and no message repeats a value that may be a key.
+ */
+export function normalizeArguments(args: readonly string[], commands: readonly Command[]): readonly string[] {
+  const withValue = new Set(
+    commands.flatMap(({ options }) => options.filter(({ required }) => required).map(({ long }) => long)),
+  );
+  const isValue = (index: number): boolean => withValue.has(args[index - 1]);
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const word = args.slice(0, end).findIndex((arg, index) => !arg.startsWith('-') && !isValue(index));
+  const command = commands.find((one) => one.name() === args[word]);
+
+  // Commander would say of a flag of the default command, which the root's help shows, that this very flag was meant.
+  const flags = commands.filter((one) => one === command || one.name() === DEFAULT).flatMap(({ options }) => options);
+  const known = new Set(flags.map(({ long }) => long));
+  const named = args.map((arg, index) => {
+    const name = /^(--[^=]+)=/.exec(arg)?.[1];
+    return name === undefined || index > end || known.has(name) || isValue(index) ? arg : name;
+  });
+  return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
+}
 
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
 export function buildProgram(): Command {
@@ -50,4 +83,43 @@ export function buildProgram(): Command {
       .version(`${NAME} ${VERSION} (revision ${REVISION}, Node.js ${process.version})`, '--version');
   }
   return program;
+}
+
+/** Wrong usage, such as a flag that does not exist. */
+const USAGE = 2;
+
+/** What nobody foresaw, such as a proxy setting that is no address. */
+const FAILED = 1;
+
+/** Runs the program with the arguments after the script's name; gives the exit status of a command that has ended. */
+export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
+  let lost: OutputError | undefined;
+  onOutputLost((error) => {
+    lost = error;
+    // A reader that has closed the pipe, as `head` does, wants no more: there is nothing to say.
+    if (error.status !== 0) process.stderr.write(`${error.message}\n`);
+  });
+  // Without a listener, Node ends the process with a stack when a later write fails too.
+  process.stdout.on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
+  const status = await runCommand(program, normalizeArguments(args, program.commands));
+  await flushOutput();
+  return lost?.status ?? status;
+}
+
+async function runCommand(program: Command, args: readonly string[]): Promise<number> {
+  const log = { debugging: false };
+  program.hook('preAction', (_, command) => {
+    log.debugging = command.opts()['log.level'] === 'debug';
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof ExitStatus) return error.status;
+    if (error instanceof OutputError) return error.status;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+    process.stderr.write(`${errorText(error, log.debugging || isMistake(error))}\n`);
+    return FAILED;
+  }
 }

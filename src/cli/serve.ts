@@ -1,16 +1,238 @@
 import process from 'node:process';
+import type { Logger } from 'pino';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.ts';
 import { formatFault } from '../config/fault.ts';
+import type { ConfigResult } from '../config/load.ts';
+import { errorText, withStack } from '../log/logger.ts';
+import type { ReloadResult } from '../web/dependencies.ts';
+import type { DroppedSeries } from '../metrics/sample.ts';
+import { refreshInBackground, systemClock } from '../collect/clock.ts';
+import { Collector } from '../collect/collector.ts';
+import { CollectorLog } from '../collect/collectorLog.ts';
+import type { Environment } from '../config/yaml/preparedDocument.ts';
+import { redactConfig } from '../config/schema/file.ts';
+import { Exposition } from '../exposition/exposition.ts';
+import type { Secrets } from '../log/secrets.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
+import { createApp } from '../web/app.ts';
+import { compareInWorker } from '../web/authentication/compareInWorker.ts';
+import { startServers, type Servers } from '../web/server/servers.ts';
+import { systemdSockets, ListenError } from '../web/server/listening.ts';
+import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';
+import { REVISION, VERSION } from './version.ts';
+import { observeCalls, openReader } from './upstream/readers.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
-import { ListenError } from '../web/server/listen.ts';
 import { check } from './check.ts';
-import { loadOrExit, readFiles } from './configuration.ts';
-import { startDaemon } from './daemon/daemon.ts';
-import type { LogOptions } from './flags/commonFlags.ts';
-import { readServeFlags } from './flags/serveFlags.ts';
-import { describeInterfaceEnd } from './interfaceEnd.ts';
-import { ExitStatus } from './process/exitStatus.ts';
-import { openLog } from './process/log.ts';
-import { runReloadingService } from './process/signals.ts';
+import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
+import { ExitStatus, runReloadingService } from './process.ts';
+
+export interface ReloaderOptions {
+  /** Reads the configuration again from where it came. */
+  readonly read: () => Promise<ConfigResult>;
+  /** Takes a valid configuration over as a whole; throws, and changes nothing, when something cannot be built from it. */
+  readonly apply: (config: Config) => void;
+  /** Told how each reload has ended. */
+  readonly ended: (ok: boolean) => void;
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly mask: (text: string) => string;
+}
+
+/** Reloads the configuration, one reload at a time: two at once could leave that of the older file running. */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over what is read if it is valid and everything can be built from it, else nothing. Never rejects. */
+  reload(trigger: string): Promise<ReloadResult> {
+    const reloaded = this.#last.then(() => this.#reload(trigger));
+    this.#last = reloaded;
+    return reloaded;
+  }
+
+  async #reload(trigger: string): Promise<ReloadResult> {
+    const { read, apply, ended, logger, mask } = this.#options;
+    try {
+      const result = await read();
+      if ('faults' in result) {
+        const faults = result.faults.map(formatFault);
+        ended(false);
+        logger.error({ trigger, faults }, 'The configuration is invalid, the running one stays');
+        return { ok: false, faults };
+      }
+      apply(result.config);
+      ended(true);
+      for (const warning of result.warnings) logger.warn(formatFault(warning));
+      logger.info({ trigger }, 'Configuration reloaded');
+      return { ok: true };
+    } catch (error) {
+      ended(false);
+      logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
+      return { ok: false, faults: [mask(errorText(error, false))] };
+    }
+  }
+}
+
+/** Logs which families lose series to a limit, each once until the configuration is loaded again. */
+export class DroppedFamilies {
+  readonly #logger: Pick<Logger, 'warn'>;
+  readonly #logged = new Set<string>();
+
+  constructor(logger: Pick<Logger, 'warn'>) {
+    this.#logger = logger;
+  }
+
+  log(series: readonly DroppedSeries[]): void {
+    const families = [...new Set(series.map(({ family }) => family))].filter((family) => !this.#logged.has(family));
+    if (families.length === 0) return;
+    for (const family of families) this.#logged.add(family);
+    this.#logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
+  }
+
+  /** A configuration was loaded, perhaps with other limits. */
+  forget(): void {
+    this.#logged.clear();
+  }
+}
+
+/** Switches the background refresh on and off as `collection.background` says. */
+export class BackgroundTimer {
+  readonly #start: () => () => void;
+  #stop: (() => void) | undefined;
+
+  /** `start` begins to refresh and gives what ends it. */
+  constructor(start: () => () => void) {
+    this.#start = start;
+  }
+
+  /** Goes on as it is where nothing changes. */
+  set(isOn: boolean): void {
+    if (isOn) this.#stop ??= this.#start();
+    else this.stop();
+  }
+
+  stop(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+/** Answers under way may take this long once a shutdown has begun, in milliseconds. */
+const GRACE = 3_500;
+
+/** And calls upstream that they wait for, this long. */
+const CALLS_GRACE = 2_500;
+
+export interface DaemonOptions {
+  readonly config: Config;
+  /** Reads the configuration again from where it came. */
+  readonly readConfig: () => Promise<ConfigResult>;
+  readonly flags: ServeFlags;
+  readonly logger: Logger;
+  readonly secrets: Secrets;
+  /** Proxy settings, and sockets from systemd. */
+  readonly environment: Environment;
+}
+
+/** A running exporter. */
+export interface Daemon {
+  readonly servers: Servers;
+  /** Reads the configuration again and swaps it in when it is valid; never rejects. */
+  reload(trigger: string): Promise<ReloadResult>;
+  /** Lets scrapes in flight end, stops calling upstream, closes connections. */
+  stop(): Promise<void>;
+}
+
+/** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { flags, logger, secrets, environment } = options;
+  const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
+  const collector = createCollector(options, telemetry);
+  const background = new BackgroundTimer(() =>
+    refreshInBackground((scope, waitMs) => collector.refreshNow(scope, waitMs), systemClock, Math.random),
+  );
+  const droppedFamilies = new DroppedFamilies(logger);
+  let { config } = options;
+  let stopping = false;
+
+  const reloader = new Reloader({
+    read: options.readConfig,
+    apply: (next) => {
+      collector.reconfigure(next);
+      config = next;
+      droppedFamilies.forget();
+      telemetry.keepAccounts(config.accounts.map(({ name }) => name));
+      background.set(config.collection.background);
+    },
+    ended: (ok) => telemetry.reloaded(ok, Date.now()),
+    logger,
+    mask: (text) => secrets.mask(text),
+  });
+  const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
+  const app = createApp({
+    settings: { ...flags, version: VERSION },
+    collector: () => collector,
+    collection: () => config.collection,
+    exposition: new Exposition(),
+    ownMetrics: (accounts) => telemetry.own(accounts),
+    dropped: (series) => {
+      telemetry.dropped(series);
+      droppedFamilies.log(series);
+    },
+    scraped: (result) => telemetry.scraped(result),
+    configText: () => redactConfig(config),
+    reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
+    stopping: () => stopping,
+    now: Date.now,
+    monotonic: () => systemClock.monotonic(),
+    failed,
+  });
+  const servers = await startServers({
+    app,
+    listen: flags.listen,
+    sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
+    webConfigFile: flags.webConfigFile,
+    compare: compareInWorker(),
+    warn: (message) => logger.warn(message),
+    failed,
+    monotonic: () => systemClock.monotonic(),
+  });
+  telemetry.reloaded(true, Date.now());
+  for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
+  background.set(config.collection.background);
+
+  return {
+    servers,
+    reload: (trigger) => reloader.reload(trigger),
+    stop: async () => {
+      stopping = true;
+      background.stop();
+      const closed = servers.close(GRACE);
+      // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
+      await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
+      await collector.stop();
+      await closed;
+    },
+  };
+}
+
+function createCollector({ config, logger, secrets, environment }: DaemonOptions, telemetry: Telemetry): Collector {
+  return new Collector(config, {
+    clock: systemClock,
+    log: new CollectorLog(logger),
+    openReader: (account, from) =>
+      openReader(account, from, {
+        secrets,
+        environment,
+        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+      }),
+  });
+}
 
 /** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & LogOptions): Promise<void> {

@@ -1,9 +1,8 @@
-import { DEMO_API_KEY } from '../simulator/settings.ts';
+import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
-import type { SimulatorFlags } from './flags/simulatorFlags.ts';
-import { ExitStatus } from './process/exitStatus.ts';
-import { openLog } from './process/log.ts';
-import { runService } from './process/signals.ts';
+import type { SimulatorFlags } from './flags.ts';
+import { ExitStatus, runService } from './process.ts';
+import { openLog } from './configuration.ts';
 
 /** One sentence on why the simulator did not start. */
 export function describeStartFailure(error: unknown, { listenAddress }: SimulatorFlags): string {

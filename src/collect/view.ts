@@ -1,6 +1,5 @@
 import type { Api } from '../api/reader.ts';
-import type { Group } from '../metrics/groups.ts';
-import type { Block, DroppedSeries } from '../metrics/sample.ts';
+import type { Group, Block, DroppedSeries } from '../metrics/sample.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
 export interface Scope {

@@ -1,8 +1,65 @@
-import { addressWith } from './addresses.ts';
-import type { AccountConfig, Api } from './config.ts';
+import type { Api, Region, AccountConfig } from './config.ts';
+
+export const APIS = ['rest', 'nerdgraph'] as const;
+
+export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
+
+/** The service's hosts by region; the vendor's client library "newrelic-client-go" names the same four. */
+const REGION_HOSTS: Readonly<Record<Region, string>> = {
+  us: 'https://api.newrelic.com',
+  eu: 'https://api.eu.newrelic.com',
+  gov: 'https://gov-api.newrelic.com',
+  jp: 'https://api.jp.newrelic.com',
+};
+
+/** What the address of each interface ends in. */
+const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
+
+const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
+
+/** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
+export function regionAddress(api: Api, region: Region): string {
+  return `${REGION_HOSTS[region]}${ENDINGS[api]}`;
+}
+
+/**
+ * The same place with the other interface: `/v2` and `/graphql` at the end of the address are exchanged. The address
+ * must be one of a valid configuration.
+ */
+function addressWith(api: Api, address: string): string {
+  return `${address.replace(/\/(?:v2|graphql)$/, '')}${ENDINGS[api]}`;
+}
+
+/**
+ * The address in the form that the program uses. REST: with its `/v2` added where it is missing. NerdGraph: the whole
+ * address, which must end in `/graphql`. Problems never quote the address: it may carry a password. Plain http is for
+ * loopback addresses only, because the key travels with every call.
+ */
+export function normaliseBaseUrl(text: string, api: Api): { readonly url: string } | { readonly problem: string } {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+    return { problem: `is not an address such as ${regionAddress(api, 'us')}` };
+  }
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') {
+    return { problem: 'must not carry a user name or password: keys belong in api_key or api_key_file' };
+  }
+  if (/[?#]/.test(text)) return { problem: 'must not have a query or a fragment: remove everything from ? or # on' };
+  if (url.protocol !== 'https:' && !LOOPBACK.test(url.hostname)) {
+    return { problem: 'must begin with https://, plain http is for loopback addresses only: it would show the key' };
+  }
+  const address = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  if (api === 'nerdgraph') {
+    if (address.endsWith('/graphql')) return { url: address };
+    return { problem: 'must end in /graphql: with "api: nerdgraph" it is the whole address' };
+  }
+  if (address.endsWith('/graphql')) {
+    return { problem: 'ends in /graphql, which is the address of NerdGraph: set "api: nerdgraph", or remove /graphql' };
+  }
+  return { url: address.endsWith('/v2') ? address : `${address}/v2` };
+}
 
 /** What an account has by default, depending on the interface that it is read through. */
-export interface InterfaceDefaults {
+interface InterfaceDefaults {
   readonly api_key_header: AccountConfig['api_key_header'];
   /** Calls at once. */
   readonly max_concurrent_requests: number;

@@ -1,18 +1,16 @@
 import { Turns } from '../eventLoop/turns.ts';
 import type { Block } from '../metrics/sample.ts';
-import { answerFamilies, type AnswerFamilies } from './answerFamilies.ts';
-import { writeAnswer } from './answerPieces.ts';
-import { answerRows } from './answerRows.ts';
-import type { AnswerCounts } from './counts.ts';
-import type { Format } from './format.ts';
-import { CONTENT_TYPES } from './format.ts';
-import type { GzipStart } from './gzip.ts';
-import { COMPRESSED_AT_ONCE, GZIP_PIECE, GzipWriter, gzipWith } from './gzip.ts';
-import { KeptAnswers } from './keptAnswers.ts';
-import { END_OF_ANSWER } from './metadata.ts';
-import type { OwnMetrics } from './own.ts';
-import { ownText } from './own.ts';
-import type { RenderedAnswer } from './rendered.ts';
+import {
+  answerFamilies,
+  type AnswerFamilies,
+  answerRows,
+  type AnswerCounts,
+  type AnswerRows,
+} from './answerFamilies.ts';
+import { writeAnswer } from './answerText.ts';
+import { type Format, CONTENT_TYPES, END_OF_ANSWER } from './formats.ts';
+import { type GzipStart, COMPRESSED_AT_ONCE, GZIP_PIECE, GzipWriter, gzipWith } from './gzip.ts';
+import { type OwnMetrics, ownText } from './ownFamilies.ts';
 
 /** Steps of making an answer, each well below a microsecond, that are done before other work may go on. */
 const STEPS_PER_TURN = 8192;
@@ -27,7 +25,7 @@ export interface RenderOptions {
   readonly maxSeries: number;
 }
 
-export interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
+interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
 
 /** The collected part of an answer, without its end. */
 interface Collected {
@@ -76,4 +74,49 @@ async function compressed(families: AnswerFamilies, format: Format, turns: Turns
   const taker = { size: GZIP_PIECE, inUse: COMPRESSED_AT_ONCE, take: (piece: Buffer) => gzip.add(piece) };
   await writeAnswer(families, format, taker, turns);
   return gzip.finish();
+}
+
+/** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
+const LEAST_SERIES = 2000;
+
+interface Kept<T> {
+  readonly maxSeries: number;
+  /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
+  readonly labels: AnswerRows['labels'];
+  readonly numbers: AnswerRows['numbers'];
+  readonly answer: Promise<T>;
+}
+
+/**
+ * The newest answer of each kind, for whoever asks for the same again: the second Prometheus of a pair, or a scraper that
+ * asks while the answer is being made.
+ */
+class KeptAnswers<T> {
+  readonly #byKind = new Map<string, Kept<T>>();
+
+  /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
+  of(kind: string, rows: AnswerRows, maxSeries: number, make: () => Promise<T>): Promise<T> {
+    if (rows.series < LEAST_SERIES) return make();
+    const { labels, numbers } = rows;
+    const kept = this.#byKind.get(kind);
+    if (kept?.maxSeries === maxSeries && isSame(kept.numbers, numbers) && isSame(kept.labels, labels)) {
+      return kept.answer;
+    }
+    const answer = make();
+    this.#byKind.set(kind, { maxSeries, labels, numbers, answer });
+    return answer;
+  }
+}
+
+function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
+  if (a.length !== b.length) return false;
+  for (let place = 0; place < a.length; place += 1) if (a[place] !== b[place]) return false;
+  return true;
+}
+
+/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
+export interface RenderedAnswer {
+  readonly contentType: string;
+  readonly contentEncoding: 'gzip' | undefined;
+  readonly pieces: readonly Buffer[];
 }

@@ -1,8 +1,6 @@
-import { pino } from 'pino';
-import type { Logger } from 'pino';
-import { errorText, WithStack } from './errorText.ts';
-import { escapeUnsafe, formatLogfmt } from './logfmt.ts';
-import type { LogFields } from './logfmt.ts';
+import { pino, type Logger } from 'pino';
+import { AssertionError } from 'node:assert';
+import { inspect } from 'node:util';
 import type { Secrets } from './secrets.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -11,11 +9,11 @@ export const LOG_FORMATS = ['logfmt', 'json'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-export interface LogDestination {
+interface LogDestination {
   write(line: string): unknown;
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   /** Standard error by default. */
@@ -62,4 +60,85 @@ function standardError(): LogDestination {
 
 function inOrder({ time, level, msg, ...fields }: LogFields): LogFields {
   return { time, level, msg, ...fields };
+}
+
+/** Fields of one log line, in the order in which they are written. */
+type LogFields = Readonly<Record<string, unknown>>;
+
+// Bare values are what no reader of logfmt can misread; everything else is quoted.
+const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
+
+/** What could end a line, move the cursor or hide text on a terminal: controls, line separators, bidirectional marks. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/**
+ * One line of logfmt without its line end: `key=value` pairs, values quoted and escaped where they need it. `mask` sees
+ * each value before that, in the spelling that it came in.
+ */
+function formatLogfmt(fields: LogFields, mask: (text: string) => string): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${formatKey(key)}=${formatValue(value, mask)}`)
+    .join(' ');
+}
+
+/** Escapes what must not reach a terminal or a log reader as it is; the text stays valid inside a JSON string. */
+export function escapeUnsafe(text: string): string {
+  return text.replace(UNSAFE, (character) =>
+    Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
+  );
+}
+
+function formatKey(key: string): string {
+  const safe = key.replace(/[^A-Za-z0-9_.-]/g, '_');
+  return safe === '' ? '_' : safe;
+}
+
+function formatValue(value: unknown, mask: (text: string) => string): string {
+  const text = mask(typeof value === 'string' ? value : JSON.stringify(value));
+  return BARE.test(text) ? text : escapeUnsafe(JSON.stringify(text));
+}
+
+function unicodeEscape(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
+const DEEPEST = 8;
+
+/** An error of which the log shows the stack at every level. */
+class WithStack {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** Marks an error that nobody foresaw: as `err` of a log line, it brings its stack at every level. */
+export function withStack(error: unknown): WithStack {
+  return new WithStack(error);
+}
+
+/** True of an error that only a mistake in a program causes, as reading a property of undefined. */
+export function isMistake(error: unknown): boolean {
+  if (error instanceof AssertionError) return true;
+  // Errors with a code are Node's own, about an argument or the system.
+  if (!(error instanceof Error) || 'code' in error) return false;
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
+}
+
+/** An error in one text: its message and those of its causes, or its stack with them. */
+export function errorText(error: unknown, stack: boolean): string {
+  const parts: string[] = [];
+  let current = error;
+  while (current !== undefined && parts.length < DEEPEST) {
+    parts.push(ownText(current, stack));
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return parts.join(stack ? '\ncaused by: ' : ': ');
+}
+
+function ownText(error: unknown, stack: boolean): string {
+  if (error instanceof Error) return (stack ? error.stack : undefined) ?? error.message;
+  return typeof error === 'string' ? error : inspect(error);
 }

@@ -1,9 +1,7 @@
-import { APPLICATION } from './applicationRows.ts';
+import { APPLICATION, HOST, INSTANCE, KEY_TRANSACTION } from './entityFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import type { CatalogueFamily } from './family.ts';
-import { HOST, INSTANCE } from './hostRows.ts';
-import { KEY_TRANSACTION } from './keyTransactionRows.ts';
-import { WINDOW_TABLE } from './window.ts';
+import { WINDOW_TABLE } from './windowFamilies.ts';
 import type { WindowRows } from './windowTable.ts';
 
 /** The families of one kind of entity, with the labels that all their series carry. */

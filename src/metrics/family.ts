@@ -1,6 +1,5 @@
 import type { Api } from '../api/reader.ts';
-import type { Group } from './groups.ts';
-import type { Family, Labels, Sample } from './sample.ts';
+import type { Group, Family, Labels, Sample } from './sample.ts';
 
 /** The scope of window metrics. */
 export type Scope = 'application' | 'host';

@@ -1,19 +1,23 @@
 import type { Api } from '../api/reader.ts';
-import type { DatabaseChoice } from '../formulas/databaseKind.ts';
-import type { WindowValues } from '../formulas/inputs.ts';
-import { isDatastore } from '../formulas/names.ts';
-import { componentsOf } from './components.ts';
-import { samplesOf } from './family.ts';
-import type { Scope } from './family.ts';
-import type { Sample } from './sample.ts';
-import { EVERY_DATASTORE } from './windowRow.ts';
-import type { Wanted, WindowRow } from './windowRow.ts';
+import { type DatabaseChoice, databaseMetrics } from '../formulas/responseTimes.ts';
+import { type WindowValues, isDatastore, type MetricWindow, METRIC } from '../formulas/metricInputs.ts';
+import {
+  samplesOf,
+  type Scope,
+  catalogueFamily,
+  type Calculated,
+  type FamilyKind,
+  type FamilySpec,
+  type Row,
+} from './family.ts';
+import type { Sample, Labels } from './sample.ts';
+import { secondsOf, type Timeslice } from '../api/types.ts';
 
 /** The rows of each scope. */
 export type WindowRows = Readonly<Record<Scope, readonly WindowRow[]>>;
 
 /** What is asked for, kept and calculated because of the rows of the window families. */
-export interface WindowTable {
+interface WindowTable {
   readonly rows: WindowRows;
   /**
    * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
@@ -52,6 +56,125 @@ function valuesByMetric(wanted: readonly Wanted[]): Map<Wanted['metric'], readon
   const values = new Map<Wanted['metric'], readonly string[]>();
   for (const { metric, values: more } of wanted) {
     values.set(metric, [...new Set([...(values.get(metric) ?? []), ...more])]);
+  }
+  return values;
+}
+
+/** What is known about one application or host over one window. */
+interface WindowInput {
+  readonly values: WindowValues;
+  /** The components that count; undefined while the database kind is not known. */
+  readonly components: readonly Component[] | undefined;
+}
+
+/** Stands for the metric of every datastore type, whose names differ from application to application. */
+export const EVERY_DATASTORE = Symbol('every datastore type');
+
+/** A metric to ask for, and the values of it to keep. */
+interface Wanted {
+  readonly metric: string | typeof EVERY_DATASTORE;
+  readonly values: readonly string[];
+}
+
+/** Something that a row reads: what it needs of upstream, and how it is found in what was answered. */
+export interface Reading<T> {
+  readonly wanted: readonly Wanted[];
+  readonly of: (input: WindowInput) => T;
+}
+
+/** A window family with its calculation and what it reads. */
+export interface WindowRow extends Row<WindowInput> {
+  readonly wanted: readonly Wanted[];
+}
+
+type Readings = Readonly<Record<string, Reading<unknown>>>;
+
+/** What a calculation gets: of each reading what was answered. A value that the row does not read is a type error. */
+type Inputs<R extends Readings> = { readonly [Name in keyof R]: R[Name] extends Reading<infer T> ? T : never };
+
+interface WindowRowSpec<R extends Readings> extends FamilySpec {
+  readonly reads: R;
+  readonly calculate: (inputs: Inputs<R>) => Calculated;
+}
+
+/** Makes one row of one scope. */
+export type WindowRowMaker = <R extends Readings>(spec: WindowRowSpec<R>) => WindowRow;
+
+/** Reads values of one metric; undefined where upstream has no such metric. */
+export function read<Value extends string>(
+  metric: string,
+  ...values: readonly Value[]
+): Reading<MetricWindow<Value> | undefined> {
+  return { wanted: [{ metric, values }], of: (input) => input.values.get(metric) };
+}
+
+/** The maker of a scope's rows. */
+export function windowRowMaker(scope: Scope): WindowRowMaker {
+  const kind: FamilyKind = { prefix: `newrelic_${scope}`, group: `${scope}_metrics`, timeBase: 'window' };
+  return ({ reads, calculate, ...spec }) => {
+    const readings = Object.entries(reads);
+    return {
+      ...catalogueFamily(kind, spec),
+      wanted: readings.flatMap(([, { wanted }]) => wanted),
+      calculate: (input) => {
+        const inputs: Record<string, unknown> = {};
+        for (const [name, reading] of readings) inputs[name] = reading.of(input);
+        return calculate(inputs as Inputs<typeof reads>);
+      },
+    };
+  };
+}
+
+/** A part of the time of web requests that upstream answered and that counts. */
+export interface Component extends MetricWindow<'call_count' | 'average_response_time'> {
+  readonly labels: Labels;
+}
+
+/** Labels that are kept: more than all accounts together have kinds of components. Beyond that, all are made anew. */
+const MOST_KEPT = 1_000;
+
+const kept = new Map<string, Labels>();
+
+/** The components of an application or a host, the metrics of the database kind that counts first. */
+function componentsOf(values: WindowValues, database: DatabaseChoice): Component[] {
+  const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
+  return names.flatMap((name) => {
+    const answered = values.get(name);
+    return answered === undefined ? [] : [{ labels: componentLabels(name), ...answered }];
+  });
+}
+
+/**
+ * The labels of a component, from its metric's name without `/all` or `/allWeb`. All samples of a component share one
+ * object, because columns are found by it.
+ */
+export function componentLabels(metricName: string): Labels {
+  let labels = kept.get(metricName);
+  if (labels === undefined) {
+    if (kept.size >= MOST_KEPT) kept.clear();
+    labels = { component: metricName.replace(/\/all(?:Web)?$/, '') };
+    kept.set(metricName, labels);
+  }
+  return labels;
+}
+
+/**
+ * The input of the calculations from what a summarized answer says of a metric: one timeslice; of several, the last.
+ * Undefined for a metric without one: it was not answered.
+ */
+export function toMetricWindow(timeslices: readonly Timeslice[] | undefined): MetricWindow | undefined {
+  const last = timeslices?.at(-1);
+  return last === undefined ? undefined : { seconds: secondsOf(last), values: last.values };
+}
+
+/** The same for every metric of a summarized answer. */
+export function toWindowValues(
+  data: Iterable<readonly [name: string, timeslices: readonly Timeslice[]]>,
+): WindowValues {
+  const values = new Map<string, MetricWindow>();
+  for (const [name, timeslices] of data) {
+    const window = toMetricWindow(timeslices);
+    if (window !== undefined) values.set(name, window);
   }
   return values;
 }

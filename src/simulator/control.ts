@@ -1,11 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod';
-import { CHANGE } from './change.ts';
-import { describeFaults, FAULT_RULE } from './faults/rule.ts';
-import type { SimulatorState } from './state.ts';
-import { isReporting } from './world/time.ts';
-import { readBody } from './wire/body.ts';
-import type { Target } from './wire/target.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CHANGE, type SimulatorState } from './simulatorState.ts';
+import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
+import { isReporting } from './world/worldEntities.ts';
+import { readBody, type Target } from './wire/httpListener.ts';
 
 /** What the control endpoint says: a status and anything JSON can hold. */
 interface ControlAnswer {

@@ -1,22 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Change } from './change.ts';
-import type { FaultBook } from './faults/book.ts';
-import type { FaultRuleInput } from './faults/rule.ts';
-import { failure } from './wire/answer.ts';
+import { type Change, type RequestLog, SimulatorState } from './simulatorState.ts';
+import type { FaultBook, FaultRuleInput } from './faults/faultRules.ts';
+import { failure, render, send } from './wire/httpAnswer.ts';
 import { control, isControl } from './control.ts';
-import type { TlsFiles } from './wire/listen.ts';
-import { listen } from './wire/listen.ts';
-import { targetOf } from './wire/target.ts';
-import { Service } from './rest/service.ts';
-import { render, send } from './wire/write.ts';
-import { NERDGRAPH_PATH, NerdGraph } from './nerdgraph/service.ts';
-import type { RequestLog } from './requestLog.ts';
-import type { ServiceSettings } from './settings.ts';
-import { DEMO_API_KEY, settingsOf } from './settings.ts';
-import { SimulatorState } from './state.ts';
-import type { World, WorldOptions } from './world/world.ts';
-import { createWorld } from './world/world.ts';
+import { type TlsFiles, listen, targetOf } from './wire/httpListener.ts';
+import { Service } from './rest/restService.ts';
+import { NERDGRAPH_PATH, NerdGraph } from './nerdgraph/graphqlService.ts';
+import { type ServiceSettings, DEMO_API_KEY, settingsOf } from './simulatorSettings.ts';
+import { type World, type WorldOptions, createWorld } from './world/world.ts';
 
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
   /** Default 127.0.0.1. */

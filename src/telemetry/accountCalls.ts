@@ -1,6 +1,5 @@
-import { FAILURE_REASONS } from '../api/errors.ts';
-import type { FailureReason } from '../api/errors.ts';
-import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/observer.ts';
+import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
+import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/reader.ts';
 import { Counter, Gauge, Histogram, Registry } from '../exposition/promClient.ts';
 import { EXPORTER } from '../metrics/catalogueExporter.ts';
 

@@ -1,20 +1,17 @@
-import type { CallObserver } from '../api/observer.ts';
-import type { AccountStatus } from '../collect/view.ts';
-import type { OwnFamily, OwnMetrics, OwnSeries } from '../exposition/own.ts';
-import { Counter, Gauge, Registry } from '../exposition/promClient.ts';
-import { registryFamilies } from '../exposition/registryFamilies.ts';
-import { EXPORTER, EXPORTER_FAMILIES } from '../metrics/catalogueExporter.ts';
-import type { DroppedSeries } from '../metrics/sample.ts';
+import type { CallObserver } from '../api/reader.ts';
+import type { AccountStatus, EntityState, GroupStatus } from '../collect/view.ts';
+import { type OwnFamily, type OwnMetrics, type OwnSeries, registryFamilies } from '../exposition/ownFamilies.ts';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from '../exposition/promClient.ts';
+import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
+import type { DroppedSeries, Labels } from '../metrics/sample.ts';
 import { AccountCalls } from './accountCalls.ts';
-import { accountFamilies } from './accountFamilies.ts';
-import { ProcessMetrics } from './processMetrics.ts';
 
-export interface Build {
+interface Build {
   readonly version: string;
   readonly revision: string;
 }
 
-export interface TelemetryOptions extends Build {
+interface TelemetryOptions extends Build {
   /** False: without the families `process_*` and `nodejs_*`. */
   readonly processMetrics: boolean;
 }
@@ -126,4 +123,68 @@ export class Telemetry {
 
 function seriesGauge(family: string, value: number): OwnSeries {
   return { suffix: '', labels: { family }, value };
+}
+
+const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
+
+/**
+ * The gauges of an account's state, made anew for each answer, so that nothing is left of a group or an account that is
+ * gone. What is not known yet is absent. One entry for each series.
+ */
+function accountFamilies(status: AccountStatus): OwnFamily[] {
+  const { name: account, api, region, budget } = status;
+  return [
+    ...gauge(EXPORTER.up, { account }, Number(status.up)),
+    ...gauge(EXPORTER.accountInfo, { account, api, region }, 1),
+    ...gauge(EXPORTER.apiEndOfLife, { account }, status.endOfLife),
+    ...gauge(EXPORTER.windowEnd, { account }, status.windowEnd),
+    ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
+    ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),
+    ...status.groups.flatMap((group) => groupFamilies(account, group)),
+  ];
+}
+
+function groupFamilies(account: string, status: GroupStatus): OwnFamily[] {
+  const labels = { account, group: status.group };
+  const success = status.success === undefined ? undefined : Number(status.success);
+  return [
+    ...gauge(EXPORTER.collectionSuccess, labels, success),
+    ...gauge(EXPORTER.collectionLastSuccess, labels, status.lastSuccess),
+    ...gauge(EXPORTER.collectionDuration, labels, status.durationSeconds),
+    ...STATES.flatMap((state) => gauge(EXPORTER.collectionEntities, { ...labels, state }, status.entities[state])),
+    ...gauge(EXPORTER.oldestWindowEnd, labels, status.oldestWindowEnd),
+    ...gauge(EXPORTER.effectiveInterval, labels, status.effectiveIntervalSeconds),
+  ];
+}
+
+function gauge(family: ExporterFamily, labels: Labels, value: number | undefined): OwnFamily[] {
+  return value === undefined ? [] : [{ ...family, series: [{ suffix: '', labels, value }] }];
+}
+
+/** Gauges that end in `_total`, which `promtool check metrics` refuses. */
+const REFUSED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+const LAG = 'nodejs_eventloop_lag_seconds';
+const LAG_DISTRIBUTION = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d+)_seconds$/;
+
+/** The client library's `process_*` and `nodejs_*` families. */
+class ProcessMetrics {
+  readonly #registry = new Registry();
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry });
+    REFUSED.forEach((name) => this.#registry.removeSingleMetric(name));
+    // The lag is measured from one answer to the next: the first answer would show a 0 that nobody measured.
+    this.#registry.getSingleMetric(LAG)?.remove();
+  }
+
+  async families(): Promise<OwnFamily[]> {
+    const families = await registryFamilies(this.#registry);
+    return families.some(hasNoLag) ? families.filter(({ name }) => !LAG_DISTRIBUTION.test(name)) : families;
+  }
+}
+
+/** Between two answers in quick succession nothing is measured: the mean is NaN, and the least is the highest number there is. */
+function hasNoLag({ name, series }: OwnFamily): boolean {
+  return LAG_DISTRIBUTION.test(name) && series.some(({ value }) => Number.isNaN(value));
 }

@@ -1,19 +1,13 @@
 import compression from 'compression';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { sendText } from './answer.ts';
-import type { WebDependencies } from './dependencies.ts';
-import { AnswerSlots } from './routes/answerSlots.ts';
+import { sendText, AnswerSlots, ClientGoneError } from './sending.ts';
+import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
-import type { Handler } from './routes/handler.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
-import { linkPrefix, normalisePrefix } from './routes/links.ts';
-import { metricsHandler } from './routes/metrics.ts';
-import { PATHS } from './routes/paths.ts';
-import { probeHandler } from './routes/probe.ts';
-import { BadQueryError } from './routes/query.ts';
-import { configHandler, statusJsonHandler, statusPageHandler } from './routes/status.ts';
-import { ClientGoneError } from './server/clientGone.ts';
+import { linkPrefix, normalisePrefix, BadQueryError } from './request.ts';
+import { metricsHandler, probeHandler } from './routes/scrape.ts';
+import { configHandler, statusJsonHandler, statusPageHandler } from './routes/statusPages.ts';
 
 /** Pages that are answered at once: each may hold megabytes until its client has taken it. */
 const MAX_PAGES = 64;

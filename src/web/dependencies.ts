@@ -1,3 +1,4 @@
+import type { Request, Response } from 'express';
 import type {
   AccountStatus,
   ApplicationView,
@@ -9,7 +10,7 @@ import type {
 } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
-import type { OwnMetrics } from '../exposition/own.ts';
+import type { OwnMetrics } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** What the web side shows of the collector, from here for all its files. */
@@ -63,3 +64,22 @@ export interface WebDependencies {
   /** A fault of our own that a request ran into; answered with 500. */
   failed(error: unknown): void;
 }
+
+/** The endpoints but for the telemetry path and the status page, before the route prefix is put in front. */
+export const PATHS = {
+  probe: '/probe',
+  discovery: '/sd',
+  status: '/api/status',
+  config: '/config',
+  healthy: '/-/healthy',
+  ready: '/-/ready',
+  reload: '/-/reload',
+} as const;
+
+/** True of a path that cannot be the telemetry path, because another endpoint has it. "/" can: the status page yields. */
+export function isTaken(path: string): boolean {
+  return Object.values<string>(PATHS).includes(path);
+}
+
+/** What answers a path. Ends the answer before it resolves, or as soon as the client takes it. */
+export type Handler = (request: Request, response: Response) => void | Promise<void>;

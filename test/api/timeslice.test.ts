@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { secondsOf } from '../../src/api/timeslice.ts';
+import { secondsOf } from '../../src/api/types.ts';
 
 describe('secondsOf', () => {
   it.each([

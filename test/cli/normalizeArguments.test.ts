@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizeArguments } from '../../src/cli/flags/normalizeArguments.ts';
-import { buildProgram } from '../../src/cli/program.ts';
+import { normalizeArguments, buildProgram } from '../../src/cli/program.ts';
 
 const { commands } = buildProgram();
 const normalize = (...args: string[]): readonly string[] => normalizeArguments(args, commands);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remedies } from '../../src/cli/plan.ts';
-import { planCalls } from '../../src/collect/schedule/plan.ts';
+import { remedies } from '../../src/cli/planCommand.ts';
+import { planCalls } from '../../src/collect/callPlan.ts';
 import type { Plan } from '../../src/collect/view.ts';
 import { parseDuration } from '../../src/config/duration.ts';
-import type { Group } from '../../src/metrics/groups.ts';
+import type { Group } from '../../src/metrics/sample.ts';
 
 const MINUTE = 60_000;
 

@@ -4,13 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CommanderError } from 'commander';
+import { CommanderError, Command } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ExitStatus } from '../../src/cli/process/exitStatus.ts';
-import { simulateCommand } from '../../src/cli/commands/simulate.ts';
-import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/cli/flags/simulatorFlags.ts';
+import { ExitStatus } from '../../src/cli/process.ts';
+import { simulateCommand } from '../../src/cli/commands.ts';
+import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/cli/flags.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { Command } from 'commander';
 
 afterEach(() => vi.restoreAllMocks());
 

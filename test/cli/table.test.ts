@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { table } from '../../src/cli/terminal/table.ts';
+import { table } from '../../src/cli/terminal.ts';
 
 describe('table', () => {
   it('sets columns two spaces apart, numbers to the right, and leaves no space at the end of a line', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Inventory } from '../../src/collect/inventory/inventory.ts';
-import { AskedFor } from '../../src/collect/schedule/askedFor.ts';
+import { Inventory } from '../../src/collect/inventory.ts';
+import { AskedFor } from '../../src/collect/callPlan.ts';
 import type { Scope } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Overload } from '../../src/api/reader.ts';
-import { CallMeter } from '../../src/collect/schedule/callMeter.ts';
+import { CallMeter } from '../../src/collect/scheduler.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 describe('the meter of calls', () => {

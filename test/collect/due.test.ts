@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dueAt, effectiveInterval, nextTurn, retryAt, retryDelay, stateOf } from '../../src/collect/schedule/due.ts';
+import { dueAt, effectiveInterval, nextTurn, retryAt, retryDelay, stateOf } from '../../src/collect/due.ts';
 
 /** When a window could first be read, by the monotonic clock. */
 const START = 1_000_000;

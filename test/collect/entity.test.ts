@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Entity } from '../../src/collect/inventory/entity.ts';
+import { Entity } from '../../src/collect/entity.ts';
 
 const HELD = { windowStart: 0, windowEnd: 60, readAt: 3_000, shownAt: 3_000 };
 

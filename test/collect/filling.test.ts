@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Entity } from '../../src/collect/inventory/entity.ts';
-import type { EntityRead } from '../../src/collect/reading/entityRead.ts';
-import { Refresh, Refreshes } from '../../src/collect/schedule/refreshes.ts';
-import { Scheduler } from '../../src/collect/schedule/scheduler.ts';
+import { Entity } from '../../src/collect/entity.ts';
+import type { EntityRead } from '../../src/collect/kinds.ts';
+import { Refresh, Refreshes } from '../../src/collect/refreshes.ts';
+import { Scheduler } from '../../src/collect/scheduler.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { settled, VirtualClock } from './support/virtualClock.ts';
 import { EVERYTHING, REST } from './support/world.ts';

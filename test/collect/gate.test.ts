@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Budget } from '../../src/collect/schedule/budget.ts';
-import type { Clock } from '../../src/collect/schedule/clock.ts';
-import { CallGate } from '../../src/collect/schedule/gate.ts';
-import { PlacesOfKeys, SharedPlaces } from '../../src/collect/schedule/sharedPlaces.ts';
+import { Budget } from '../../src/collect/budget.ts';
+import type { Clock } from '../../src/collect/clock.ts';
+import { CallGate, PlacesOfKeys, SharedPlaces } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */

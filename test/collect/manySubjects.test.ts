@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { pino } from 'pino';
-import type { FailureReason } from '../../src/api/errors.ts';
-import type { RollingSummary } from '../../src/api/types.ts';
+import type { FailureReason, RollingSummary } from '../../src/api/types.ts';
 import { Collector } from '../../src/collect/collector.ts';
-import { CollectorLog } from '../../src/collect/log.ts';
+import { CollectorLog } from '../../src/collect/collectorLog.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';

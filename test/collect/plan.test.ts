@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planCalls, slowedBy, type Carried } from '../../src/collect/schedule/plan.ts';
-import type { Group } from '../../src/metrics/groups.ts';
+import { planCalls, slowedBy, type Carried } from '../../src/collect/callPlan.ts';
+import type { Group } from '../../src/metrics/sample.ts';
 import { collectionConfig } from './support/config.ts';
 
 const { intervals } = collectionConfig();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { GroupProgress } from '../../src/collect/schedule/progress.ts';
-import { Entity } from '../../src/collect/inventory/entity.ts';
+import { GroupProgress } from '../../src/collect/groupProgress.ts';
+import { Entity } from '../../src/collect/entity.ts';
 
 const entity = (): Entity => new Entity('hosts', {}, 0);
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Heap } from '../../src/collect/schedule/heap.ts';
-import { DueQueue } from '../../src/collect/schedule/queue.ts';
-import { Entity, type Kind } from '../../src/collect/inventory/entity.ts';
-import type { Group } from '../../src/metrics/groups.ts';
+import { Heap, DueQueue } from '../../src/collect/queue.ts';
+import { Entity, type Kind } from '../../src/collect/entity.ts';
+import type { Group } from '../../src/metrics/sample.ts';
 
 const INTERVALS: Partial<Record<Group, number>> = { hosts: 300_000 };
 const NOW = 10_000_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError, type FailureReason } from '../../src/api/errors.ts';
-import { Inventory } from '../../src/collect/inventory/inventory.ts';
-import { Refusal } from '../../src/collect/schedule/refusal.ts';
+import { UpstreamError, type FailureReason } from '../../src/api/types.ts';
+import { Inventory } from '../../src/collect/inventory.ts';
+import { Refusal } from '../../src/collect/refreshes.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { VirtualClock } from './support/virtualClock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
-import { refreshInBackground } from '../../src/collect/background.ts';
+import { refreshInBackground } from '../../src/collect/clock.ts';
 import { application, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Answer } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RiskyReadings } from '../../src/collect/schedule/riskyReadings.ts';
+import { RiskyReadings } from '../../src/collect/scheduler.ts';
 
 /** How many more may begin with so many calls at once; they do begin. */
 function begun(risky: RiskyReadings, places: number): number {

@@ -6,12 +6,11 @@ import {
   selectKeyTransactions,
   selects,
   unmatched,
-} from '../../src/collect/inventory/selection.ts';
-import { isEnabled } from '../../src/collect/inventory/context.ts';
-import { coversApplication, neededGroups } from '../../src/collect/schedule/scope.ts';
+} from '../../src/collect/selection.ts';
+import { isEnabled, coversApplication, neededGroups } from '../../src/collect/scope.ts';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
-import { customMetrics } from '../../src/metrics/customFamilies.ts';
-import { GROUPS } from '../../src/metrics/groups.ts';
+import { customMetrics } from '../../src/metrics/customMetrics.ts';
+import { GROUPS } from '../../src/metrics/sample.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';

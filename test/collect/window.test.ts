@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { windowAt } from '../../src/collect/schedule/window.ts';
+import { windowAt } from '../../src/collect/due.ts';
 
 const at = (text: string): number => Date.parse(text);
 const seconds = (text: string): number => at(text) / 1000;

@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment } from '../../src/config/environment.ts';
+import { configFromEnvironment, describeOrigin, findConfig, readFrom } from '../../src/config/find.ts';
 import { formatFault } from '../../src/config/fault.ts';
-import { describeOrigin, findConfig, readFrom } from '../../src/config/find.ts';
-import type { Environment } from '../../src/config/placeholders.ts';
+import type { Environment } from '../../src/config/yaml/preparedDocument.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();

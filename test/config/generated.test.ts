@@ -6,8 +6,7 @@ import { GENERATED_FILES } from '../../scripts/generate.ts';
 import { editorSchema } from '../../scripts/generate/editorSchema.ts';
 import { stalePaths } from '../../scripts/generate/generatedFile.ts';
 import { keysOf } from '../../scripts/generate/schemaKeys.ts';
-import { inputSchema } from '../../src/config/schema/file.ts';
-import type { JsonSchema } from '../../src/config/schema/file.ts';
+import { inputSchema, type JsonSchema } from '../../src/config/schema/file.ts';
 import { violations } from './miniSchema.ts';
 import { configOf, withAccount } from './reading.ts';
 

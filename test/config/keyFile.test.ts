@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { KeySource } from '../../src/config/keySource.ts';
+import { KeySource } from '../../src/config/keys.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();

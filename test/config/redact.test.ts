@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { redactConfig } from '../../src/config/redact.ts';
+import { redactConfig } from '../../src/config/schema/file.ts';
 import { configOf, withAccount } from './reading.ts';
 
 const SECRET = 'NRAK-S3CR3T';

@@ -1,10 +1,9 @@
+import fc from 'fast-check';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { formatFault } from '../../src/config/fault.ts';
-import { mayBeSecret } from '../../src/config/hidden.ts';
+import { formatFault, mayBeSecret } from '../../src/config/fault.ts';
 import { readConfig } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 import { faultsOf } from './reading.ts';

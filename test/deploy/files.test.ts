@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOME } from '../../src/cli/process/version.ts';
+import { HOME } from '../../src/cli/version.ts';
 import { strictYaml } from '../monitoring/ruleFiles.ts';
 import { deployFiles, textOf } from './yamlFiles.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { planCalls, type GroupCalls } from '../../src/collect/schedule/plan.ts';
+import { planCalls, type GroupCalls } from '../../src/collect/callPlan.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { Group } from '../../src/metrics/groups.ts';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import type { Group } from '../../src/metrics/sample.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { runTool } from '../e2e-tools/support/tool.ts';
 import { pageAt, rowsOf, sectionOf } from './pages.ts';

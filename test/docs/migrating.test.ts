@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { compareSides } from '../../src/cli/compare/differences.ts';
-import type { SideSeries } from '../../src/cli/compare/side.ts';
+import type { SideSeries } from '../../src/cli/compare/sides.ts';
 import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts';

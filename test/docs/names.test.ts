@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { FAILURE_REASONS } from '../../src/api/errors.ts';
+import { FAILURE_REASONS } from '../../src/api/types.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
-import { GROUPS } from '../../src/metrics/groups.ts';
-import { PATHS } from '../../src/web/routes/paths.ts';
+import { GROUPS } from '../../src/metrics/sample.ts';
+import { PATHS } from '../../src/web/dependencies.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 
 const program = buildProgram();

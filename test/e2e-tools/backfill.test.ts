@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
+import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool, type ToolResult } from './support/tool.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool } from './support/tool.ts';

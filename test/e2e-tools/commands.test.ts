@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
-import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { runTool } from './support/tool.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from '../../src/cli/compare/differences.ts';
-import { parseFault } from '../../src/simulator/faults/shortSyntax.ts';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { parseFault } from '../../src/simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { runTool, type ToolResult } from './support/tool.ts';
 

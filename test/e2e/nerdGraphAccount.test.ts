@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { account, delayUntilNextWindow, nerdGraphAccount } from './support/config.ts';

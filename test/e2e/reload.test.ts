@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../web/support/certificates.ts';

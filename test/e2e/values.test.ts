@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
 import { account, delayUntilNextWindow, nerdGraphAccount } from './support/config.ts';

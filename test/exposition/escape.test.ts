@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { helpText } from '../../src/exposition/metadata.ts';
-import { labelValueText } from '../../src/metrics/labelText.ts';
+import { helpText } from '../../src/exposition/formats.ts';
+import { labelValueText } from '../../src/metrics/writeSamples.ts';
 import { unescaped } from '../support/expositionLine.ts';
 
 const read = (text: string) => unescaped(text, '\\"n', 1, text);

@@ -1,13 +1,12 @@
-import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { Exposition } from '../../src/exposition/exposition.ts';
-import type { Format } from '../../src/exposition/format.ts';
-import type { OwnFamily } from '../../src/exposition/own.ts';
-import type { RenderedAnswer } from '../../src/exposition/rendered.ts';
+import { Exposition, type RenderedAnswer } from '../../src/exposition/exposition.ts';
+import type { Format } from '../../src/exposition/formats.ts';
+import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../../src/metrics/sample.ts';
 import { parseOpenMetrics, parseText } from '../support/exposition.ts';
-import { labelBytes } from '../../src/metrics/labelText.ts';
+import { labelBytes } from '../../src/metrics/writeSamples.ts';
 import { anyBlocks, block, gauge, written, type SampleBlock } from '../support/expositionBlocks.ts';
 import { plainAnswer } from '../support/plainAnswer.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip, negotiate } from '../../src/exposition/negotiate.ts';
+import { acceptsGzip, negotiate } from '../../src/exposition/formats.ts';
 
 const OPENMETRICS = 'application/openmetrics-text';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ownText } from '../../src/exposition/own.ts';
+import { ownText, registryFamilies } from '../../src/exposition/ownFamilies.ts';
 import { Counter, Gauge, Histogram, Registry } from '../../src/exposition/promClient.ts';
-import { registryFamilies } from '../../src/exposition/registryFamilies.ts';
 import { parseOpenMetrics, parseText, value } from '../support/exposition.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();

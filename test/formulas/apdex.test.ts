@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { apdexScore } from '../../src/formulas/apdex.ts';
+import { apdexScore } from '../../src/formulas/ratesAndScores.ts';
 import { known } from './support.ts';
 
 describe('apdexScore', () => {

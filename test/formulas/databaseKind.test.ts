@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { databaseKind, databaseMetrics } from '../../src/formulas/databaseKind.ts';
+import { databaseKind, databaseMetrics } from '../../src/formulas/responseTimes.ts';
 
 const MYSQL = 'Datastore/MySQL/allWeb';
 const REDIS = 'Datastore/Redis/allWeb';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorRatio, errorsPerSecond } from '../../src/formulas/errors.ts';
+import { errorRatio, errorsPerSecond } from '../../src/formulas/ratesAndScores.ts';
 import { known } from './support.ts';
 
 /** A count, undefined where it was answered and cannot be read, or that upstream has no such metric. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuRatio, memoryBytes } from '../../src/formulas/machine.ts';
+import { cpuRatio, memoryBytes } from '../../src/formulas/ratesAndScores.ts';
 
 describe('memoryBytes', () => {
   it('counts a megabyte as 1024² bytes', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { datastoreNames } from '../../src/formulas/names.ts';
+import { datastoreNames } from '../../src/formulas/metricInputs.ts';
 
 describe('datastoreNames', () => {
   it('finds the datastore types, sorted, each once', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { perSecond, requestRate } from '../../src/formulas/rates.ts';
+import { perSecond, requestRate } from '../../src/formulas/ratesAndScores.ts';
 import { known } from './support.ts';
 
 describe('perSecond', () => {

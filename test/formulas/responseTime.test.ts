@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { averageTime, responseTime, timePerRequest } from '../../src/formulas/responseTime.ts';
+import { averageTime, responseTime, timePerRequest } from '../../src/formulas/responseTimes.ts';
 import { known } from './support.ts';
 
 describe('responseTime', () => {

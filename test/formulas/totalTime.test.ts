@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { totalTime } from '../../src/formulas/totalTime.ts';
+import { totalTime } from '../../src/formulas/responseTimes.ts';
 import { known } from './support.ts';
 
 describe('totalTime', () => {

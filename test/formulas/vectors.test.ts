@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { apdexScore } from '../../src/formulas/apdex.ts';
-import { errorRatio } from '../../src/formulas/errors.ts';
-import { cpuRatio } from '../../src/formulas/machine.ts';
-import { requestRate } from '../../src/formulas/rates.ts';
-import { averageTime, responseTime, timePerRequest } from '../../src/formulas/responseTime.ts';
-import { totalTime } from '../../src/formulas/totalTime.ts';
+import { apdexScore, errorRatio, cpuRatio, requestRate } from '../../src/formulas/ratesAndScores.ts';
+import { averageTime, responseTime, timePerRequest, totalTime } from '../../src/formulas/responseTimes.ts';
 
 /** Worked by hand from the vendor's descriptions of the calculations, with figures of our own. */
 describe('calculations worked by hand', () => {

@@ -42,12 +42,6 @@ describe('the check of the imports', () => {
     ['from a nested folder', 'src/formulas/deep/deeper/rates.ts', 'src/metrics/row.ts', '../../../metrics/row.ts'],
     ['of the log', 'src/log/logger.ts', 'src/config/load.ts', '../config/load.ts'],
     ['of the simulator', 'src/simulator/rest/records.ts', 'src/api/types.ts', '../../api/types.ts'],
-    [
-      'back in the pipeline of collecting',
-      'src/collect/inventory/entity.ts',
-      'src/collect/schedule/due.ts',
-      '../schedule/due.ts',
-    ],
     ['from one interface to the other', 'src/api/rest/reader.ts', 'src/api/nerdgraph/nrql.ts', '../nerdgraph/nrql.ts'],
   ])('refuses a wrong import %s', (_, from, to, path) => {
     const { status, text } = check({ [to]: VALUE, [from]: importing(path) });

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { withStack } from '../../src/log/errorText.ts';
-import { createLogger } from '../../src/log/logger.ts';
-import type { LogFormat, LogLevel } from '../../src/log/logger.ts';
+import { withStack, createLogger, type LogFormat, type LogLevel } from '../../src/log/logger.ts';
 import { Secrets } from '../../src/log/secrets.ts';
 
 /** A logger and what it has written, the time left out of it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { componentLabels } from '../../src/metrics/components.ts';
+import { componentLabels } from '../../src/metrics/windowTable.ts';
 
 describe('the labels of a component', () => {
   it.each([

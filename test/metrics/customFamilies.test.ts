@@ -5,9 +5,9 @@ import {
   customMetrics,
   customSamples,
   hostPlaces,
-} from '../../src/metrics/customFamilies.ts';
-import type { CustomMetricDefinition } from '../../src/metrics/customFamilies.ts';
-import { TemplateError } from '../../src/metrics/template.ts';
+  type CustomMetricDefinition,
+  TemplateError,
+} from '../../src/metrics/customMetrics.ts';
 
 const DEPTH: CustomMetricDefinition = {
   name: 'newrelic_custom_queue_depth',

@@ -8,7 +8,7 @@ import {
   keyTransactionLabels,
   RESERVED_LABEL_NAMES,
   UNCAPTURABLE_LABEL_NAMES,
-} from '../../src/metrics/labels.ts';
+} from '../../src/metrics/labelNames.ts';
 
 const SHOP = { id: 17, name: 'shop "A"' };
 const HOST = { key: '3', host: 'web-1' };

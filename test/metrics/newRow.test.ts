@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { metricsPage } from '../../scripts/generate/metricsPage.ts';
-import { averageTime } from '../../src/formulas/responseTime.ts';
+import { averageTime } from '../../src/formulas/responseTimes.ts';
 import { sectionsOf } from '../../src/metrics/catalogue.ts';
 import type { Scope } from '../../src/metrics/family.ts';
-import { WINDOW_TABLE } from '../../src/metrics/window.ts';
-import { read, windowRowMaker } from '../../src/metrics/windowRow.ts';
-import { windowTable } from '../../src/metrics/windowTable.ts';
+import { WINDOW_TABLE } from '../../src/metrics/windowFamilies.ts';
+import { read, windowRowMaker, windowTable } from '../../src/metrics/windowTable.ts';
 
 /** The example of "Adding a window metric" in CONTRIBUTING.md. */
 const garbageCollection = (scope: Scope) =>

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Application, Host, Instance, KeyTransaction, RollingSummary } from '../../src/api/types.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
-import type { Group } from '../../src/metrics/groups.ts';
-import type { Sample } from '../../src/metrics/sample.ts';
-import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../../src/metrics/samples.ts';
+import type { Group, Sample } from '../../src/metrics/sample.ts';
+import {
+  applicationSamples,
+  hostSamples,
+  instanceSamples,
+  keyTransactionSamples,
+} from '../../src/metrics/entityFamilies.ts';
 
 const NO_SUMMARY: RollingSummary = {
   responseTime: undefined,

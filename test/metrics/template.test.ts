@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { literalFilter, matchTemplate, parseTemplate, TemplateError } from '../../src/metrics/template.ts';
+import { literalFilter, matchTemplate, parseTemplate, TemplateError } from '../../src/metrics/customMetrics.ts';
 
 describe('parseTemplate', () => {
   it.each([

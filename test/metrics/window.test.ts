@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { databaseKind } from '../../src/formulas/databaseKind.ts';
-import type { DatabaseChoice } from '../../src/formulas/databaseKind.ts';
-import type { WindowValues } from '../../src/formulas/inputs.ts';
+import { databaseKind, type DatabaseChoice } from '../../src/formulas/responseTimes.ts';
+import type { WindowValues } from '../../src/formulas/metricInputs.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import type { Sample } from '../../src/metrics/sample.ts';
-import { queryNames, usedValues, windowSamples } from '../../src/metrics/window.ts';
+import { queryNames, usedValues, windowSamples } from '../../src/metrics/windowFamilies.ts';
 
 type Values = Readonly<Record<string, Readonly<Record<string, number>>>>;
 

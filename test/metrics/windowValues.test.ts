@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toMetricWindow, toWindowValues } from '../../src/metrics/windowValues.ts';
+import { toMetricWindow, toWindowValues } from '../../src/metrics/windowTable.ts';
 
 describe('toMetricWindow', () => {
   it.each([

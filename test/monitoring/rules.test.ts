@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { HOME } from '../../src/cli/process/version.ts';
+import { HOME } from '../../src/cli/version.ts';
 import { unknownNames } from './names.ts';
 import { REST_ONLY } from '../real/incidents/fleet.ts';
 import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { valuesOf } from '../../src/simulator/world/values.ts';
+import { valuesOf } from '../../src/simulator/world/timesliceValues.ts';
 import { minutesAgo, isoTime, NOW, openSession, runOn } from '../cli/backfill/support.ts';
 import { accountConfig, config } from '../collect/support/config.ts';
 import { INTERFACES } from './incidents/fleet.ts';

@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 
 export interface Reply {
   readonly status: number;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RequestLog } from '../../src/simulator/requestLog.ts';
+import { RequestLog } from '../../src/simulator/simulatorState.ts';
 
 it('finds the busiest minute wherever it begins', () => {
   const log = new RequestLog();

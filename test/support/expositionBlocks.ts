@@ -1,9 +1,6 @@
 import fc from 'fast-check';
-import type { Block, Family, Labels, Sample } from '../../src/metrics/sample.ts';
-import { GROUPS } from '../../src/metrics/groups.ts';
-import type { Group } from '../../src/metrics/groups.ts';
-import { labelBytes } from '../../src/metrics/labelText.ts';
-import { writeSamples } from '../../src/metrics/writeSamples.ts';
+import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
+import { labelBytes, writeSamples } from '../../src/metrics/writeSamples.ts';
 
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
   const unit = (['seconds', 'bytes', 'ratio'] as const).find((one) => name.endsWith(`_${one}`));

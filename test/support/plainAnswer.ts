@@ -1,9 +1,7 @@
-import type { AnswerCounts } from '../../src/exposition/counts.ts';
-import type { Format } from '../../src/exposition/format.ts';
-import { bracedLabels, labelPairs } from '../../src/metrics/labelText.ts';
-import { END_OF_ANSWER, metadata } from '../../src/exposition/metadata.ts';
-import { ownText, type OwnFamily } from '../../src/exposition/own.ts';
-import { familiesOverLimit } from '../../src/exposition/seriesLimit.ts';
+import { type AnswerCounts, familiesOverLimit } from '../../src/exposition/answerFamilies.ts';
+import { type Format, END_OF_ANSWER, metadata } from '../../src/exposition/formats.ts';
+import { bracedLabels, labelPairs } from '../../src/metrics/writeSamples.ts';
+import { ownText, type OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/sample.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 

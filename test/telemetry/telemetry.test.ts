@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus, GroupStatus } from '../../src/collect/view.ts';
 import { Exposition } from '../../src/exposition/exposition.ts';
-import type { OwnMetrics } from '../../src/exposition/own.ts';
+import type { OwnMetrics } from '../../src/exposition/ownFamilies.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/sample.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { cutOffSlowReader, sendPieces } from '../../src/web/answer.ts';
+import { cutOffSlowReader, sendPieces } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
 let server: Server | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { isTaken } from '../../src/web/routes/paths.ts';
+import { isTaken } from '../../src/web/dependencies.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alternativeNames } from '../../src/web/server/clientCertificates.ts';
-import { timeToAnswer } from '../../src/web/routes/deadline.ts';
-import { linkPrefix, normalisePrefix } from '../../src/web/routes/links.ts';
-import { isHostHeader } from '../../src/web/server/hostHeader.ts';
-import { TokenBucket } from '../../src/web/server/rateLimit.ts';
+import { alternativeNames } from '../../src/web/server/tlsServer.ts';
+import { timeToAnswer, linkPrefix, normalisePrefix, isHostHeader } from '../../src/web/request.ts';
+import { TokenBucket } from '../../src/web/server/gate.ts';
 
 describe('the time to answer', () => {
   const inputs = { defaultTimeout: 10_000, offset: 500, lastWrite: 0 };

@@ -1,3 +1,23 @@
+/** Why a signal was aborted, as an error to reject with. */
+export function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
+}
+
+/** Headers of an answer; names are in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The value of a header that should be there once. */
+export function firstHeader(headers: AnswerHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value)?.trim();
+}
+
+/** The value of a header that is a list: sent twice means the same as with a comma. */
+export function joinedHeader(headers: AnswerHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
 /** The address a reference means on a page; undefined when it is none. */
 export function resolve(reference: string | undefined, page: URL): URL | undefined {
   return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;
@@ -14,4 +34,19 @@ export function moved(address: URL, origin: string): URL {
 /** Path and query under a base address, with or without a slash at its end. */
 export function under(base: URL, path: string): URL {
   return new URL(base.origin + base.pathname.replace(/\/+$/, '') + path);
+}
+
+/**
+ * The origin to call instead when upstream answers a plain HTTP call with 301: the same host over HTTPS, at the port the
+ * `Location` names (the vendor's page "301 response for REST API calls"). The published example names `http` in its `Location` although it means
+ * HTTPS, so only the host has to be the same. Undefined for any other redirect: the key goes to no other host.
+ *
+ * @param asked the address of the call
+ */
+export function httpsUpgrade(asked: URL, status: number, location: string | undefined): string | undefined {
+  if (status !== 301 || asked.protocol !== 'http:') return undefined;
+  const target = resolve(location, asked);
+  if (target?.hostname !== asked.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
+  target.protocol = 'https:';
+  return target.origin;
 }

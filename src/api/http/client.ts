@@ -1,20 +1,81 @@
 import { setMaxListeners } from 'node:events';
+import { ApiKey } from './keyMask.ts';
+import { CallFailure, overloadOf } from './callFailure.ts';
+import { UpstreamError } from '../types.ts';
+import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader.ts';
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
-import { moved } from './address.ts';
-import { ApiKey } from './apiKey.ts';
-import { BodyReader, GET, type Answer, type Reading, type Sent } from './bodyReader.ts';
-import { CallFailure } from './callFailure.ts';
+import { moved, firstHeader, httpsUpgrade } from './address.ts';
+import { BodyReader, GET, type Answer, type Reading, type Sent, isGood } from './body.ts';
 import { exchange, type Request } from './exchange.ts';
-import { firstHeader } from './headers.ts';
-import { httpsUpgrade } from './httpsUpgrade.ts';
-import type { KeptConnections } from './keptConnections.ts';
-import type { CallObserver } from '../observer.ts';
-import { overloadOf } from './overload.ts';
-import type { CallOptions, Overload } from '../reader.ts';
-import { Reports } from './reports.ts';
-import { retryDelay } from './retry.ts';
-import { isGood } from './statusFailure.ts';
+import type { KeptConnections } from './connections.ts';
+
+const FIRST_CEILING = 500;
+const HIGHEST_CEILING = 8_000;
+
+/**
+ * Milliseconds to wait before trying again: a random time up to a ceiling that doubles with each attempt ("full
+ * jitter"), so that callers that failed together do not come back together.
+ *
+ * @param attempt 0 after the first failure
+ * @param random gives numbers from 0 to below 1
+ */
+export function retryDelay(attempt: number, random: () => number): number {
+  const ceiling = Math.min(FIRST_CEILING * 2 ** attempt, HIGHEST_CEILING);
+  return Math.floor(random() * ceiling);
+}
+
+const NOTED_EVERY_MS = 3_600_000;
+const LONGEST_NOTE = 500;
+
+/** Tells the observer of an account what went wrong, in words that carry no key. */
+class Reports {
+  readonly #observer: CallObserver;
+  readonly #key: ApiKey;
+  readonly #monotonic: () => number;
+  /** By endpoint: when the service's words were last passed on. */
+  readonly #noted = new Map<string, number>();
+
+  /** @param monotonic milliseconds of a clock that is never set */
+  constructor(observer: CallObserver, key: ApiKey, monotonic: () => number) {
+    this.#observer = observer;
+    this.#key = key;
+    this.#monotonic = monotonic;
+  }
+
+  /** Reports a failure, and gives it as the error that callers see. */
+  fail(endpoint: string, failure: CallFailure): UpstreamError {
+    const message = this.#report(endpoint, failure);
+    const { reason, status } = failure;
+    return new UpstreamError(message, { reason, endpoint, status });
+  }
+
+  /** Reports that a part of an answer was left out. */
+  leftOut(endpoint: string, words: string): void {
+    this.#report(endpoint, new CallFailure('invalid_response', words));
+  }
+
+  /** Reports that a call for many subjects is read again in parts. */
+  split(reason: SplitReason): void {
+    this.#observer.split(reason);
+  }
+
+  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
+  noted(endpoint: string, words: string): void {
+    const now = this.#monotonic();
+    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
+    this.#noted.set(endpoint, now);
+    // The key is hidden before the text is cut, which could leave half of it.
+    this.#observer.noted(endpoint, this.#key.hide(words).slice(0, LONGEST_NOTE));
+  }
+
+  /** The key is hidden once more, wherever the words came from. */
+  #report(endpoint: string, { reason, message }: CallFailure): string {
+    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}`);
+    this.#observer.failed(endpoint, reason, text);
+    return text;
+  }
+}
 
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;

@@ -1,8 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { abortReason } from '../abortReason.ts';
-import { CallFailure } from './callFailure.ts';
-import type { AnswerHeaders } from './headers.ts';
-import { networkFailure } from './networkFailure.ts';
+import { abortReason, type AnswerHeaders } from './address.ts';
+import { CallFailure, networkFailure } from './callFailure.ts';
 
 /** The most of an error body that is read, and how long after its headers it may take: only its title is shown. */
 const ERROR_BODY_BYTES = 8_192;

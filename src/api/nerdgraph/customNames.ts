@@ -1,16 +1,124 @@
-import type { Account } from './account.ts';
-import { CellBatch, cellsOf } from './cellBatch.ts';
-import type { Wanted } from './cellBatch.ts';
-import type { Fleet } from './fleet.ts';
-import { ITSELF } from './found.ts';
-import { all, any, equals, filled, isLike, isNull } from './nrql.ts';
-import { MOST_ROWS } from './plan.ts';
+import type { Account } from './keyAccount.ts';
+import { all, any, filled, isLike, not, type Condition, type Selection, equals, isNull } from './nrql.ts';
+import { checkAnswer } from './nrqlAnswer.ts';
+import type { Group, Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
+import type {
+  CallOptions,
+  TimeRange,
+  Batch,
+  BatchRead,
+  CustomNamesSubject,
+  Outcome,
+  MetricNameList,
+  MetricNameQuery,
+} from '../reader.ts';
+import { CellBatch, cellsOf, type Wanted, type Fleet, MOST_ROWS } from './batching.ts';
+import { ITSELF } from './rows.ts';
 import type { Terms } from './terms.ts';
 import type { Timeslices } from './timeslices.ts';
-import type { Transport } from './transport.ts';
-import { readUniqueNames } from './uniqueNames.ts';
-import { UpstreamError } from '../errors.ts';
-import type { Batch, BatchRead, CallOptions, CustomNamesSubject, Outcome, TimeRange } from '../reader.ts';
+import { UpstreamError } from '../types.ts';
+
+/** The most names that the service gives for one query; it does not say when there are more. */
+const MOST_NAMES = 10_000;
+/** Each is a query; more names than this are no list for a person. */
+const MOST_QUERIES = 500;
+const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
+/** Of so many names that begin alike, the beginning that all of them share is asked for at once. */
+const MANY = 1_000;
+/** What a column is called where no other name was taken over. */
+const UNNAMED = 'uniques.metricTimesliceName';
+
+interface NamesQuery {
+  readonly group: Group;
+  readonly where: Condition;
+  readonly range: TimeRange;
+  readonly onQuery?: (queries: number, names: number) => void;
+}
+
+/** Names that begin with `prefix`, but not with any of `except`. */
+interface Branch {
+  readonly prefix: string;
+  readonly except: readonly string[];
+}
+
+/**
+ * The different names of the metrics that meet a condition, sorted. Where there are more than one query gives, they are read
+ * by their beginnings.
+ */
+async function readUniqueNames(
+  transport: Transport,
+  account: Account,
+  { group, where: condition, range, onQuery }: NamesQuery,
+  call: CallOptions,
+): Promise<readonly string[]> {
+  const names = new Set<string>();
+  const open: Branch[] = [{ prefix: '', except: [] }];
+  let queries = 0;
+  for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
+    const accountId = await account.id(call);
+    const where = all([condition, ...conditionsOf(branch)]);
+    const query = { select: [SELECTION], where, range } as const;
+    const answer = await transport.whole({ group, account: accountId, query, forSeveral: false }, call);
+    const found = transport.checked(group, () => namesOf(answer, range));
+    queries += 1;
+    for (const name of found) names.add(name);
+    onQuery?.(queries, names.size);
+    if (found.length >= MOST_NAMES) open.push(...branches(branch, found, () => transport.fail(group, tooMany())));
+    if (open.length > 0 && queries >= MOST_QUERIES) throw transport.fail(group, tooMany());
+  }
+  return [...names].sort();
+}
+
+function conditionsOf({ prefix, except }: Branch): Condition[] {
+  const begins = (text: string): Condition => isLike('metricTimesliceName', `${text}%`);
+  const excluded = filled(except.map(begins));
+  return [...(prefix === '' ? [] : [begins(prefix)]), ...(excluded === undefined ? [] : [not(any(excluded))])];
+}
+
+/** One branch for each next character that was seen, and one for whatever else there may be. */
+function branches({ prefix, except }: Branch, found: readonly string[], giveUp: () => Error): Branch[] {
+  const alike = new Map<string, string[]>();
+  for (const name of found.map((each) => each.toLowerCase())) {
+    const next = Array.from(name.slice(prefix.length))[0];
+    // A wildcard would match everything again.
+    if (next === undefined || next === '%' || next === '_') continue;
+    const list = alike.get(prefix + next);
+    if (list === undefined) alike.set(prefix + next, [name]);
+    else list.push(name);
+  }
+  const seen = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
+  const fresh = seen.filter((each) => !except.includes(each));
+  if (fresh.length === 0) throw giveUp();
+  return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
+}
+
+/** Up to a wildcard. */
+function sharedBeginning(names: readonly string[]): string {
+  const sorted = [...names].sort();
+  const first = Array.from(sorted[0] ?? '');
+  const last = Array.from(sorted.at(-1) ?? '');
+  const differs = first.findIndex((character, index) => character !== last[index] || /[%_]/.test(character));
+  return first.slice(0, differs === -1 ? undefined : differs).join('');
+}
+
+function namesOf(answer: Readonly<Record<string, unknown>>, range: TimeRange): readonly string[] {
+  const { rows } = checkAnswer(answer, { range, facets: [], bucketed: false });
+  const [row] = rows;
+  const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
+  if (!isList(names) || names.length > MOST_NAMES) {
+    throw new CallFailure('invalid_response', 'the answer has no list of names');
+  }
+  return names.map((name) => {
+    if (typeof name === 'string' && name !== '') return name;
+    throw new CallFailure('invalid_response', 'the list of names holds something else');
+  });
+}
+
+function tooMany(): CallFailure {
+  return new CallFailure('too_large', 'there are more metric names than can be listed');
+}
 
 const DAY = 86_400;
 const GROUP = 'custom_metrics';
@@ -88,4 +196,41 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
 
 function contains(name: string, filters: readonly string[]): boolean {
   return filters.some((filter) => name.includes(filter));
+}
+
+const NAMES_DAY = 86_400;
+
+/**
+ * The metric names that an application, or one of its hosts, reported within a day, sorted; the interface gives no value
+ * names. It has no pages, so all of them are read.
+ *
+ * @param now Unix milliseconds
+ */
+export async function listMetricNames(
+  transport: Transport,
+  account: Account,
+  query: MetricNameQuery,
+  now: number,
+  call: CallOptions,
+): Promise<MetricNameList> {
+  const { applicationId, hostKey, name, onPage, to = Math.floor(now / 60_000) * 60 } = query;
+  const conditions: Condition[] = [];
+  if (hostKey !== undefined) conditions.push(equals('host', hostKey));
+  if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
+  const where = all([equals('appId', applicationId), ...conditions]);
+  const range = { from: to - NAMES_DAY, to };
+  const names = await readUniqueNames(
+    transport,
+    account,
+    {
+      group: 'metric_names',
+      where,
+      range,
+      ...(onPage === undefined ? {} : { onQuery: onPage }),
+    },
+    call,
+  );
+  const wanted = name?.toLowerCase() ?? '';
+  const matching = names.filter((each) => each.toLowerCase().includes(wanted));
+  return { names: matching.map((each) => ({ name: each, values: undefined })), complete: true };
 }

@@ -1,9 +1,92 @@
-import type * as z from 'zod';
+import * as z from 'zod';
+import { text, amount, count, id } from '../records/fields.ts';
+import { NO_SUMMARY } from './rowValues.ts';
+import type { Application } from '../types.ts';
 import type { Group, Transport } from './transport.ts';
-import { isList, isObject } from '../http/shapes.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
-import { LeftOut } from '../records/leftOut.ts';
-import { parseRecord } from '../records/lenient.ts';
+import { LeftOut, parseRecord } from '../records/lenient.ts';
+
+/**
+ * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
+ * inference: no public page says so.
+ */
+const HEALTH = {
+  CRITICAL: 'red',
+  WARNING: 'orange',
+  NOT_ALERTING: 'green',
+  NOT_CONFIGURED: 'unknown',
+} as const;
+
+const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
+
+/** What entities of every kind have. */
+export const entity = z.object({
+  guid: text,
+  name: text,
+  accountId: z.int().nullish(),
+  reporting: z.boolean().nullish(),
+  alertSeverity: severity.nullish(),
+});
+
+/** A `reporting` that is null counts as true: what does not report any more says so. */
+export function isReporting(reporting: boolean | null | undefined): boolean {
+  return reporting ?? true;
+}
+
+/** The health status in words of the REST interface; what does not report is gray. */
+export function healthStatus(
+  reporting: boolean,
+  alerts: z.infer<typeof severity> | null | undefined,
+): string | undefined {
+  if (!reporting) return 'gray';
+  return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
+}
+
+interface ListedApplication {
+  readonly guid: string;
+  readonly application: Application;
+}
+
+/**
+ * An application of the entity search. Its summary holds only the Apdex target and the number of hosts and instances: the
+ * service's own figures have an unknown window and scale, so all other rolling values come from timeslices.
+ */
+export const application = entity
+  .extend({
+    applicationId: id,
+    language: z.string().nullish(),
+    apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
+    settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
+  })
+  .transform((fields): ListedApplication => {
+    const reporting = isReporting(fields.reporting);
+    const apdexTarget = fields.settings?.apdexTarget ?? undefined;
+    const hosts = fields.apmSummary?.hostCount ?? undefined;
+    const instances = fields.apmSummary?.instanceCount ?? undefined;
+    return {
+      guid: fields.guid,
+      application: {
+        id: fields.applicationId,
+        name: fields.name,
+        language: fields.language?.toLowerCase(),
+        healthStatus: healthStatus(reporting, fields.alertSeverity),
+        reporting,
+        lastReportedAt: undefined,
+        summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
+        endUserSummary: undefined,
+        settings: {
+          apdexThreshold: apdexTarget,
+          endUserApdexThreshold: undefined,
+          realUserMonitoring: undefined,
+          serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
+        },
+        alertPolicyId: undefined,
+        hosts,
+        instances,
+      },
+    };
+  });
 
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;

@@ -1,8 +1,8 @@
 import { CallFailure } from '../http/callFailure.ts';
-import { titleOf } from '../http/errorTitle.ts';
+import { titleOf } from '../http/body.ts';
 import type { KeyMask } from '../http/keyMask.ts';
-import { isList, isObject } from '../http/shapes.ts';
-import type { FailureReason } from '../errors.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
+import type { FailureReason } from '../types.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,6 @@
 import { Truncated } from './transport.ts';
-import { UpstreamError } from '../errors.ts';
-import type { FailureReason } from '../errors.ts';
-import type { SplitReason } from '../observer.ts';
+import { UpstreamError, type FailureReason } from '../types.ts';
+import type { SplitReason } from '../reader.ts';
 
 interface Division {
   readonly reason: SplitReason;
@@ -35,7 +34,7 @@ const MOST_WHEN_BRIEF = 3;
 /** How many queries of the search may fail: enough to come from some hundred subjects to a few single ones. */
 const MOST_IN_SEARCH = 8;
 
-export interface Work<P> {
+interface Work<P> {
   /** Reads a part; rejects with Truncated, an UpstreamError or the reason of the signal. */
   readonly read: (part: P) => Promise<void>;
   /** False: nothing was answered lately, so few queries are made before any is answered. */

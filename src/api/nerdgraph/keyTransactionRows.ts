@@ -1,17 +1,16 @@
-import type { Account } from './account.ts';
-import { Alone } from './alone.ts';
+import type { Account } from './keyAccount.ts';
+import { Alone } from './batching.ts';
 import { readInParts } from './inParts.ts';
 import { withoutPadding } from './keyTransactions.ts';
-import { filled, isIn } from './nrql.ts';
-import type { Selection } from './nrql.ts';
+import { filled, isIn, type Selection } from './nrql.ts';
 import { checkAnswer, eachRow, Facets } from './nrqlAnswer.ts';
-import type { KeyTransactionRow } from './rollingValues.ts';
+import type { KeyTransactionRow } from './rowValues.ts';
 import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isObject } from '../http/shapes.ts';
-import type { UpstreamError } from '../errors.ts';
+import { isObject } from '../http/jsonShape.ts';
+import type { UpstreamError } from '../types.ts';
 import type { CallOptions, TimeRange } from '../reader.ts';
-import { LeftOut } from '../records/leftOut.ts';
+import { LeftOut } from '../records/lenient.ts';
 
 const GROUP = 'key_transactions';
 /** Guids have about 40 characters, and a query has to stay short. */
@@ -25,12 +24,12 @@ const SELECTION: readonly [Selection, ...Selection[]] = [
 const FACET = ['entity.guid'] as const;
 
 /** A key transaction by its id and its guid. */
-export interface Asked {
+interface Asked {
   readonly id: number;
   readonly guid: string;
 }
 
-export interface KeyTransactionRows {
+interface KeyTransactionRows {
   readonly rows: ReadonlyMap<number, KeyTransactionRow>;
   readonly failures: ReadonlyMap<number, UpstreamError>;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MOST_FACETS } from './nrql.ts';
 import { Truncated } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/shapes.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
 import { inTurns } from '../../eventLoop/turns.ts';
 

@@ -1,23 +1,15 @@
-import { CellBatch, cellsOf } from './cellBatch.ts';
-import type { Wanted } from './cellBatch.ts';
-import type { Fleet } from './fleet.ts';
-import { ITSELF } from './found.ts';
+import { CellBatch, cellsOf, type Wanted, type Fleet, MOST_ROWS, plan, type PlanOptions } from './batching.ts';
+import { ITSELF, FirstRows, type Row } from './rows.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
-import { MOST_GUIDS } from './keyTransactionRows.ts';
-import type { KeyTransactionRowsRead } from './keyTransactionRows.ts';
-import { APDEX, END_USER, END_USER_APDEX, ERRORS, NON_WEB, SIGN_OF_LIFE, WEB } from './metricNames.ts';
-import { MOST_ROWS, plan } from './plan.ts';
+import { MOST_GUIDS, type KeyTransactionRowsRead } from './keyTransactionRows.ts';
+import { APDEX, END_USER, END_USER_APDEX, ERRORS, NON_WEB, SIGN_OF_LIFE, WEB, type Terms } from './terms.ts';
 import type { Term } from './part.ts';
-import type { PlanOptions } from './plan.ts';
-import { keyTransactionOf, rollingOf } from './rollingValues.ts';
-import type { Terms } from './terms.ts';
+import { keyTransactionOf, rollingOf } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Batch, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../reader.ts';
 import type { RollingValues } from '../types.ts';
-import { FirstRows } from './row.ts';
-import type { Row } from './row.ts';
 
 /** Seconds before the end of the range that the rolling values are taken over. */
 const MACHINE_SECONDS = 240;

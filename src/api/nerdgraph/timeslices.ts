@@ -1,20 +1,15 @@
-import type { Account } from './account.ts';
-import type { Fleet } from './fleet.ts';
-import { Found } from './found.ts';
+import type { Account } from './keyAccount.ts';
+import { type Fleet, plan, type Cell, type PlanOptions } from './batching.ts';
+import { Found, RowReading } from './rows.ts';
 import { readInParts } from './inParts.ts';
-import { TIMESLICE } from './nrql.ts';
-import type { Attribute, Selection } from './nrql.ts';
+import { TIMESLICE, type Attribute, type Selection } from './nrql.ts';
 import { checkAnswer, eachRow, Facets } from './nrqlAnswer.ts';
-import { conditionOf, divide } from './part.ts';
-import type { Part } from './part.ts';
-import { plan } from './plan.ts';
-import type { Cell, PlanOptions } from './plan.ts';
-import { RowReading } from './rowReading.ts';
+import { conditionOf, divide, type Part } from './part.ts';
 import type { Group, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { UpstreamError } from '../errors.ts';
+import type { UpstreamError } from '../types.ts';
 import type { CallOptions, TimeRange } from '../reader.ts';
-import { LeftOut } from '../records/leftOut.ts';
+import { LeftOut } from '../records/lenient.ts';
 
 export interface TimesliceQuery extends PlanOptions {
   readonly group: Group;

@@ -1,14 +1,12 @@
 import * as documents from './documents.ts';
 import { badKeyOf, failureOf, mayReportError, TooBig } from './failures.ts';
-import { nrql } from './nrql.ts';
-import type { Query } from './nrql.ts';
+import { nrql, type Query } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { isList, isObject } from '../http/shapes.ts';
-import type { SplitReason } from '../observer.ts';
-import type { CallOptions } from '../reader.ts';
-import { LeftOut } from '../records/leftOut.ts';
-import type { UpstreamError } from '../errors.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
+import type { SplitReason, CallOptions } from '../reader.ts';
+import { LeftOut } from '../records/lenient.ts';
+import type { UpstreamError } from '../types.ts';
 
 /** For whom a call is made; calls are counted by it. */
 export type Group =

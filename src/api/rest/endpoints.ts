@@ -1,5 +1,5 @@
 import type { MetricNameQuery, TimeRange } from '../reader.ts';
-import { formatTime } from '../timestamps.ts';
+import { formatTime } from '../records/fields.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */
 export interface Target {

@@ -1,4 +1,5 @@
-import { isDatastore } from '../datastores.ts';
+import * as endpoints from './endpoints.ts';
+import { isDatastore, type MetricName } from '../types.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -7,12 +8,9 @@ import type {
   MetricNameList,
   MetricNameQuery,
 } from '../reader.ts';
-import type { MetricName } from '../types.ts';
-import * as endpoints from './endpoints.ts';
-import { oneByOne } from './oneByOne.ts';
-import type { RestClient } from './restClient.ts';
+import { oneByOne, type RestClient } from './restClient.ts';
 import { parseList } from '../records/lenient.ts';
-import { metricName } from './schemas/metricName.ts';
+import { metricName } from './schemas.ts';
 
 /** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
 const MOST_PAGES = 2_000;

@@ -1,14 +1,103 @@
-import { UpstreamError } from '../errors.ts';
 import type { MetricDataSubject } from '../reader.ts';
-import type { MetricData, Timeslice } from '../types.ts';
-import { batches, CAUTIOUS_NAMES, MOST_NAMES } from './nameBatches.ts';
-import type { RefusedNames } from './refusedNames.ts';
+import { UpstreamError, type MetricData, type Timeslice } from '../types.ts';
+
+/** The most metric names and characters of query that one metric data call carries. */
+const MOST_NAMES = 30;
+export const MOST_CHARACTERS = 4_000;
+
+/** What is tried once upstream has refused a longer list of names. */
+const CAUTIOUS_NAMES = 10;
+
+/** What else the query holds: the window and the switches. */
+const REST_OF_QUERY = 100;
+
+const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
+
+/** The most characters that one of a name can travel as. */
+const LONGEST_CHARACTER = '%E8%AA%9E'.length;
+
+/**
+ * Splits names over as few calls as the limits allow, in order. A single name too long for a call goes alone. Names that
+ * surely fit are the list they came in.
+ */
+export function batches(names: readonly string[], mostNames: number): readonly (readonly string[])[] {
+  if (names.length <= mostNames && longestQuery(names) <= MOST_CHARACTERS) return names.length === 0 ? [] : [names];
+  const result: string[][] = [];
+  let batch: string[] = [];
+  let characters = REST_OF_QUERY;
+  for (const name of names) {
+    const length = PER_NAME + encodeURIComponent(name).length;
+    if (batch.length > 0 && (batch.length >= mostNames || characters + length > MOST_CHARACTERS)) {
+      result.push(batch);
+      batch = [];
+      characters = REST_OF_QUERY;
+    }
+    batch.push(name);
+    characters += length;
+  }
+  if (batch.length > 0) result.push(batch);
+  return result;
+}
+
+function longestQuery(names: readonly string[]): number {
+  return names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
+}
+
+/** An application, or one of its hosts. */
+type About = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
+
+/** Until when each name is left out, by application. */
+type UntilByName = Map<number, Map<string, number>>;
+
+/**
+ * The metric names that upstream refused to answer about an application, until they are asked again. Each application has
+ * its own: what is wrong with a name for one may be right for another. What is refused about one of its hosts is left out
+ * for all of them, but not for the application, which may have metrics that hosts do not have.
+ */
+export class RefusedNames {
+  readonly #keepMs: number;
+  readonly #monotonic: () => number;
+  readonly #ofApplications: UntilByName = new Map();
+  readonly #ofHosts: UntilByName = new Map();
+
+  /** @param keepMs how long a refused name is left out */
+  constructor(keepMs: number, monotonic: () => number) {
+    this.#keepMs = keepMs;
+    this.#monotonic = monotonic;
+  }
+
+  add({ applicationId, hostKey }: About, name: string): void {
+    const byApplication = hostKey === undefined ? this.#ofApplications : this.#ofHosts;
+    let names = byApplication.get(applicationId);
+    if (names === undefined) byApplication.set(applicationId, (names = new Map<string, number>()));
+    names.set(name, this.#monotonic() + this.#keepMs);
+  }
+
+  /** The names that may be asked for now: the same list where all of them may. */
+  allowed({ applicationId, hostKey }: About, names: readonly string[]): readonly string[] {
+    const refused = this.#now(this.#ofApplications, applicationId);
+    const refusedOfHosts = hostKey === undefined ? undefined : this.#now(this.#ofHosts, applicationId);
+    if (refused === undefined && refusedOfHosts === undefined) return names;
+    const allowed = names.filter((name) => refused?.has(name) !== true && refusedOfHosts?.has(name) !== true);
+    return allowed.length === names.length ? names : allowed;
+  }
+
+  #now(byApplication: UntilByName, applicationId: number): ReadonlyMap<string, number> | undefined {
+    const refused = byApplication.get(applicationId);
+    if (refused === undefined) return undefined;
+    const now = this.#monotonic();
+    for (const [name, until] of refused) if (until <= now) refused.delete(name);
+    if (refused.size > 0) return refused;
+    byApplication.delete(applicationId);
+    return undefined;
+  }
+}
 
 /** Answers that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
 /** Reads these metric names of one application or host in one call. */
-export type ReadNames = (names: readonly string[]) => Promise<MetricData>;
+type ReadNames = (names: readonly string[]) => Promise<MetricData>;
 
 /**
  * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A

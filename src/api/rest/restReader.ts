@@ -1,7 +1,6 @@
-import { Client } from '../http/client.ts';
-import type { ClientOptions } from '../http/client.ts';
-import type { DispatcherOptions } from '../http/dispatcher.ts';
-import { KeptConnections } from '../http/keptConnections.ts';
+import * as endpoints from './endpoints.ts';
+import { Client, type ClientOptions } from '../http/client.ts';
+import { type DispatcherOptions, KeptConnections } from '../http/connections.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -16,15 +15,11 @@ import type {
   UpstreamReader,
 } from '../reader.ts';
 import type { Application, Host, Instance, KeyTransaction } from '../types.ts';
-import * as endpoints from './endpoints.ts';
 import { MetricDataCalls } from './metricData.ts';
 import { MetricNames } from './metricNames.ts';
-import { oneByOne } from './oneByOne.ts';
-import { RefusedNames } from './refusedNames.ts';
-import { RestClient } from './restClient.ts';
-import { application } from './schemas/application.ts';
-import { host, instance } from './schemas/host.ts';
-import { keyTransaction } from './schemas/keyTransaction.ts';
+import { oneByOne, RestClient } from './restClient.ts';
+import { RefusedNames } from './nameSplitting.ts';
+import { application, host, instance, keyTransaction } from './schemas.ts';
 
 /** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
 const PAGE_SIZE = 200;

@@ -1,18 +1,194 @@
-import type { CallOptions, SeriesChunk } from '../../api/reader.ts';
-import type { DatabaseChoice } from '../../formulas/databaseKind.ts';
-import { windowSamples } from '../../metrics/window.ts';
-import { inBatches, valueOf } from '../upstream/reading.ts';
+import { UpstreamError, type FailureReason } from '../../api/types.ts';
+import type { Labels, Sample } from '../../metrics/sample.ts';
+import type { CallOptions, MetricDataSubject, TimeRange, SeriesChunk } from '../../api/reader.ts';
+import type { Scope } from '../../metrics/family.ts';
+import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
+import { readOne, inBatches, valueOf } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import type { ReadChunk } from './chunk.ts';
-import { DatabaseTally } from './databaseTally.ts';
-import { folderOf, readLayout, subjectOf, type Entity, type Layout } from './entities.ts';
-import { inParallel } from './inParallel.ts';
-import { persistently } from './persistently.ts';
-import { RollingWindows } from './rollingWindows.ts';
-import { SeriesTable, type EntitySeries } from './seriesTable.ts';
-import type { State, Subject } from './state.ts';
-import type { Semaphore } from './semaphore.ts';
-import type { WorkFolder } from './workFolder.ts';
+import type { Subject, WorkFolder, State } from './workFolder.ts';
+import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
+import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
+
+/** Lets so many pieces of work run at once; the others wait, first come first served. */
+export class Semaphore {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  /** Runs the work when a place is free; resolves or rejects as the work does. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
+
+/**
+ * Works on the items, so many at a time, in order. After a failure no further item is begun; it rejects with the first
+ * failure once all work that had begun has ended, so that nothing goes on behind the caller's back.
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const remaining = items.values();
+  const failures: unknown[] = [];
+  const worker = async (): Promise<void> => {
+    for (const item of remaining) {
+      if (failures.length > 0) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Failures that may be over some time later. */
+const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
+
+const FIRST_WAIT = 5_000;
+const LONGEST_WAIT = 60_000;
+const MOST_ATTEMPTS = 6;
+
+/**
+ * Reads with patience: what fails after the client's own retries is tried again after 5 seconds, doubling up to a minute,
+ * six times in all, so that an hour of reading is not lost to a minute of trouble. Rejects with the last failure, and at
+ * once with one that will not pass.
+ *
+ * @param sleep waits so many milliseconds; rejects when the run is stopped
+ */
+export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      const mayPass = error instanceof UpstreamError && PASSING.has(error.failure.reason);
+      if (!mayPass || attempt >= MOST_ATTEMPTS) throw error;
+      await sleep(Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT));
+    }
+  }
+}
+
+/** One series of an entity: as many times (Unix seconds) as values. Also how it is written to disk. */
+export interface EntitySeries {
+  /** Labels beyond those of the entity. */
+  readonly labels: Labels;
+  readonly times: number[];
+  readonly values: number[];
+}
+
+/** The samples of one entity over time, by family and series in the order in which they first appeared. */
+export class SeriesTable {
+  readonly #families = new Map<string, Map<string, EntitySeries>>();
+
+  add(time: number, samples: readonly Sample[]): void {
+    for (const { family, labels = {}, value } of samples) {
+      if (!Number.isFinite(value)) continue;
+      const series = this.#series(family.name, labels);
+      series.times.push(time);
+      series.values.push(value);
+    }
+  }
+
+  families(): (readonly [name: string, series: readonly EntitySeries[]])[] {
+    return [...this.#families].map(([name, series]) => [name, [...series.values()]] as const);
+  }
+
+  #series(family: string, labels: Labels): EntitySeries {
+    let ofFamily = this.#families.get(family);
+    if (ofFamily === undefined) this.#families.set(family, (ofFamily = new Map<string, EntitySeries>()));
+    const key = Object.values(labels).join('\0');
+    let series = ofFamily.get(key);
+    if (series === undefined) ofFamily.set(key, (series = { labels, times: [], values: [] }));
+    return series;
+  }
+}
+
+/** An application or a host whose series are made. */
+interface Entity {
+  /** Its name among the files of its application. */
+  readonly key: string;
+  readonly scope: Scope;
+  readonly applicationId: number;
+  readonly hostKey?: string;
+  /** The metric names to ask for. */
+  readonly names: readonly string[];
+  readonly labels: Labels;
+}
+
+/** What is read of an application before its data; also how it is written to disk. */
+interface Layout {
+  readonly entities: readonly Entity[];
+}
+
+/** The application and its hosts, with the metric names to ask for; from disk when an earlier run has read them. */
+async function readLayout(
+  subject: Subject,
+  range: TimeRange,
+  { reader }: LiveAccount,
+  call: CallOptions,
+  folder: WorkFolder,
+): Promise<Layout> {
+  const file = `${folderOf(subject)}/layout.json`;
+  // Only this function writes the file, and only whole.
+  if (folder.has(file)) return (await folder.read(file)) as Layout;
+  const applicationId = subject.id;
+  const { datastores: names } = reader;
+  const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
+  const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
+  const namesOf = (scope: Scope): string[] => queryNames(datastores, scope, reader.api);
+  const layout: Layout = {
+    entities: [
+      {
+        key: 'application',
+        scope: 'application',
+        applicationId,
+        names: namesOf('application'),
+        labels: subject.labels,
+      },
+      // By place: the name of a host may hold anything, and a file name may not.
+      ...hosts.map(({ key, host }, place) => ({
+        key: `host-${place}`,
+        scope: 'host' as const,
+        applicationId,
+        hostKey: key,
+        names: namesOf('host'),
+        labels: hostLabelsOf(subject, key, host),
+      })),
+    ],
+  };
+  await folder.write(file, layout);
+  return layout;
+}
+
+function subjectOf({ applicationId, hostKey, names }: Entity): MetricDataSubject {
+  return { applicationId, hostKey, names };
+}
+
+/** The folder of an application inside the work folder; ids are unique only within an account. */
+function folderOf({ account, id }: Subject): string {
+  return `${account}-${id}`;
+}
+
+/** Ours first, in the order of the running exporter, then the static ones. */
+function hostLabelsOf({ labels }: Subject, key: string, host: string): Labels {
+  const { account = '', app = '', app_id = '', ...others } = labels;
+  return { account, app, app_id, host, host_id: key, ...others };
+}
 
 /** Applications of an account that are worked on at once, chunks of each that are asked for at once, and calls of the account. */
 export const AT_ONCE = 4;
@@ -38,7 +214,7 @@ export interface ApplicationContext {
 }
 
 /** An entity whose series are on disk, and in which families they are; also how it is written to disk. */
-export interface FinishedEntity extends Entity {
+interface FinishedEntity extends Entity {
   readonly families: readonly string[];
 }
 

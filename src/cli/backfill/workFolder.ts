@@ -1,6 +1,12 @@
-import { existsSync } from 'node:fs';
+import * as z from 'zod';
+import { existsSync, createWriteStream, statSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { pipeline } from 'node:stream/promises';
+import { UsageError } from '../process.ts';
 
 /**
  * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or not
@@ -36,4 +42,148 @@ export class WorkFolder {
   async remove(name = '.'): Promise<void> {
     await rm(this.file(name), { recursive: true, force: true });
   }
+}
+
+const FILE = 'state.json';
+
+const subject = z.strictObject({
+  /** Place of the account in the configuration. */
+  account: z.int().min(0),
+  id: z.int(),
+  name: z.string(),
+  language: z.string().optional(),
+  labels: z.record(z.string(), z.string()),
+  database: z.enum(['auto', 'datastore', 'database', 'active_record']),
+  hosts: z.boolean(),
+});
+
+const chunk = z.strictObject({ from: z.int(), to: z.int(), readFrom: z.int(), granule: z.int() });
+
+/** What a run was asked for; a run that goes on with it must be asked for the same. */
+const resumeKey = z.strictObject({
+  '--from': z.string(),
+  '--to': z.string(),
+  '--window': z.string(),
+  '--app': z.array(z.string()),
+  '--hosts': z.boolean(),
+  '--label': z.record(z.string(), z.string()),
+  accounts: z.array(z.string()),
+  raw_values: z.boolean(),
+});
+
+const state = z.strictObject({
+  version: z.literal(2),
+  resumeKey,
+  range: z.strictObject({ from: z.int(), to: z.int() }),
+  /** Seconds. */
+  window: z.int(),
+  /** What each account is read by, in the order of the configuration. */
+  chunks: z.array(z.array(chunk)),
+  subjects: z.array(subject),
+});
+
+export type ResumeKey = z.infer<typeof resumeKey>;
+
+/** An application that is backfilled, with what its calculation needs to know. */
+export type Subject = z.infer<typeof subject>;
+
+/** Everything that was decided when a run began: one that is resumed works on with the same. */
+export type State = z.infer<typeof state>;
+
+export async function saveState(folder: WorkFolder, decided: State): Promise<void> {
+  await folder.write(FILE, decided);
+}
+
+/**
+ * What an interrupted run had decided; undefined when it had not come so far. Throws a UsageError when it was asked for
+ * something else, or when its folder is of another version of this program.
+ */
+export async function loadState(folder: WorkFolder, asked: ResumeKey): Promise<State | undefined> {
+  if (!folder.has(FILE)) return undefined;
+  const parsed = state.safeParse(await folder.read(FILE));
+  if (!parsed.success) {
+    throw new UsageError(`${folder.path} was not left by this version of the program: start anew with --force`);
+  }
+  const before = parsed.data.resumeKey;
+  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], asked[key]));
+  if (others.length > 0) {
+    throw new UsageError(
+      `the interrupted run in ${folder.path} was another one (${others.join(', ')}): ` +
+        'repeat its flags, or start anew with --force',
+    );
+  }
+  return parsed.data;
+}
+
+const comparedKeys = resumeKey.keyof().options;
+
+export interface TargetOptions {
+  /** Undefined: standard output. */
+  readonly output: string | undefined;
+  readonly force: boolean;
+  readonly resume: boolean;
+}
+
+/** Where the document goes, and the folder it is made in. */
+export interface Target {
+  readonly folder: WorkFolder;
+  /** True when what is in the folder can be resumed after a failure. */
+  readonly resumable: boolean;
+  /** Makes the folder, empty unless a run is resumed. */
+  open(): Promise<void>;
+  /** Writes the document; a file has its name only once it is complete. */
+  write(pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume. `stdout` is where the
+ * document goes without an output file.
+ */
+export function chooseTarget({ output, force, resume }: TargetOptions, stdout: NodeJS.WritableStream): Target {
+  if (output === undefined) {
+    if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
+    return toStandardOutput(stdout);
+  }
+  if (isFolder(output)) throw new UsageError(`--output: ${output} is a folder: name a file in it`);
+  const folder = new WorkFolder(`${output}.backfill`);
+  const isThere = existsSync(folder.path);
+  const refuseToOverwrite = (): void => {
+    if (existsSync(output) && !force) throw new UsageError(`${output} exists: --force overwrites it`);
+  };
+  refuseToOverwrite();
+  if (resume && !isThere) throw new UsageError(`there is no run to resume: ${folder.path} does not exist`);
+  const place = dirname(output);
+  if (!isFolder(place)) throw new UsageError(`--output: there is no folder ${place}: make it, or name another file`);
+  if (isThere && !resume && !force) {
+    throw new UsageError(`an interrupted run is in ${folder.path}: go on with --resume, or start anew with --force`);
+  }
+  return {
+    folder,
+    resumable: true,
+    open: async () => {
+      if (!resume) await folder.remove();
+      await mkdir(folder.path, { recursive: resume });
+    },
+    write: async (pieces, signal) => {
+      const unfinished = folder.file('document');
+      // Flushed, so that after a power cut the name stands for the whole document.
+      await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
+      refuseToOverwrite();
+      await rename(unfinished, output);
+    },
+  };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function toStandardOutput(stdout: NodeJS.WritableStream): Target {
+  const folder = new WorkFolder(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
+  return {
+    folder,
+    resumable: false,
+    open: () => mkdir(folder.path, { mode: 0o700 }),
+    write: (pieces, signal) => pipeline(pieces, stdout, { end: false, signal }),
+  };
 }

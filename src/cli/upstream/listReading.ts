@@ -1,11 +1,11 @@
 import { Collector } from '../../collect/collector.ts';
-import { CollectorLog } from '../../collect/log.ts';
-import { systemClock } from '../../collect/schedule/clock.ts';
+import { CollectorLog } from '../../collect/collectorLog.ts';
+import { systemClock } from '../../collect/clock.ts';
 import type { AccountStatus } from '../../collect/view.ts';
-import type { Group } from '../../metrics/groups.ts';
-import type { CommonOptions } from '../flags/commonFlags.ts';
-import { showProgress } from '../terminal/progress.ts';
-import { runReadingCommand, type CommandContext } from './command.ts';
+import type { Group } from '../../metrics/sample.ts';
+import type { CommonOptions } from '../flags.ts';
+import { showProgress } from '../terminal.ts';
+import { runReadingCommand, type CommandContext } from './session.ts';
 
 const LOOK_EVERY_MS = 250;
 const HOUR_MS = 3_600_000;

@@ -1,19 +1,55 @@
+import type { Logger } from 'pino';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallObserver } from '../../api/observer.ts';
+import type { CallObserver, UpstreamReader } from '../../api/reader.ts';
 import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
-import type { UpstreamReader } from '../../api/reader.ts';
-import { createRestReader } from '../../api/rest/restReader.ts';
-import type { RestReaderOptions } from '../../api/rest/restReader.ts';
-import type { AccountReader } from '../../collect/preparedAccounts.ts';
+import { createRestReader, type RestReaderOptions } from '../../api/rest/restReader.ts';
+import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
-import type { Environment } from '../../config/placeholders.ts';
-import { KeySource } from '../../config/keySource.ts';
+import type { Environment } from '../../config/yaml/preparedDocument.ts';
+import { KeySource } from '../../config/keys.ts';
 import type { Secrets } from '../../log/secrets.ts';
-import { USER_AGENT } from '../process/version.ts';
+import { USER_AGENT } from '../version.ts';
 
-export interface ReaderOptions {
+/** The same observer, with each call and each failed one also in the log at debug. */
+export function observeCalls(observer: CallObserver, logger: Logger): CallObserver {
+  return {
+    started: (endpoint) => observer.started(endpoint),
+    ended: (endpoint, code, seconds) => {
+      observer.ended(endpoint, code, seconds);
+      logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called upstream');
+    },
+    failed: (endpoint, reason, message) => {
+      observer.failed(endpoint, reason, message);
+      logger.debug({ endpoint, reason, problem: message }, 'A call failed');
+    },
+    retried: (endpoint, reason, delayMs) => {
+      observer.retried(endpoint, reason, delayMs);
+      logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
+    },
+    split: (reason) => {
+      observer.split(reason);
+      logger.debug({ reason }, 'A call for many subjects is read again in parts');
+    },
+    noted: (endpoint, message) => {
+      observer.noted(endpoint, message);
+      logger.info({ endpoint, message }, 'The service says about its answer');
+    },
+  };
+}
+
+/** For commands, which keep no metrics. */
+export const SILENT: CallObserver = {
+  started: () => undefined,
+  ended: () => undefined,
+  failed: () => undefined,
+  retried: () => undefined,
+  split: () => undefined,
+  noted: () => undefined,
+};
+
+interface ReaderOptions {
   readonly secrets: Secrets;
   /** Where proxy settings are looked up. */
   readonly environment: Environment;

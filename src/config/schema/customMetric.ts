@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BUILT_IN_NAMES } from '../../metrics/catalogue.ts';
-import { parseTemplate, TemplateError } from '../../metrics/template.ts';
+import { parseTemplate, TemplateError } from '../../metrics/customMetrics.ts';
 import { notes, text, whole } from './parts.ts';
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;

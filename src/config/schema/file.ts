@@ -1,8 +1,58 @@
 import * as z from 'zod';
+import { stringify } from 'yaml';
+import type { TimedGroup } from '../../metrics/sample.ts';
+import { duration, notes, whole, list } from './parts.ts';
 import type { Path } from '../fault.ts';
 import { account } from './account.ts';
-import { collection } from './collection.ts';
-import { list, notes } from './parts.ts';
+import type { Config } from '../config.ts';
+import { escapePlaceholders } from '../yaml/preparedDocument.ts';
+
+const interval = (preset: string, description: string) =>
+  notes(duration({ least: '1s' }).prefault(preset), { description });
+
+const intervals = z.strictObject({
+  applications: interval('1m', 'The application list with its rolling summaries.'),
+  key_transactions: interval('1m', 'The key transaction list with its rolling summaries.'),
+  application_metrics: interval('1m', 'Metric data of each application.'),
+  host_metrics: interval('1m', 'Metric data of each host.'),
+  hosts: interval('5m', 'Host lists with their rolling summaries.'),
+  instances: interval('5m', 'Instance lists with their rolling summaries.'),
+  metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
+} satisfies Record<TimedGroup, unknown>);
+
+/** What holds for all accounts. */
+const collection = z.strictObject({
+  window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
+    description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
+  }),
+  delay: notes(duration({ least: '0s' }).prefault('2m'), {
+    description: 'The time range ends this long ago, cut to the minute: upstream needs it to have its data complete.',
+  }),
+  scrape_timeout_offset: notes(duration({ least: '0s' }).prefault('500ms'), {
+    description: 'A scrape is answered this much before the scraper gives up.',
+  }),
+  default_scrape_timeout: notes(duration({ least: '1ms' }).prefault('10s'), {
+    description: 'The timeout to assume when the scraper does not say its own.',
+  }),
+  max_age: notes(duration({ least: '0s' }).prefault('5m'), {
+    description: 'The last good values are served this long past the time their refresh was due, then they are absent.',
+  }),
+  raw_values: notes(z.boolean().default(false), {
+    description: 'Asks upstream for values that are not rounded to three digits (`raw=true`).',
+  }),
+  background: notes(z.boolean().default(false), {
+    description: 'Refreshes at the start and on a timer instead of on a scrape.',
+  }),
+  intervals: notes(intervals.prefault({}), {
+    description:
+      'How often each group of data is refreshed at most. Whole minutes are counted in windows, any other interval by ' +
+      'the clock.',
+  }),
+  max_series: notes(whole(1).default(500_000), {
+    description:
+      'Most series in one answer. Where there are more, whole families are left out, the largest first; they are counted and logged.',
+  }),
+});
 
 /**
  * The configuration file: types, defaults and descriptions of every key, each key by itself, and how each is written.
@@ -41,4 +91,24 @@ export function keysAt(path: Path): readonly string[] {
 
 function alternatives(schema: JsonSchema): readonly JsonSchema[] {
   return schema.anyOf ?? [];
+}
+
+const REDACTED = '<secret>';
+
+/** The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets. */
+export function redactConfig(config: Config): string {
+  const accounts = config.accounts.map((account) => ({
+    ...account,
+    api_key: account.api_key === undefined ? undefined : REDACTED,
+  }));
+  const file = z.encode(fileSchema, { ...config, accounts });
+  return stringify(escapeTexts(file), { lineWidth: 0 });
+}
+
+/** Texts with `${` in them must not become placeholders when the page is used as a file. */
+function escapeTexts(value: unknown): unknown {
+  if (typeof value === 'string') return escapePlaceholders(value);
+  if (Array.isArray(value)) return value.map(escapeTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, escapeTexts(inner)]));
 }

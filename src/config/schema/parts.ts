@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
-import { typeMismatch } from '../issues.ts';
+import { typeMismatch } from '../fault.ts';
 
 /** What the documentation knows of a key beyond its type: how its value is written, and one to show. */
 export interface KeyNotes {

@@ -1,12 +1,8 @@
 import type * as z from 'zod';
-import { nerdgraphValuesOf } from '../../metrics/nerdgraphValues.ts';
-import { parseTemplate } from '../../metrics/template.ts';
-import type { Template } from '../../metrics/template.ts';
-import { normaliseBaseUrl } from '../addresses.ts';
+import { nerdgraphValuesOf, parseTemplate, type Template } from '../../metrics/customMetrics.ts';
+import { normaliseBaseUrl } from '../interfaces.ts';
 import type { Api } from '../config.ts';
-import type { Path } from '../fault.ts';
-import { formatPath } from '../fault.ts';
-import type { Issue } from '../issues.ts';
+import { type Path, formatPath, type Issue } from '../fault.ts';
 import { customMetric } from './customMetric.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;

@@ -1,7 +1,74 @@
-import type { FixedTraffic } from './amendment.ts';
-import type { ApplicationIdentity } from './identity.ts';
-import { incidentAt } from './incident.ts';
-import { fraction, hash, sequence, wholeNumber } from './random.ts';
+import type { Incident, FixedTraffic, ApplicationIdentity } from './worldEntities.ts';
+
+/** Deterministic numbers: the world has no other source of chance than these hashes of its seed. */
+
+function stir(state: number, part: number): number {
+  const once = Math.imul(state ^ (part >>> 0), 0x01000193);
+  const twice = Math.imul(once ^ (once >>> 15), 0x85ebca6b);
+  return twice ^ (twice >>> 13);
+}
+
+/** A 32-bit hash of up to four whole numbers; their order counts. */
+function hash(first: number, second = 0, third = 0, fourth = 0): number {
+  const state = stir(stir(stir(stir(0x811c9dc5, first), second), third), fourth);
+  const last = Math.imul(state ^ (state >>> 16), 0xc2b2ae35);
+  return (last ^ (last >>> 16)) >>> 0;
+}
+
+/** A number in [0, 1) that depends on nothing but the parts. */
+export function fraction(first: number, second = 0, third = 0, fourth = 0): number {
+  return hash(first, second, third, fourth) / 4_294_967_296;
+}
+
+/** A sequence of numbers in [0, 1) from one 32-bit state (mulberry32). */
+function sequence(start: number): () => number {
+  let state = start >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** The whole number below or above `mean`, so that many draws average to it. */
+function wholeNumber(mean: number, chance: number): number {
+  return Math.floor(mean + chance);
+}
+
+const SPAN_MINUTES = 8 * 60;
+const SHARE_OF_SPANS = 0.4;
+
+const contains = (incident: Incident, minute: number): boolean =>
+  minute >= incident.fromMinute && minute < incident.toMinute;
+
+/** The incident of the world's own making that an application has in the eight hours around `minute`, if any. */
+export function incidentNear(seed: number, application: number, minute: number): Incident | undefined {
+  const span = Math.floor(minute / SPAN_MINUTES);
+  const chance = (salt: number) => fraction(seed, application, span, 7000 + salt);
+  if (chance(0) >= SHARE_OF_SPANS) return undefined;
+  const length = 6 + Math.floor(15 * chance(1));
+  const fromMinute = span * SPAN_MINUTES + Math.floor(chance(2) * (SPAN_MINUTES - length));
+  return {
+    fromMinute,
+    toMinute: fromMinute + length,
+    responseFactor: 2.5 + 4 * chance(3),
+    errorRatio: 0.06 + 0.25 * chance(4),
+  };
+}
+
+/** The incident in force at a minute; one ordered by hand goes before the world's own. */
+function incidentAt(
+  seed: number,
+  application: number,
+  minute: number,
+  ordered: readonly Incident[],
+): Incident | undefined {
+  const byHand = ordered.find((incident) => contains(incident, minute));
+  if (byHand !== undefined) return byHand;
+  const own = incidentNear(seed, application, minute);
+  return own !== undefined && contains(own, minute) ? own : undefined;
+}
 
 /** What one instance did in one minute; every metric of that minute is derived from it. Times are seconds. */
 export interface InstanceMinute {
@@ -57,7 +124,7 @@ function fixedMinute(
 }
 
 /** What all instances of an application share in a minute, as they share the load balancer. */
-export interface ApplicationMinute {
+interface ApplicationMinute {
   readonly minute: number;
   /** Traffic against the peak. */
   readonly shape: number;

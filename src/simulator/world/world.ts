@@ -1,17 +1,44 @@
-import type { Amendment, Amendments } from './amendment.ts';
-import type { Archetype } from './archetype.ts';
-import type { ApplicationIdentity, HostIdentity, InstanceIdentity } from './identity.ts';
-import { applicationId, hostsOf, identify, indexOfApplication, instancesOf, MAX_HOSTS } from './identity.ts';
-import type { KeyTransaction } from './keyTransactions.ts';
-import { keyTransactions } from './keyTransactions.ts';
-import type { MetricDefinition } from './metrics.ts';
-import { metricDefinitions } from './metrics.ts';
-import type { HostMetrics, Scope } from './scope.ts';
-import { isAvailable } from './scope.ts';
-import { isListed } from './time.ts';
-import { TimesliceSum } from './timeslice.ts';
-import type { InstanceMinute } from './traffic.ts';
-import { applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
+import {
+  type ApplicationIdentity,
+  type InstanceIdentity,
+  type Amendment,
+  type Amendments,
+  type HostIdentity,
+  applicationId,
+  hostsOf,
+  identify,
+  indexOfApplication,
+  instancesOf,
+  MAX_HOSTS,
+  type KeyTransaction,
+  keyTransactions,
+  isListed,
+} from './worldEntities.ts';
+import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
+import type { Archetype } from './archetypes.ts';
+import { TimesliceSum } from './timesliceValues.ts';
+import { type InstanceMinute, applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
+
+/** What figures are asked for: a whole application, one of its hosts, or one of its instances. */
+export interface Scope {
+  readonly level: 'application' | 'host' | 'instance';
+  readonly application: ApplicationIdentity;
+  /** The instances whose records are added up. */
+  readonly instances: readonly InstanceIdentity[];
+  /** How many instances the application has in all. */
+  readonly instancesOfApplication: number;
+}
+
+/**
+ * Whether a metric can be read in a scope. `documented` follows the vendor's metric lists, where components,
+ * queue time and total time are the application's alone; `all` answers for hosts whatever their agents report.
+ */
+type HostMetrics = 'documented' | 'all';
+
+function isAvailable(definition: MetricDefinition, level: Scope['level'], hostMetrics: HostMetrics): boolean {
+  if (level === 'application' || definition.reach === 'everywhere') return true;
+  return definition.reach === 'agent' && hostMetrics === 'all';
+}
 
 export interface WorldOptions {
   readonly seed: number;

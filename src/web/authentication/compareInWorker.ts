@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Compare } from './comparisonQueue.ts';
+import type { Compare } from './passwords.ts';
 import type { ComparisonRequest, ComparisonResult } from './passwordWorker.ts';
 
 /** The worker's file beside the built program: see scripts/build.ts. */

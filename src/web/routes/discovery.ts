@@ -1,14 +1,9 @@
 import type { Request } from 'express';
-import type { Group } from '../../metrics/groups.ts';
-import { sendBody, sendText } from '../answer.ts';
-import type { ApplicationView, WebCollector, WebDependencies } from '../dependencies.ts';
-import { clientGone, unlessGone } from '../server/clientGone.ts';
-import { isHostHeader } from '../server/hostHeader.ts';
-import { formatAddress } from '../server/listenAddress.ts';
-import { timeToAnswerTo } from './deadline.ts';
-import type { Handler } from './handler.ts';
-import { wayBack } from './links.ts';
-import { BadQueryError, queryOf } from './query.ts';
+import type { Group } from '../../metrics/sample.ts';
+import { sendBody, sendText, clientGone, unlessGone } from '../sending.ts';
+import type { ApplicationView, WebCollector, WebDependencies, Handler } from '../dependencies.ts';
+import { isHostHeader, timeToAnswerTo, wayBack, BadQueryError, queryOf } from '../request.ts';
+import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 

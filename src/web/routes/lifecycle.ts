@@ -1,6 +1,5 @@
-import type { WebDependencies } from '../dependencies.ts';
-import { sendText } from '../answer.ts';
-import type { Handler } from './handler.ts';
+import type { WebDependencies, Handler } from '../dependencies.ts';
+import { sendText } from '../sending.ts';
 
 /** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause. */
 export function healthyHandler(deps: WebDependencies): Handler {

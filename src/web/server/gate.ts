@@ -1,14 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOffSlowReader, sendText } from '../answer.ts';
-import { BasicAuthenticator } from '../authentication/basicAuth.ts';
-import type { Compare } from '../authentication/comparisonQueue.ts';
-import type { WebConfigStore } from '../webConfig/store.ts';
-import { clientGone } from './clientGone.ts';
-import type { TokenBucket } from './rateLimit.ts';
-import { announcesLargeBody, MAX_BODY_BYTES, takeBody } from './requestBody.ts';
-import { namesSeveralHosts, normaliseTarget } from './requestTarget.ts';
+import { cutOffSlowReader, sendText, clientGone } from '../sending.ts';
+import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
+import type { WebConfigStore, RateLimitSettings } from '../webConfig/webConfig.ts';
+import { namesSeveralHosts, normaliseTarget } from '../request.ts';
 
-export interface GateOptions {
+interface GateOptions {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   /** Fixed at the start; what else the web configuration says follows its file. */
@@ -81,4 +77,59 @@ function refuse(response: ServerResponse, verdict: 'wrong' | 'busy'): void {
 function refuseBody(response: ServerResponse): void {
   response.setHeader('Connection', 'close');
   sendText(response, 413, `No endpoint takes a request body of more than ${MAX_BODY_BYTES} bytes.`);
+}
+
+/** No endpoint reads a body; one of this many bytes is still let go by. */
+const MAX_BODY_BYTES = 4096;
+
+/** True when the request announces a larger body than any endpoint takes. */
+function announcesLargeBody({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES;
+}
+
+/**
+ * Reads the body to its end and throws it away, before anything is done for the request. Resolves to false as soon as
+ * it is larger than the limit, or when the client has gone before its end.
+ */
+async function takeBody(request: IncomingMessage): Promise<boolean> {
+  if (request.headers['transfer-encoding'] === undefined && request.headers['content-length'] === undefined) {
+    request.resume();
+    return true;
+  }
+  return await new Promise((resolve) => {
+    let received = 0;
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > MAX_BODY_BYTES) resolve(false);
+    });
+    request.once('end', () => resolve(true));
+    request.once('close', () => resolve(false));
+  });
+}
+
+/** A token bucket that starts full. */
+export class TokenBucket {
+  readonly #settings: RateLimitSettings;
+  readonly #now: () => number;
+  #tokens: number;
+  #countedAt: number;
+
+  /** `now` gives milliseconds of a clock that never goes back. */
+  constructor(settings: RateLimitSettings, now: () => number) {
+    this.#settings = settings;
+    this.#now = now;
+    this.#tokens = settings.burst;
+    this.#countedAt = now();
+  }
+
+  /** Takes a token; false when there is none, so that the request is refused with 429. */
+  take(): boolean {
+    const now = this.#now();
+    const earned = (now - this.#countedAt) / this.#settings.intervalMs;
+    this.#tokens = Math.min(this.#settings.burst, this.#tokens + earned);
+    this.#countedAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
 }

@@ -1,14 +1,11 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
-import type { Compare } from '../authentication/comparisonQueue.ts';
-import { WebConfigStore } from '../webConfig/store.ts';
+import type { Compare } from '../authentication/passwords.ts';
+import { WebConfigStore } from '../webConfig/webConfig.ts';
 import type { TlsSettings } from '../webConfig/tlsSettings.ts';
-import { createGate } from './gate.ts';
+import { createGate, TokenBucket } from './gate.ts';
 import { Connections } from './connections.ts';
-import { listen, ListenError } from './listen.ts';
-import type { ListenAddress } from './listenAddress.ts';
-import { TokenBucket } from './rateLimit.ts';
-import { throttled } from './throttle.ts';
+import { listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './tlsServer.ts';
 
 export interface ServersOptions {
@@ -104,5 +101,34 @@ function tlsOptions({ context, clientAuth }: TlsSettings): TlsServerOptions {
     requestCert: clientAuth !== 'NoClientCert',
     // Decided after the handshake, by client_auth_type as it is then.
     rejectUnauthorized: false,
+  };
+}
+
+/** The same line is written at most once in this time, in milliseconds. */
+const QUIET_MS = 60_000;
+
+/** Different lines that are remembered; more share one place. */
+const MAX_LINES = 100;
+
+interface Told {
+  at: number;
+  untold: number;
+}
+
+/**
+ * A way to log what clients can cause as often as they like: each message at once, then at most once a minute with the
+ * number of times it was left out. `now` gives milliseconds of a clock that never goes back.
+ */
+export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
+  const lines = new Map<string, Told>();
+  return (message) => {
+    const key = lines.has(message) || lines.size < MAX_LINES ? message : '';
+    const before = lines.get(key);
+    if (before !== undefined && now() - before.at < QUIET_MS) {
+      before.untold += 1;
+      return;
+    }
+    lines.set(key, { at: now(), untold: 0 });
+    log(before === undefined || before.untold === 0 ? message : `${message} (and ${before.untold} more times before)`);
   };
 }

@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, type X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
-import { clientRefusal } from './clientCertificates.ts';
+import { isIPv6 } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { TlsSettings } from '../webConfig/tlsSettings.ts';
-import type { WebConfigStore } from '../webConfig/store.ts';
+import type { WebConfigStore } from '../webConfig/webConfig.ts';
 
 /** A context without a certificate: every handshake fails with a TLS alert. */
 const NO_HANDSHAKE = { minVersion: 'TLSv1.2' } as const;
@@ -40,4 +41,50 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
     warn(`A client at ${socket.remoteAddress ?? 'an unknown address'} was refused: ${refusal}.`);
     socket.destroy();
   });
+}
+
+/** Kinds of names that `client_allowed_sans` may list, as Node spells them. */
+const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
+
+/**
+ * Why a TLS connection must not go on, given `client_auth_type` and `client_allowed_sans`; undefined when it may.
+ * The softer types accept certificates that TLS itself could not verify, so the decision is made after the handshake.
+ */
+function clientRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
+  const type = settings.clientAuth;
+  if (type === 'NoClientCert' || type === 'RequestClientCert') return undefined;
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) {
+    return type === 'VerifyClientCertIfGiven' ? undefined : 'the client sent no certificate';
+  }
+  const verified = type === 'VerifyClientCertIfGiven' || type === 'RequireAndVerifyClientCert';
+  if (verified && !socket.authorized) {
+    return `the client's certificate was not verified (${String(socket.authorizationError)})`;
+  }
+  const allowed = settings.allowedSans;
+  if (allowed !== undefined && !alternativeNames(certificate).some((name) => allowed.includes(name))) {
+    return "the client's certificate has none of the names in client_allowed_sans";
+  }
+  return undefined;
+}
+
+/** DNS names, IP addresses, e-mail addresses and URIs of a certificate, as they would be written in the file. */
+export function alternativeNames(certificate: Pick<X509Certificate, 'subjectAltName'>): string[] {
+  const entries = (certificate.subjectAltName ?? '').matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g);
+  return [...entries].flatMap(([, kind = '', value = '']) => {
+    if (!KINDS.includes(kind)) return [];
+    const text = value.startsWith('"') ? unquote(value) : value;
+    return kind === 'IP Address' ? [shortAddress(text)] : [text];
+  });
+}
+
+/** Node quotes a value that could be mistaken for further entries, as a JSON string. */
+function unquote(value: string): string {
+  const text: unknown = JSON.parse(value);
+  return typeof text === 'string' ? text : '';
+}
+
+/** An IPv6 address comes in its long form; `::1` is what an operator writes. */
+function shortAddress(address: string): string {
+  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }

@@ -1,15 +1,11 @@
 import type { AccountStatus } from '../dependencies.ts';
-import { accountSection } from './account.ts';
-import { applicationsSection } from './applications.ts';
-import { applicationRows, search } from './applicationRows.ts';
-import { colours } from './bar.ts';
+import { accountSection } from './accountSection.ts';
+import { applicationsSection, applicationRows, search, colours } from './applicationsSection.ts';
 import type { Breakdown } from './breakdown.ts';
-import { html } from './html.ts';
-import { overview } from './overview.ts';
+import { html, timeInWords, type Html, counted } from './markup.ts';
 import { STYLE_ELEMENT } from './style.ts';
-import { timeInWords } from './words.ts';
 
-export interface PageInputs {
+interface PageInputs {
   readonly accounts: readonly AccountStatus[];
   readonly breakdowns: ReadonlyMap<string, Breakdown>;
   /** Unix seconds. */
@@ -63,4 +59,27 @@ export function statusPage(inputs: PageInputs): string {
         </main>
       </body>
     </html>`.markup;
+}
+
+/** `2 accounts, 14 applications`, and what is wrong at a glance. */
+function overview(accounts: readonly AccountStatus[]): Html {
+  const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
+  const failing = accounts.reduce(
+    (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,
+    0,
+  );
+  const unread = accounts.filter(({ refused, up, applications: list }) => {
+    return refused !== undefined || (!up && list !== undefined);
+  });
+  const wrong = [
+    ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
+    ...(failing > 0 ? [`The last attempt failed for ${counted(failing, 'entity', 'entities')}.`] : []),
+  ];
+  const verdict =
+    wrong.length === 0
+      ? html`<span class="good">Nothing fails.</span>`
+      : html`<span class="bad">${wrong.join(' ')}</span>`;
+  return html`<p class="overview">
+    ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
+  </p>`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Html } from './html.ts';
+import { Html } from './markup.ts';
 
 const STYLE = `
 :root {

@@ -2,9 +2,15 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { mayBeSecret } from '../../config/hidden.ts';
-import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type ClientAuthType } from './tlsNames.ts';
-import type { TlsSection } from './schema.ts';
+import { mayBeSecret } from '../../config/fault.ts';
+import {
+  CIPHER_SUITES,
+  CURVES,
+  TLS13_CIPHER_SUITES,
+  TLS_VERSIONS,
+  type ClientAuthType,
+  type TlsSection,
+} from './webConfigFile.ts';
 
 /** What a TLS server needs; `context` can be swapped while it runs. */
 export interface TlsSettings {

@@ -1,10 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { sortFaults, type Fault } from '../../config/fault.ts';
-import { explain, flatten } from '../../config/issues.ts';
+import { sortFaults, type Fault, explain, flatten, formatFault } from '../../config/fault.ts';
 import { readYaml, type YamlFile } from '../../config/yaml/readYaml.ts';
 import { readTlsSettings, type TlsSettings } from './tlsSettings.ts';
-import { knownKeys, webConfigSchema, type WebConfigFile } from './schema.ts';
+import { knownKeys, webConfigSchema, type WebConfigFile } from './webConfigFile.ts';
 
 /** `rate_limit`: one token every `intervalMs`, at most `burst` saved up. */
 export interface RateLimitSettings {
@@ -13,7 +12,7 @@ export interface RateLimitSettings {
 }
 
 /** A web configuration in the exporter-toolkit format, its files read in. */
-export interface WebConfig {
+interface WebConfig {
   /** Undefined: plain HTTP. */
   readonly tls: TlsSettings | undefined;
   /** Headers put on every answer. */
@@ -23,10 +22,10 @@ export interface WebConfig {
   readonly rateLimit: RateLimitSettings | undefined;
 }
 
-export type WebConfigResult = { readonly config: WebConfig } | { readonly faults: readonly Fault[] };
+type WebConfigResult = { readonly config: WebConfig } | { readonly faults: readonly Fault[] };
 
 /** No file given: plain HTTP for everybody. */
-export const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: new Map(), rateLimit: undefined };
+const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: new Map(), rateLimit: undefined };
 
 /**
  * Reads and checks a file in the exporter-toolkit format: unknown keys are faults, all faults are
@@ -37,14 +36,14 @@ export function loadWebConfig(path: string): WebConfigResult {
 }
 
 /** What the file opens on purpose, by a key that a file which is cut off does not have. */
-export interface OpenOnPurpose {
+interface OpenOnPurpose {
   /** `basic_auth_users: {}` */
   readonly noUsers: boolean;
   /** `client_auth_type: NoClientCert` */
   readonly noClientCertificates: boolean;
 }
 
-export interface WebConfigReading {
+interface WebConfigReading {
   readonly result: WebConfigResult;
   /** Every file that the outcome depends on. */
   readonly files: readonly string[];
@@ -54,7 +53,7 @@ export interface WebConfigReading {
 const NOTHING_OPEN: OpenOnPurpose = { noUsers: false, noClientCertificates: false };
 
 /** The same, with what a change while the exporter runs is judged by. */
-export function readWebConfig(path: string): WebConfigReading {
+function readWebConfig(path: string): WebConfigReading {
   const file = readText(path);
   if ('fault' in file) return { result: { faults: [file.fault] }, files: [path], onPurpose: NOTHING_OPEN };
   if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], onPurpose: NOTHING_OPEN };
@@ -124,4 +123,104 @@ function readText(path: string): { readonly text: string } | { readonly fault: F
     const message = `cannot be read (${code}): check the path given with --web.config.file and its permissions`;
     return { fault: { file: path, line: undefined, column: undefined, path: '', message } };
   }
+}
+
+/**
+ * The web configuration in force. It looks at the files' change times whenever it is asked, and reads them again when
+ * one has changed, so that certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot
+ * wait for a new certificate. A file that takes protection away, but not on purpose, is not used: the one before stays.
+ */
+export class WebConfigStore {
+  readonly #path: string | undefined;
+  readonly #warn: (message: string) => void;
+  #files: readonly string[] = [];
+  #stamp = '';
+  #result: WebConfigResult = { config: OPEN_WEB_CONFIG };
+  /** The last one that was valid. */
+  #valid: WebConfig | undefined;
+
+  /** `path` undefined: no web configuration; `warn` is told why a changed file is not used. */
+  constructor(path: string | undefined, warn: (message: string) => void) {
+    this.#path = path;
+    this.#warn = warn;
+    if (path !== undefined) this.#read(path);
+  }
+
+  /** The same object as long as nothing has changed. */
+  current(): WebConfigResult {
+    if (this.#path !== undefined && stampOf(this.#files) !== this.#stamp) this.#read(this.#path);
+    return this.#result;
+  }
+
+  #read(path: string): void {
+    let files = this.#files.length > 0 ? this.#files : [path];
+    let stamp = stampOf(files);
+    let reading = readWebConfig(path);
+    if (!sameFiles(files, reading.files)) {
+      // The stamp is taken before reading, so that a change in between is seen the next time; a file that turns out to
+      // name other files is read once more, now that they are known.
+      files = reading.files;
+      stamp = stampOf(files);
+      reading = readWebConfig(path);
+    }
+    this.#files = reading.files;
+    this.#stamp = stamp;
+    const { result, onPurpose } = reading;
+    if ('faults' in result) {
+      this.#result = result;
+      if (this.#valid === undefined) return;
+      const faults = result.faults.map(formatFault).join('; ');
+      this.#warn(`The web configuration became invalid, requests are refused until it is corrected: ${faults}`);
+      return;
+    }
+    const lost = this.#valid === undefined ? [] : lostProtection(this.#valid, result.config, onPurpose);
+    if (this.#valid !== undefined && lost.length > 0) {
+      this.#result = { config: this.#valid };
+      this.#warn(`The web configuration is not used, the one before stays: ${path}: ${lost.join('; ')}`);
+      return;
+    }
+    if (this.#valid !== undefined && this.#valid.tls === undefined && result.config.tls !== undefined) {
+      this.#warn('tls_server_config was added to the web configuration: restart to put it into force.');
+    }
+    this.#valid = result.config;
+    this.#result = result;
+  }
+}
+
+function sameFiles(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((file, index) => file === b[index]);
+}
+
+function stampOf(files: readonly string[]): string {
+  return files.map(stampOfFile).join(' ');
+}
+
+function stampOfFile(file: string): string {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return [ino, size, mtimeNs, ctimeNs].join(':');
+  } catch {
+    return 'not there';
+  }
+}
+
+/**
+ * What a changed file would open to everybody, but not on purpose, each with what to write instead; empty where it opens
+ * nothing. A file that is being written, or was cut off, looks like one from which users were removed.
+ */
+function lostProtection(before: WebConfig, after: WebConfig, onPurpose: OpenOnPurpose): string[] {
+  const lost: string[] = [];
+  if (before.tls !== undefined && after.tls === undefined) {
+    lost.push('tls_server_config has gone: restart the exporter to serve plain HTTP');
+  }
+  if (before.users.size > 0 && after.users.size === 0 && !onPurpose.noUsers) {
+    lost.push('basic_auth_users has gone: write "basic_auth_users: {}" to let everybody in without a password');
+  }
+  const asked = (before.tls?.clientAuth ?? 'NoClientCert') !== 'NoClientCert';
+  if (asked && after.tls?.clientAuth === 'NoClientCert' && !onPurpose.noClientCertificates) {
+    lost.push(
+      'client_auth_type has gone: write "client_auth_type: NoClientCert" to let everybody in without a certificate',
+    );
+  }
+  return lost;
 }

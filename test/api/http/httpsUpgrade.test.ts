@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { httpsUpgrade } from '../../../src/api/http/httpsUpgrade.ts';
+import { httpsUpgrade } from '../../../src/api/http/address.ts';
 
 const PLAIN = new URL('http://127.0.0.1:8080/v2/applications.json');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryDelay } from '../../../src/api/http/retry.ts';
+import { retryDelay } from '../../../src/api/http/client.ts';
 
 describe('retryDelay', () => {
   it.each([

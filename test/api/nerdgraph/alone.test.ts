@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Alone } from '../../../src/api/nerdgraph/alone.ts';
+import { Alone } from '../../../src/api/nerdgraph/batching.ts';
 
 describe('what once broke a query that others shared', () => {
   it('is asked alone until it has answered well 30 times', () => {

@@ -1,14 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Fleet } from '../../../src/api/nerdgraph/fleet.ts';
+import { Fleet, Filling, MOST_ROWS, plan, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { conditionOf } from '../../../src/api/nerdgraph/part.ts';
-import { Filling, MOST_ROWS, plan, rowsOf } from '../../../src/api/nerdgraph/plan.ts';
 import { Terms } from '../../../src/api/nerdgraph/terms.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import { application } from './listed.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
-import type { Between, Fault } from './proxy.ts';
+import { startBetween, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);

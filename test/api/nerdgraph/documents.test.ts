@@ -1,7 +1,7 @@
+import * as documents from '../../../src/api/nerdgraph/documents.ts';
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import * as documents from '../../../src/api/nerdgraph/documents.ts';
 
 const schema = buildSchema(readFileSync('src/simulator/nerdgraph/nerdgraph.graphql', 'utf8'));
 

@@ -1,11 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { UpstreamError } from '../../../src/api/errors.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+import type { UpstreamError } from '../../../src/api/types.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
-import type { Asked, Between, Fault } from './proxy.ts';
+import { startBetween, type Asked, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = [1_000_001, 1_000_002, 1_000_003];

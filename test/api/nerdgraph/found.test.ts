@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Found, ITSELF } from '../../../src/api/nerdgraph/found.ts';
-import { UpstreamError } from '../../../src/api/errors.ts';
+import { Found, ITSELF } from '../../../src/api/nerdgraph/rows.ts';
+import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';
 const MYSQL = 'Datastore/MySQL/allWeb';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/reader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { RANGE } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
-import type { Between, Fault } from './proxy.ts';
+import { startBetween, type Between, type Fault } from './proxy.ts';
 
 type NrqlRow = Record<string, unknown>;
 interface Answer {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { applicationIdOf } from '../../../src/api/nerdgraph/schemas/keyTransaction.ts';
+import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
 import type { Outcome } from '../../../src/api/reader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf } from '../support/reading.ts';
 import { ACCOUNT, NAMES, RANGE, startBoth } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
-import type { Fault } from './proxy.ts';
+import { startBetween, type Fault } from './proxy.ts';
 
 type Entity = Record<string, unknown>;
 interface Page {

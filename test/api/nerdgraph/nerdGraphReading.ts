@@ -1,12 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
-import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import { createNerdGraphReader, type NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { TimeRange } from '../../../src/api/reader.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
-import { note, startReading } from '../support/reading.ts';
-import type { Reading } from '../support/reading.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { note, startReading, type Reading } from '../support/reading.ts';
 
 export const ACCOUNT = 1_234_567;
 export const NOW = Date.UTC(2026, 10, 19, 14, 7, 30);

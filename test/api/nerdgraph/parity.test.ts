@@ -7,12 +7,12 @@ import type {
   RollingSubject,
 } from '../../../src/api/reader.ts';
 import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from '../../../src/api/types.ts';
-import { databaseKind } from '../../../src/formulas/databaseKind.ts';
+import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import type { Scope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
-import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/samples.ts';
-import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
-import { toWindowValues } from '../../../src/metrics/windowValues.ts';
+import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/entityFamilies.ts';
+import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
+import { toWindowValues } from '../../../src/metrics/windowTable.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 

@@ -1,10 +1,8 @@
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { listen } from '../support/testServer.ts';
 import type { Reading } from '../support/reading.ts';
 import { NOW, readNerdGraph } from './nerdGraphReading.ts';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRows } from '../../../src/api/nerdgraph/row.ts';
-import type { Row } from '../../../src/api/nerdgraph/row.ts';
-import { keyTransactionOf, rollingOf } from '../../../src/api/nerdgraph/rollingValues.ts';
-import { answerOf, NEED_SQUARES, valuesOf } from '../../../src/api/nerdgraph/values.ts';
-import { NERDGRAPH_VALUES } from '../../../src/metrics/nerdgraphValues.ts';
+import { mergeRows, type Row } from '../../../src/api/nerdgraph/rows.ts';
+import { keyTransactionOf, rollingOf, answerOf, NEED_SQUARES, valuesOf } from '../../../src/api/nerdgraph/rowValues.ts';
+import { NERDGRAPH_VALUES } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 

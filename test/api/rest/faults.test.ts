@@ -1,11 +1,10 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { UpstreamError } from '../../../src/api/errors.ts';
+import type { UpstreamError } from '../../../src/api/types.ts';
 import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
 import { failureOf, serve, startReading, readMetricData } from '../support/reading.ts';
-import { json, listen } from '../support/testServer.ts';
-import type { Responder } from '../support/testServer.ts';
+import { json, listen, type Responder } from '../support/testServer.ts';
 
 const MIB = 1024 * 1024;
 const good = '{"applications":[],"metric_data":{"metrics":[]},"key_transactions":[],"metrics":[]}';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextPage } from '../../../src/api/rest/links.ts';
+import { nextPage } from '../../../src/api/rest/paging.ts';
 
 const PAGE = new URL('https://api.example/v2/applications.json');
 const next = (target: string, more = ''): string => `<${target}>; rel="next"${more}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeTimeslices } from '../../../src/api/rest/mergeTimeslices.ts';
-import { queryNames, usedValues } from '../../../src/metrics/window.ts';
+import { mergeTimeslices } from '../../../src/api/rest/restSeries.ts';
+import { queryNames, usedValues } from '../../../src/metrics/windowFamilies.ts';
 
 const minutes = (...values: readonly Readonly<Record<string, number>>[]) =>
   values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, values: found }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { summarizeSeries, toSeries } from '../../../src/api/rest/metricSeries.ts';
+import { summarizeSeries, toSeries } from '../../../src/api/rest/restSeries.ts';
 import type { Timeslice } from '../../../src/api/types.ts';
 
 const CHUNK = { from: 600, to: 780, readFrom: 600, granule: 60 };

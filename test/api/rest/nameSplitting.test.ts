@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/errors.ts';
-import { NameSplitting } from '../../../src/api/rest/nameSplitting.ts';
-import { RefusedNames } from '../../../src/api/rest/refusedNames.ts';
+import { UpstreamError } from '../../../src/api/types.ts';
+import { NameSplitting, RefusedNames } from '../../../src/api/rest/nameSplitting.ts';
 
 const HOUR = 3_600_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);

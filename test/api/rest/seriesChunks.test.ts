@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planChunks } from '../../../src/api/rest/seriesChunks.ts';
+import { planChunks } from '../../../src/api/rest/restSeries.ts';
 
 const MINUTE = 60;
 const HOUR = 3_600;

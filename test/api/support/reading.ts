@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { UpstreamError } from '../../../src/api/errors.ts';
-import type { FailureReason } from '../../../src/api/errors.ts';
-import type { SplitReason } from '../../../src/api/observer.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
 import type {
+  SplitReason,
   BatchRead,
   CallOptions,
   MetricDataSubject,
@@ -11,10 +10,8 @@ import type {
   TimeRange,
   UpstreamReader,
 } from '../../../src/api/reader.ts';
-import { createRestReader } from '../../../src/api/rest/restReader.ts';
-import type { RestReaderOptions } from '../../../src/api/rest/restReader.ts';
-import { startServer } from './testServer.ts';
-import type { Responder, TestServer } from './testServer.ts';
+import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
+import { startServer, type Responder, type TestServer } from './testServer.ts';
 import type { Certificate } from './certificates.ts';
 
 export const KEY = 'NRAK-TEST/KEY+0123456789';

@@ -1,12 +1,12 @@
 import type { Application } from '../../../src/api/types.ts';
 import { readOne } from '../../../src/cli/upstream/reading.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
-import { bracedLabels, labelPairs } from '../../../src/metrics/labelText.ts';
-import { databaseKind } from '../../../src/formulas/databaseKind.ts';
-import { applicationLabels, hostLabels } from '../../../src/metrics/labels.ts';
+import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
+import { databaseKind } from '../../../src/formulas/responseTimes.ts';
+import { applicationLabels, hostLabels } from '../../../src/metrics/labelNames.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
-import { queryNames, windowSamples } from '../../../src/metrics/window.ts';
-import { toWindowValues } from '../../../src/metrics/windowValues.ts';
+import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
+import { toWindowValues } from '../../../src/metrics/windowTable.ts';
 
 /**
  * What the running exporter publishes for one application and its hosts over the window that ends at `time`, from

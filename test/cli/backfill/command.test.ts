@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { backfillCommand } from '../../../src/cli/commands/backfill.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+import { backfillCommand } from '../../../src/cli/commands.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 

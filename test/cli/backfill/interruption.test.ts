@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Gate } from '../../../src/api/reader.ts';
-import { UsageError } from '../../../src/cli/process/usageError.ts';
-import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
+import { UsageError } from '../../../src/cli/process.ts';
+import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';
@@ -104,7 +104,7 @@ describe('an interrupted run', () => {
   it('says where what it has read is kept', async () => {
     const session = countingSession(5).session;
     const notes: string[] = [];
-    const { backfill } = await import('../../../src/cli/backfill/run.ts');
+    const { backfill } = await import('../../../src/cli/backfill/backfill.ts');
     const request = { to: undefined, hosts: false, labels: {}, force: false, resume: false };
     await expect(
       backfill(

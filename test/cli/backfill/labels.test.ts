@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addLabel } from '../../../src/cli/backfill/labels.ts';
+import { addLabel } from '../../../src/cli/backfill/backfillFlags.ts';
 
 describe('addLabel', () => {
   it('adds to the labels before, up to the first equals sign', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseMoment, resolveRange } from '../../../src/cli/backfill/moment.ts';
-import { formatMinute } from '../../../src/cli/terminal/minute.ts';
-import { UsageError } from '../../../src/cli/process/usageError.ts';
+import { parseMoment, resolveRange } from '../../../src/cli/backfill/backfillFlags.ts';
+import { formatMinute } from '../../../src/cli/terminal.ts';
+import { UsageError } from '../../../src/cli/process.ts';
 
 const now = Date.UTC(2026, 9, 14, 12, 0, 30);
 const clock = { now, delay: 120_000 };

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { DatabaseTally } from '../../../src/cli/backfill/databaseTally.ts';
-import { documentText } from '../../../src/cli/backfill/document.ts';
-import { inParallel } from '../../../src/cli/backfill/inParallel.ts';
-import { SeriesTable } from '../../../src/cli/backfill/seriesTable.ts';
-import { Semaphore } from '../../../src/cli/backfill/semaphore.ts';
-import { WINDOW } from '../../../src/metrics/window.ts';
+import { DatabaseTally } from '../../../src/cli/backfill/rollingWindows.ts';
+import { documentText } from '../../../src/cli/backfill/backfill.ts';
+import { inParallel, SeriesTable, Semaphore } from '../../../src/cli/backfill/backfillApplication.ts';
+import { WINDOW } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError, type FailureReason } from '../../../src/api/errors.ts';
-import { persistently } from '../../../src/cli/backfill/persistently.ts';
+import { UpstreamError, type FailureReason } from '../../../src/api/types.ts';
+import { persistently } from '../../../src/cli/backfill/backfillApplication.ts';
 
 const failure = (reason: FailureReason): UpstreamError => new UpstreamError(reason, { reason, endpoint: '/x' });
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Timeslice } from '../../../src/api/types.ts';
-import type { ReadChunk } from '../../../src/cli/backfill/chunk.ts';
-import { summarizeSeries } from '../../../src/api/rest/metricSeries.ts';
-import { RollingWindows, type EndedWindow } from '../../../src/cli/backfill/rollingWindows.ts';
+import { type ReadChunk, RollingWindows, type EndedWindow } from '../../../src/cli/backfill/rollingWindows.ts';
+import { summarizeSeries } from '../../../src/api/rest/restSeries.ts';
 
 const rolling = (window: number, after: number): RollingWindows =>
   new RollingWindows(window, after, { summarize: summarizeSeries });

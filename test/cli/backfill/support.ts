@@ -4,12 +4,12 @@ import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReade
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
 import type { BackfillRequest } from '../../../src/cli/backfill/decide.ts';
-import { backfill } from '../../../src/cli/backfill/run.ts';
-import type { TargetOptions } from '../../../src/cli/backfill/target.ts';
+import { backfill } from '../../../src/cli/backfill/backfill.ts';
+import type { TargetOptions } from '../../../src/cli/backfill/workFolder.ts';
 import type { LiveSession } from '../../../src/cli/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import { type Simulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
 import { config } from '../../collect/support/config.ts';
 
 /** A Wednesday at noon and a half minute; the newest window of a delay of 2 minutes ends at 11:58. */

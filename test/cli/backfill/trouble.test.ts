@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Gate } from '../../../src/api/reader.ts';
-import { parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
+import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
 import { NOW, openSession, runOn } from './support.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compareSides } from '../../../src/cli/compare/differences.ts';
-import type { Side, SideSeries } from '../../../src/cli/compare/side.ts';
+import type { Side, SideSeries } from '../../../src/cli/compare/sides.ts';
 import type { Labels } from '../../../src/metrics/sample.ts';
 
 const APP: Labels = { app: 'Shop', app_id: '1' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pairOf } from '../../../src/cli/compare/pair.ts';
-import { UsageError } from '../../../src/cli/process/usageError.ts';
+import { pairOf } from '../../../src/cli/compare/compare.ts';
+import { UsageError } from '../../../src/cli/process.ts';
 import { configOf } from '../../config/reading.ts';
 
 const ONE = configOf('accounts: [{name: one, api_key: abcd, account_id: 5}]\n');

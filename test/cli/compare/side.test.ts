@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/errors.ts';
-import { readSide } from '../../../src/cli/compare/side.ts';
+import { UpstreamError } from '../../../src/api/types.ts';
+import { readSide } from '../../../src/cli/compare/sides.ts';
 import { application, keyTransaction } from '../../collect/support/bodies.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Reloader, type ReloaderOptions } from '../../../src/cli/daemon/reloader.ts';
+import { Reloader, type ReloaderOptions } from '../../../src/cli/serve.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/log/logger.ts';

@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import type { CallOptions } from '../../../src/api/reader.ts';
-import { SILENT } from '../../../src/cli/upstream/observer.ts';
-import { openReader } from '../../../src/cli/upstream/readers.ts';
+import { SILENT, openReader } from '../../../src/cli/upstream/readers.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
 import { configOf } from '../../config/reading.ts';

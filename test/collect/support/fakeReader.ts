@@ -1,4 +1,12 @@
-import { UpstreamError, type FailureReason } from '../../../src/api/errors.ts';
+import {
+  UpstreamError,
+  type FailureReason,
+  type Application,
+  type Host,
+  type Instance,
+  type KeyTransaction,
+  type RollingValues,
+} from '../../../src/api/types.ts';
 import type {
   Api,
   ApplicationSubject,
@@ -17,7 +25,6 @@ import type {
   TimeRange,
   UpstreamReader,
 } from '../../../src/api/reader.ts';
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
 import { metricData, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/collect/schedule/clock.ts';
+import type { Clock } from '../../../src/collect/clock.ts';
 
 interface Timer {
   readonly at: number;

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector } from '../../../src/collect/collector.ts';
-import { CollectorLog } from '../../../src/collect/log.ts';
+import { CollectorLog } from '../../../src/collect/collectorLog.ts';
 import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
-import { GROUPS, type Group } from '../../../src/metrics/groups.ts';
+import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';
 import { FakeReader, type Likeness } from './fakeReader.ts';

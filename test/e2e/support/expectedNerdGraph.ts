@@ -1,6 +1,5 @@
-import type { ApplicationIdentity } from '../../../src/simulator/world/identity.ts';
-import type { KeyTransaction } from '../../../src/simulator/world/keyTransactions.ts';
-import type { TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
+import type { ApplicationIdentity, KeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
+import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectHealth } from './expectedState.ts';

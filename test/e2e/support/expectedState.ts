@@ -1,6 +1,5 @@
-import type { KeyTransaction } from '../../../src/simulator/world/keyTransactions.ts';
-import type { Scope } from '../../../src/simulator/world/scope.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { KeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
+import type { Scope, World } from '../../../src/simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 import { reported, type Minutes } from './expectedWindow.ts';
 

@@ -1,6 +1,5 @@
-import type { Scope } from '../../../src/simulator/world/scope.ts';
-import type { TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { Scope, World } from '../../../src/simulator/world/world.ts';
+import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 
 /** A run of whole minutes since 1970: from the first to before the second. */

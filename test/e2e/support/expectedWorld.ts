@@ -1,5 +1,5 @@
-import type { Archetype } from '../../../src/simulator/world/archetype.ts';
-import type { ApplicationIdentity } from '../../../src/simulator/world/identity.ts';
+import type { Archetype } from '../../../src/simulator/world/archetypes.ts';
+import type { ApplicationIdentity } from '../../../src/simulator/world/worldEntities.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB } from './expectedState.ts';

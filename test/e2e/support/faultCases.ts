@@ -1,4 +1,4 @@
-import type { FaultRuleInput } from '../../../src/simulator/faults/rule.ts';
+import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
 
 /** The kinds of calls that are struck, with the group they are for and the path template they are counted under. */
 export const KINDS = {

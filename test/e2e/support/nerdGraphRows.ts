@@ -1,6 +1,6 @@
-import type { ApplicationIdentity, InstanceIdentity } from '../../../src/simulator/world/identity.ts';
-import type { MetricDefinition } from '../../../src/simulator/world/metrics.ts';
-import { TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
+import type { ApplicationIdentity, InstanceIdentity } from '../../../src/simulator/world/worldEntities.ts';
+import type { MetricDefinition } from '../../../src/simulator/world/agentMetrics.ts';
+import { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import type { Minutes, WindowFigures } from './expectedWindow.ts';
 

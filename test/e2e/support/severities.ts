@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 
 const DOCUMENT = `query ($search: String) {
   actor { entitySearch(query: $search) { results { entities {

@@ -1,9 +1,7 @@
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../../src/simulator/faults/rule.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import type { Reply } from '../client.ts';
-import { call, GOOD, linked } from '../client.ts';
+import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
+import { type Reply, call, GOOD, linked } from '../client.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const LIST = '/v2/applications.json';

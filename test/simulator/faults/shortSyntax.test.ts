@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CALL_KINDS } from '../../../src/simulator/callKinds.ts';
-import { EFFECTS } from '../../../src/simulator/faults/rule.ts';
-import { FAULT_SYNTAX, parseFault } from '../../../src/simulator/faults/shortSyntax.ts';
+import { CALL_KINDS, EFFECTS, FAULT_SYNTAX, parseFault } from '../../../src/simulator/faults/faultRules.ts';
 
 describe('the short form of a fault', () => {
   it.each([

@@ -1,7 +1,6 @@
 import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import type { Reply } from '../client.ts';
-import { call } from '../client.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { type Reply, call } from '../client.ts';
 
 export interface GraphqlError {
   readonly message: string;

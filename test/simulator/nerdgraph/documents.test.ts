@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { call } from '../client.ts';
 import { ACCOUNT, ask, body, nrql, send, V } from './client.ts';
 

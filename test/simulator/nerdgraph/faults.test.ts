@@ -1,11 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../../src/simulator/faults/rule.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/settings.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { call, GOOD } from '../client.ts';
-import type { GraphqlBody } from './client.ts';
-import { ACCOUNT, APPLICATIONS, ask, body, KEY_TRANSACTIONS, nrql, search, send, V } from './client.ts';
+import {
+  type GraphqlBody,
+  ACCOUNT,
+  APPLICATIONS,
+  ask,
+  body,
+  KEY_TRANSACTIONS,
+  nrql,
+  search,
+  send,
+  V,
+} from './client.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const TO = Math.floor(NOW / 60_000) * 60_000 - 120_000;

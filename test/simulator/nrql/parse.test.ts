@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { meets, valuesOf } from '../../../src/simulator/nrql/condition.ts';
-import { NrqlSyntaxError } from '../../../src/simulator/nrql/error.ts';
-import { parseNrql } from '../../../src/simulator/nrql/parse.ts';
+import { meets, valuesOf, NrqlSyntaxError } from '../../../src/simulator/nrql/condition.ts';
+import { parseNrql } from '../../../src/simulator/nrql/parseQuery.ts';
 
 const V = 'newrelic.timeslice.value';
 const where = (condition: string) => parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`).where!;

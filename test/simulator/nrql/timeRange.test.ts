@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timeRange } from '../../../src/simulator/nrql/timeRange.ts';
+import { timeRange } from '../../../src/simulator/nrql/rowTally.ts';
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseTimestamp } from '../../../src/simulator/rest/timestamp.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import type { Metric } from '../client.ts';
-import { call, metricData } from '../client.ts';
+import { parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
+import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
+import { type Metric, call, metricData } from '../client.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const MINUTE = 60_000;

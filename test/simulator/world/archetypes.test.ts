@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplicationIdentity } from '../../../src/simulator/world/identity.ts';
-import { isReporting, MINUTE } from '../../../src/simulator/world/time.ts';
+import { type ApplicationIdentity, isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
 import { createWorld } from '../../../src/simulator/world/world.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);

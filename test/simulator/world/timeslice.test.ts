@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apdex, EMPTY, timing, TimesliceSum } from '../../../src/simulator/world/timeslice.ts';
-import { valueNames, valuesOf } from '../../../src/simulator/world/values.ts';
+import {
+  apdex,
+  EMPTY,
+  timing,
+  TimesliceSum,
+  valueNames,
+  valuesOf,
+} from '../../../src/simulator/world/timesliceValues.ts';
 
 const slices = fc.array(
   fc.record({ count: fc.integer({ min: 0, max: 5000 }), mean: fc.double({ min: 0.001, max: 20, noNaN: true }) }),

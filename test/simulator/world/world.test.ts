@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { incidentNear } from '../../../src/simulator/world/incident.ts';
-import type { Scope } from '../../../src/simulator/world/scope.ts';
-import { isReporting, MINUTE } from '../../../src/simulator/world/time.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
-import { createWorld } from '../../../src/simulator/world/world.ts';
+import { incidentNear } from '../../../src/simulator/world/traffic.ts';
+import { type Scope, type World, createWorld } from '../../../src/simulator/world/world.ts';
+import { isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const MINUTE_NOW = Math.floor(NOW / MINUTE);

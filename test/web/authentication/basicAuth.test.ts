@@ -1,6 +1,6 @@
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
-import { BasicAuthenticator, readBasicCredentials, type Asker } from '../../../src/web/authentication/basicAuth.ts';
+import { BasicAuthenticator, readBasicCredentials, type Asker } from '../../../src/web/authentication/passwords.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 const HASHES = new Map([['alice', bcrypt.hashSync('wonderland', 4)]]);

@@ -1,7 +1,6 @@
 import express from 'express';
 import { expect, test, vi } from 'vitest';
-import { sendBody } from '../../../src/web/answer.ts';
-import { AnswerSlots } from '../../../src/web/routes/answerSlots.ts';
+import { sendBody, AnswerSlots } from '../../../src/web/sending.ts';
 import { serve } from '../support/app.ts';
 import { hostileClients, requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { clientGone, ClientGoneError, unlessGone } from '../../../src/web/server/clientGone.ts';
+import { clientGone, ClientGoneError, unlessGone } from '../../../src/web/sending.ts';
 import { requestText } from '../support/hostile.ts';
 
 /** A request over a real connection, and what ends that connection from the client's side. */

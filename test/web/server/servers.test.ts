@@ -7,9 +7,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test, vi } from 'vitest';
-import { ListenAddressError, parseListenAddress } from '../../../src/web/server/listenAddress.ts';
-import { ListenError } from '../../../src/web/server/listen.ts';
-import { systemdSockets, SystemdSocketError } from '../../../src/web/server/systemdSockets.ts';
+import {
+  ListenAddressError,
+  parseListenAddress,
+  ListenError,
+  systemdSockets,
+  SystemdSocketError,
+} from '../../../src/web/server/listening.ts';
 import { serve, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { requestText } from '../support/hostile.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { throttled } from '../../../src/web/server/throttle.ts';
+import { throttled } from '../../../src/web/server/servers.ts';
 
 function collecting() {
   let now = 0;

@@ -1,5 +1,5 @@
-import type { RequestListener } from 'node:http';
 import bcrypt from 'bcryptjs';
+import type { RequestListener } from 'node:http';
 import { afterEach } from 'vitest';
 import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';

@@ -1,9 +1,7 @@
 import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
-import { GROUPS } from '../../../src/metrics/groups.ts';
-import type { Block, DroppedSeries, Family, Sample } from '../../../src/metrics/sample.ts';
-import { labelBytes } from '../../../src/metrics/labelText.ts';
-import { writeSamples } from '../../../src/metrics/writeSamples.ts';
+import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
+import { labelBytes, writeSamples } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
 

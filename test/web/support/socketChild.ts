@@ -1,5 +1,5 @@
 import { startServers } from '../../../src/web/server/servers.ts';
-import { systemdSockets } from '../../../src/web/server/systemdSockets.ts';
+import { systemdSockets } from '../../../src/web/server/listening.ts';
 
 /** Serves on the sockets that its parent hands over, as systemd does, and prints their addresses. */
 const environment = { LISTEN_FDS: process.env.LISTEN_FDS, LISTEN_PID: String(process.pid) };

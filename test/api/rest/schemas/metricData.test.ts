@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LeftOut } from '../../../../src/api/records/leftOut.ts';
-import { parseMetricData } from '../../../../src/api/rest/schemas/metricData.ts';
+import { LeftOut } from '../../../../src/api/records/lenient.ts';
+import { parseMetricData } from '../../../../src/api/rest/metricData.ts';
 import type { MetricData } from '../../../../src/api/types.ts';
 
 const RANGE = { from: 600, to: 2_400 };

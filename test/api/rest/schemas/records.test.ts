@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { application } from '../../../../src/api/rest/schemas/application.ts';
-import { host, instance } from '../../../../src/api/rest/schemas/host.ts';
-import { keyTransaction } from '../../../../src/api/rest/schemas/keyTransaction.ts';
-import { LeftOut } from '../../../../src/api/records/leftOut.ts';
-import { parseList, parseRecord } from '../../../../src/api/records/lenient.ts';
-import { metricName } from '../../../../src/api/rest/schemas/metricName.ts';
+import { application, host, instance, keyTransaction, metricName } from '../../../../src/api/rest/schemas.ts';
+import { LeftOut, parseList, parseRecord } from '../../../../src/api/records/lenient.ts';
 
 const WHOLE = {
   id: 7,

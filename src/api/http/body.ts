@@ -1,0 +1,251 @@
+import { promisify } from 'node:util';
+import { gunzip, gunzipSync } from 'node:zlib';
+import { CallFailure, announced } from './callFailure.ts';
+import type { RawAnswer } from './exchange.ts';
+import { firstHeader, resolve, joinedHeader } from './address.ts';
+import { isObject } from './jsonShape.ts';
+import { HIDDEN, KeyMask } from './keyMask.ts';
+import type { FailureReason } from '../types.ts';
+import type { Overload } from '../reader.ts';
+
+/** Up to here unpacking at once costs less than handing it to another thread. */
+const SMALL_BYTES = 32 * 1024;
+
+const unzip = promisify(gunzip);
+
+/**
+ * The text of an answer. Unpacking stops at `maxBytes`, so that a small body cannot fill the memory. Rejects with a
+ * CallFailure: `too_large`, or `invalid_response` for what cannot be unpacked.
+ */
+async function decodeText({ status, headers, body }: RawAnswer, maxBytes: number): Promise<string> {
+  const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
+  if (encoding === '' || encoding === 'identity') return body.toString('utf8');
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+    throw new CallFailure('invalid_response', 'the answer has an encoding that was not asked for', { status });
+  }
+  try {
+    const limit = { maxOutputLength: maxBytes };
+    const plain = body.length <= SMALL_BYTES ? gunzipSync(body, limit) : await unzip(body, limit);
+    return plain.toString('utf8');
+  } catch (error) {
+    throw error instanceof RangeError
+      ? new CallFailure('too_large', `the answer is larger than ${maxBytes} bytes`, { status })
+      : new CallFailure('invalid_response', 'the answer cannot be unpacked', { status });
+  }
+}
+
+const LONGEST_TITLE = 120;
+/** Bounds for the work on a body that is made to be costly. */
+const LONGEST_READ = 10_000;
+const LONGEST_KEY = 256;
+const MOST_KEYS = 10;
+const DEEPEST = 4;
+/** A key of the service, or the beginning of one, whosever it is: upstream may show a part of the key that it was sent. */
+const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+/gi;
+
+/**
+ * What an error body says, for a message: the title in the shapes that public clients read, without control characters, with
+ * the key hidden, cut to 120 characters. Undefined for anything else, such as a web page.
+ */
+export function errorTitle(text: string, mask: KeyMask): string | undefined {
+  try {
+    return titleOf(JSON.parse(text), mask);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As `errorTitle`, of a body that has been parsed. */
+export function titleOf(body: unknown, mask: KeyMask): string | undefined {
+  const title = findTitle(body);
+  if (title === undefined) return undefined;
+  // A 401 echoes the key it was sent, which may be an older one than ours.
+  const echoed = echoedKeys(body, DEEPEST)
+    .slice(0, MOST_KEYS)
+    .map((key) => new KeyMask(key));
+  const shown = [mask, ...echoed]
+    .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
+    .replace(KEY_LIKE, HIDDEN);
+  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
+}
+
+/** Whether a body reports an error, which a status of 200 does not rule out. */
+export function hasError(body: Readonly<Record<string, unknown>>): boolean {
+  const { error, errors } = body;
+  return isGiven(error) || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
+}
+
+/** Null stands for no error, as a missing member does. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function findTitle(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined;
+  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
+  for (const error of [body['error'], errors[0]]) {
+    if (typeof error === 'string') return error;
+    if (!isObject(error)) continue;
+    const title = error['title'] ?? error['message'];
+    if (typeof title === 'string') return title;
+  }
+  return undefined;
+}
+
+function echoedKeys(body: unknown, depth: number): string[] {
+  if (!isObject(body) || depth === 0) return [];
+  return Object.entries(body).flatMap(([name, value]) => (isKey(name, value) ? [value] : echoedKeys(value, depth - 1)));
+}
+
+function isKey(name: string, value: unknown): value is string {
+  return name === 'api_key' && typeof value === 'string' && value.length <= LONGEST_KEY;
+}
+
+function withoutControls(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
+}
+
+const BY_STATUS: Readonly<Record<number, FailureReason>> = {
+  401: 'auth',
+  403: 'forbidden',
+  404: 'not_found',
+  429: 'rate_limited',
+};
+
+/** Whether a status says that the body is what was asked for. */
+export function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function reasonOf(status: number): FailureReason {
+  if (status >= 500) return 'server';
+  return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
+}
+
+/**
+ * The failure that a status other than 2xx means. Server errors may pass, except 501, which says that the
+ * service cannot, and an overload, which says when to come back.
+ *
+ * @param title what the body says, fit to be shown
+ */
+function statusFailure(
+  asked: URL,
+  { status, headers }: RawAnswer,
+  title: string | undefined,
+  overload: Overload | undefined,
+): CallFailure {
+  const reason = reasonOf(status);
+  if (reason === 'redirect') {
+    // The rest of the address may hold anything.
+    const target = resolve(firstHeader(headers, 'location'), asked)?.origin;
+    const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
+    return new CallFailure(reason, words, { status });
+  }
+  const retriable = reason === 'server' && status !== 501 && overload === undefined;
+  const words = `status ${status}${title === undefined ? '' : `: ${title}`}`;
+  return new CallFailure(reason, words, { status, retriable, overload });
+}
+
+/** The JSON object in the text of an answer. Throws a CallFailure (`invalid_response`) for anything else. */
+function parseObject(text: string, status: number, mask: KeyMask): Readonly<Record<string, unknown>> {
+  const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
+  let body: unknown;
+  try {
+    body = JSON.parse(mask.hideInBody(text));
+  } catch {
+    throw invalid(notJson(text));
+  }
+  if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
+  return body;
+}
+
+/** The failure that a body reports by itself, which a status of 200 does not rule out. */
+function bodyFailure(body: Readonly<Record<string, unknown>>, status: number, mask: KeyMask): CallFailure | undefined {
+  if (!hasError(body)) return undefined;
+  const title = titleOf(body, mask);
+  const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
+  return new CallFailure('invalid_response', words, { status });
+}
+
+function notJson(text: string): string {
+  const start = text.trimStart();
+  if (start === '') return 'the answer is empty';
+  return start.startsWith('<') ? 'the answer is a web page, not JSON' : 'the answer is not JSON';
+}
+
+/** Of an error body, unpacked. */
+const LONGEST_ERROR = 64 * 1024;
+
+/** A good answer: its JSON object, the address that gave it, and its `Link` header. */
+export interface Answer {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly address: URL;
+  readonly link: string | undefined;
+}
+
+/** Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. */
+type Inspection = (body: Readonly<Record<string, unknown>>, status: number, mask: KeyMask) => CallFailure | undefined;
+
+/** How the body of an answer is read and judged. */
+export interface Reading {
+  readonly inspect: Inspection;
+  /** As `inspect`, of the text of another status: a failure that says more than the status does. */
+  readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
+  /**
+   * Where it is true of a text, the call ends only when the body was read, for it may report an overload. Otherwise, and
+   * without it, the place of the call is given back as soon as the answer is there, and the next calls go out before it is
+   * read.
+   */
+  readonly mayBeOverload?: (text: string) => boolean;
+  /**
+   * Whether a call that timed out is tried again. `patient`: for patient callers only, because it holds a place so long;
+   * false: its caller asks for less instead.
+   */
+  readonly retryTimeouts: boolean | 'patient';
+}
+
+/** How answers to a GET are read: they report an overload by their status alone. */
+export const GET: Reading = { inspect: bodyFailure, retryTimeouts: 'patient' };
+
+/** An answer that has come in, and what was sent for it. */
+export interface Sent {
+  readonly address: URL;
+  readonly raw: RawAnswer;
+  readonly overload: Overload | undefined;
+  /** Hides the key that was sent. */
+  readonly mask: KeyMask;
+}
+
+/** Reads the bodies of answers. */
+export class BodyReader {
+  readonly #maxBytes: number;
+  readonly #now: () => number;
+
+  /**
+   * @param maxBytes of a body, unpacked
+   * @param now Unix milliseconds by the wall clock, which times in headers are compared with
+   */
+  constructor(maxBytes: number, now: () => number) {
+    this.#maxBytes = maxBytes;
+    this.#now = now;
+  }
+
+  /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
+  async textOf({ address, raw, overload, mask }: Sent, { inspectRefusal }: Reading): Promise<string> {
+    if (isGood(raw.status)) return decodeText(raw, this.#maxBytes);
+    const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
+    throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
+  }
+
+  /** The answer in the text of a good status. Throws the CallFailure that its body reports. */
+  parse({ address, raw, mask }: Sent, text: string, { inspect }: Reading): Answer {
+    const body = parseObject(text, raw.status, mask);
+    const failure = inspect(body, raw.status, mask);
+    if (failure?.overload !== undefined) {
+      const { reason, message, status } = failure;
+      throw new CallFailure(reason, message, { status, overload: announced(raw.headers, this.#now()) });
+    }
+    if (failure !== undefined) throw failure;
+    return { body, address, link: joinedHeader(raw.headers, 'link') };
+  }
+}

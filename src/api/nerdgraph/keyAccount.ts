@@ -1,0 +1,159 @@
+import * as z from 'zod';
+import { ACCOUNTS } from './documents.ts';
+import type { Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { UpstreamError } from '../types.ts';
+import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
+import { id } from '../records/fields.ts';
+import { parseList } from '../records/lenient.ts';
+import type { Fleet } from './batching.ts';
+import { SIGN_OF_LIFE, WEB } from './terms.ts';
+import { all, filled, isIn, TIMESLICE } from './nrql.ts';
+import { checkAnswer } from './nrqlAnswer.ts';
+
+const MOST_SHOWN = 20;
+
+const outline = z.object({ id, name: z.string().nullish() });
+
+interface AccountOutline {
+  readonly id: number;
+  readonly name?: string | null | undefined;
+}
+
+/** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
+export class Account {
+  readonly #transport: Transport;
+  readonly #configured: number | undefined;
+  readonly #key: () => string;
+  #found: { readonly id: number; readonly key: string | undefined } | undefined;
+  #pending: Promise<number> | undefined;
+
+  /** @param key the key of today, because key files change */
+  constructor(transport: Transport, configured: number | undefined, key: () => string) {
+    this.#transport = transport;
+    this.#configured = configured;
+    this.#key = key;
+  }
+
+  inherit(before: Account): void {
+    this.#found = before.#found;
+  }
+
+  /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
+  async id(call: CallOptions): Promise<number> {
+    if (this.#configured !== undefined) return this.#configured;
+    for (;;) {
+      const found = this.#found;
+      if (found !== undefined && found.key === (this.#currentKey() ?? found.key)) return found.id;
+      if (this.#pending === undefined) return this.#find(call);
+      try {
+        return await this.#pending;
+      } catch (error) {
+        // Whoever made the shared call may have been stopped; that is no failure of ours.
+        if (error instanceof UpstreamError) throw error;
+        call.signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** All accounts that the key sees, each once. */
+  async list(call: CallOptions): Promise<readonly AccountOutline[]> {
+    const read = {
+      group: 'applications',
+      document: ACCOUNTS,
+      variables: {},
+      root: ['actor'],
+      needed: ['accounts'],
+    } as const;
+    const actor = await this.#transport.read(read, call);
+    const accounts = this.#transport.checked('applications', (leftOut) =>
+      parseList(outline, actor, 'accounts', leftOut),
+    );
+    return [...new Map(accounts.map((each) => [each.id, each])).values()];
+  }
+
+  async #find(call: CallOptions): Promise<number> {
+    const key = this.#currentKey();
+    this.#pending = this.list(call).then((accounts) => {
+      const id = this.#only(accounts);
+      this.#found = { id, key };
+      return id;
+    });
+    try {
+      return await this.#pending;
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  /** Undefined while it cannot be read: then calls fail by themselves. */
+  #currentKey(): string | undefined {
+    try {
+      return this.#key();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #only(accounts: readonly AccountOutline[]): number {
+    const [first, second] = accounts;
+    if (first !== undefined && second === undefined) {
+      return first.id;
+    }
+    const words =
+      first === undefined
+        ? 'the key sees no account'
+        : `the key sees ${accounts.length} accounts, set account_id to one of them: ${namesOf(accounts)}`;
+    throw this.#transport.fail('applications', new CallFailure('other', words));
+  }
+}
+
+/** Ids with names, for a message: names come from outside, and there may be thousands. */
+function namesOf(accounts: readonly AccountOutline[]): string {
+  const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name }) => {
+    const plain = (name ?? '').replace(/\p{C}/gu, ' ').slice(0, 60).trim();
+    return plain === '' ? String(number) : `${number} (${plain})`;
+  });
+  return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');
+}
+
+/** So many applications are tried: a small query is enough to see whether there are rows at all. */
+const MOST_TRIED = 50;
+
+/**
+ * Tries what the lists do not show, after they were read: whether the key sees the account, and whether NRQL answers any
+ * timeslice of the applications that report. Rejects with an UpstreamError when one of the two calls fails.
+ */
+export async function diagnose(
+  transport: Transport,
+  account: Account,
+  fleet: Fleet,
+  range: TimeRange,
+  call: CallOptions,
+): Promise<Diagnosis> {
+  const warnings: string[] = [];
+  const accounts = await account.list(call);
+  const id = await account.id(call);
+  const facts = [`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`];
+  if (!accounts.some((each) => each.id === id)) {
+    warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
+  }
+  const tried = filled(fleet.reporting.slice(0, MOST_TRIED));
+  if (tried === undefined) return { facts, warnings };
+  const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, WEB])]);
+  const facet = ['appId'] as const;
+  const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
+  const query = { select, where, facet, range };
+  const answer = await transport.whole({ group: 'applications', account: id, query, forSeveral: false }, call);
+  const { rows } = transport.checked('applications', () =>
+    checkAnswer(answer, { range, facets: facet, bucketed: false }),
+  );
+  // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.
+  if (rows.length === 0) {
+    warnings.push(
+      `NRQL has no timeslice of ${tried.length} reporting application${tried.length === 1 ? '' : 's'} in account ${id}: ` +
+        'the user of the key may lack the role to query data there, or the region may not offer timeslices over NRQL',
+    );
+  }
+  return { facts, warnings };
+}

@@ -1,0 +1,225 @@
+import type { SeriesChunk, TimeRange, MetricDataAnswer, MetricSeries } from '../reader.ts';
+import { secondsOf, type Timeslice, type MetricData } from '../types.ts';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Longest range that is answered by the minute, and how old its start may be (the vendor's page "Extract metric timeslice data"). */
+const LONGEST_BY_MINUTE = 3 * HOUR;
+const BY_MINUTE_UP_TO = 8 * DAY;
+/** A long run gets older while it works. */
+const MARGIN = HOUR;
+
+/** Ranges longer than 4 days and up to 7 days are answered by the hour whatever their age; shorter old ones are not. */
+const LEAST_BY_HOUR = 97 * HOUR;
+const LONGEST_BY_HOUR = 7 * DAY;
+
+/**
+ * The calls that give each sample of the range its window, oldest first: by the minute where upstream keeps minutes, by
+ * the hour before that (the vendor's page "Extract metric timeslice data"). Where the resolution changes, the minutes begin one window early, so that no
+ * sample has half a window. Empty when nothing but hours is kept and no whole hour ends in the range.
+ *
+ * @param window seconds, whole minutes
+ * @param now Unix seconds
+ */
+export function planChunks(range: TimeRange, window: number, now: number): SeriesChunk[] {
+  const oldestMinute = Math.ceil((now - BY_MINUTE_UP_TO + MARGIN) / MINUTE) * MINUTE;
+  if (range.from - window >= oldestMinute) return byMinute(range.from - window, range.to);
+  const change = Math.ceil((oldestMinute + window) / HOUR) * HOUR;
+  const hoursEnd = Math.min(change, Math.floor(range.to / HOUR) * HOUR);
+  const lead = window % HOUR === 0 ? window : HOUR;
+  const hours = byHour(Math.floor(range.from / HOUR) * HOUR + HOUR - lead, hoursEnd);
+  return change < range.to ? [...hours, ...byMinute(change - window, range.to)] : hours;
+}
+
+function byMinute(from: number, to: number): SeriesChunk[] {
+  return pieces(from, to, LONGEST_BY_MINUTE).map((piece) => ({ ...piece, readFrom: piece.from, granule: MINUTE }));
+}
+
+function byHour(from: number, to: number): SeriesChunk[] {
+  return pieces(from, to, LONGEST_BY_HOUR).map((piece) => ({
+    ...piece,
+    readFrom: Math.min(piece.from, piece.to - LEAST_BY_HOUR),
+    granule: HOUR,
+  }));
+}
+
+function pieces(from: number, to: number, longest: number): TimeRange[] {
+  const count = Math.max(0, Math.ceil((to - from) / longest));
+  return Array.from({ length: count }, (_, index) => ({
+    from: from + index * longest,
+    to: Math.min(to, from + (index + 1) * longest),
+  }));
+}
+
+/** One timeslice of the run with its length in seconds. */
+interface Slice {
+  readonly seconds: number;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+type Rule = (slices: readonly Slice[], value: string, seconds: number) => number | undefined;
+
+/**
+ * How a summarized answer follows from its minutes, by value name. A value name without a rule cannot be had from the
+ * minutes alone (such as a standard deviation) or is not read by any calculation, and is left out.
+ */
+const RULES: Readonly<Record<string, Rule>> = {
+  call_count: sum,
+  count: sum,
+  error_count: sum,
+  s: sum,
+  t: sum,
+  f: sum,
+  average_response_time: byCalls,
+  average_call_time: byCalls,
+  requests_per_minute: overTime,
+  percent: overTime,
+  total_used_mb: whilePresent,
+  used_mb_by_host: whilePresent,
+  threshold: highest,
+  score: apdexScore,
+};
+
+/** The value names that have a rule. */
+function isMerged(valueName: string): boolean {
+  return Object.hasOwn(RULES, valueName);
+}
+
+/**
+ * The values that a summarized answer over `seconds` would have, from the timeslices of one metric that lie in it: counts
+ * are summed, averages weighted by `call_count` (by time where no timeslice has one), per-minute rates and percentages
+ * averaged over all of `seconds` (a missing minute counts 0), memory averaged over the time it was reported, an Apdex
+ * threshold is the highest, and an Apdex score is calculated anew from its counts. The timeslices may come in any order.
+ */
+export function mergeTimeslices(timeslices: readonly Timeslice[], seconds: number): Timeslice['values'] {
+  const slices = timeslices.map((timeslice) => ({ seconds: secondsOf(timeslice), values: timeslice.values }));
+  const names = new Set(slices.flatMap((slice) => Object.keys(slice.values)));
+  const values: Record<string, number> = {};
+  for (const name of names) {
+    const rule = isMerged(name) ? RULES[name] : undefined;
+    const merged = rule?.(slices, name, seconds);
+    if (merged !== undefined && Number.isFinite(merged)) values[name] = merged;
+  }
+  return values;
+}
+
+function sum(slices: readonly Slice[], value: string): number | undefined {
+  return total(slices, (slice) => slice.values[value] ?? 0);
+}
+
+function highest(slices: readonly Slice[], value: string): number | undefined {
+  return slices.reduce((most, slice) => Math.max(most, slice.values[value] ?? -Infinity), -Infinity);
+}
+
+/** Total of the value over the seconds of the window: `percent` is CPU time per wall clock time. */
+function overTime(slices: readonly Slice[], value: string, seconds: number): number | undefined {
+  return total(slices, (slice) => (slice.values[value] ?? 0) * slice.seconds) / seconds;
+}
+
+function whilePresent(slices: readonly Slice[], value: string): number | undefined {
+  return weighted(slices, value, (slice) => slice.seconds);
+}
+
+function byCalls(slices: readonly Slice[], value: string): number | undefined {
+  const counted = slices.some((slice) => slice.values['call_count'] !== undefined);
+  if (!counted) return whilePresent(slices, value);
+  return weighted(slices, value, (slice) => slice.values['call_count'] ?? 0);
+}
+
+/** The weighted mean of the slices that have the value; 0 where all weights are 0, as upstream gives over nothing. */
+function weighted(slices: readonly Slice[], value: string, weight: (slice: Slice) => number): number | undefined {
+  const present = slices.filter((slice) => slice.values[value] !== undefined);
+  const weights = total(present, weight);
+  if (weights === 0) return 0;
+  return total(present, (slice) => (slice.values[value] ?? 0) * weight(slice)) / weights;
+}
+
+/** (satisfied + tolerating / 2) / count, the definition of the score; 0 over nothing, as upstream gives. */
+function apdexScore(slices: readonly Slice[]): number | undefined {
+  const count = total(slices, countOf);
+  if (count === 0) return 0;
+  const known = slices.every((slice) => countOf(slice) === 0 || pointsOf(slice) !== undefined);
+  return known ? total(slices, (slice) => pointsOf(slice) ?? 0) / count : undefined;
+}
+
+function countOf({ values: { s = 0, t = 0, f = 0, count = s + t + f } }: Slice): number {
+  return count;
+}
+
+/** Satisfied requests and half of the tolerating ones; from the score where a timeslice does not give them. */
+function pointsOf({ values: { s, t, score, count } }: Slice): number | undefined {
+  if (s !== undefined && t !== undefined) return s + t / 2;
+  return score === undefined || count === undefined ? undefined : score * count;
+}
+
+function total(slices: readonly Slice[], of: (slice: Slice) => number): number {
+  return slices.reduce((accumulated, slice) => accumulated + of(slice), 0);
+}
+
+/**
+ * Agents report these only with something in them, while upstream fills every timeslice of a series: zeros are then its
+ * filling, which a summarized answer would not have (no memory, a threshold of 0, no errors where there may be no such metric).
+ */
+const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
+
+/** What a series keeps of an answer: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
+export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
+  const metrics = names.flatMap((name) => {
+    const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
+    const kept = timeslices.filter(({ from }) => from >= chunk.from).map(withMergedValues);
+    const reported = kept.filter(({ values }) => !NEVER_ZERO.has(name) || !isFilling(values));
+    return reported.length === 0 ? [] : [[name, reported] as const];
+  });
+  const lengths = metrics.flatMap(([, timeslices]) => timeslices.filter(hasValues).map(secondsOf));
+  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+  return { granule: longest === 0 ? chunk.granule : longest, metrics };
+}
+
+/** What a summarized call for the window would have answered, from the timeslices that lie in it. */
+export function summarizeSeries(
+  timeslices: ReadonlyMap<string, readonly Timeslice[]>,
+  range: TimeRange,
+  granule: number,
+): MetricDataAnswer {
+  const data = new Map<string, readonly Timeslice[]>();
+  let reports = false;
+  for (const [name, inside] of timeslices) {
+    if (inside.length === 0) continue;
+    reports ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
+    data.set(name, [{ ...range, values: joined(inside, secondsOf(range), granule) }]);
+  }
+  // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized answer.
+  return { data: reports ? data : new Map(), datastores: undefined };
+}
+
+function joined(timeslices: readonly Timeslice[], length: number, granule: number): Timeslice['values'] {
+  // A timeslice whose values are not known makes the whole window unknown: a part would give wrong sums.
+  if (!timeslices.every(hasValues)) return {};
+  const [first] = timeslices;
+  return length === granule && first !== undefined ? first.values : mergeTimeslices(timeslices, length);
+}
+
+/** The reader's one timeslice over the whole range without values says "not known": that holds for each granule of it. */
+function spread(timeslice: Timeslice, { granule }: SeriesChunk): Timeslice[] {
+  const length = secondsOf(timeslice);
+  if (hasValues(timeslice) || length <= granule) return [timeslice];
+  return Array.from({ length: Math.ceil(length / granule) }, (_, index) => {
+    const from = timeslice.from + index * granule;
+    return { from, to: from + granule, values: {} };
+  });
+}
+
+function withMergedValues({ from, to, values }: Timeslice): Timeslice {
+  return { from, to, values: Object.fromEntries(Object.entries(values).filter(([name]) => isMerged(name))) };
+}
+
+function isFilling(values: Timeslice['values']): boolean {
+  const numbers = Object.values(values);
+  return numbers.length > 0 && numbers.every((number) => number === 0);
+}
+
+function hasValues({ values }: Timeslice): boolean {
+  return Object.keys(values).length > 0;
+}

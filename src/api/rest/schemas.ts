@@ -1,0 +1,146 @@
+import * as z from 'zod';
+import type {
+  RollingSummary,
+  Application,
+  ApplicationSettings,
+  Host,
+  Instance,
+  KeyTransaction,
+  MetricName,
+} from '../types.ts';
+import { amount, count, id, ids, text, time, texts } from '../records/fields.ts';
+
+/** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
+const summary = z
+  .object({
+    response_time: amount.optional(),
+    throughput: amount.optional(),
+    error_rate: amount.optional(),
+    apdex_target: amount.optional(),
+    apdex_score: amount.max(1).optional(),
+    host_count: count.optional(),
+    instance_count: count.optional(),
+    concurrent_instance_count: count.optional(),
+  })
+  .transform((fields): RollingSummary => ({
+    responseTime: fields.response_time,
+    throughput: fields.throughput,
+    errorRate: fields.error_rate,
+    apdexTarget: fields.apdex_target,
+    apdexScore: fields.apdex_score,
+    hostCount: fields.host_count,
+    instanceCount: fields.instance_count,
+    concurrentInstanceCount: fields.concurrent_instance_count,
+  }));
+
+const settings = z
+  .object({
+    app_apdex_threshold: amount.optional(),
+    end_user_apdex_threshold: amount.optional(),
+    enable_real_user_monitoring: z.boolean().optional(),
+    use_server_side_config: z.boolean().optional(),
+  })
+  .transform((fields): ApplicationSettings => ({
+    apdexThreshold: fields.app_apdex_threshold,
+    endUserApdexThreshold: fields.end_user_apdex_threshold,
+    realUserMonitoring: fields.enable_real_user_monitoring,
+    serverSideConfig: fields.use_server_side_config,
+  }));
+
+const links = z.object({
+  alert_policy: id.optional(),
+  application_hosts: ids.optional(),
+  application_instances: ids.optional(),
+});
+
+/** An application. Only its id and its name are always there: one that does not report has no summaries. */
+export const application = z
+  .object({
+    id,
+    name: text,
+    language: z.string().optional(),
+    health_status: text.optional(),
+    reporting: z.boolean().optional(),
+    last_reported_at: time.optional(),
+    application_summary: summary.optional(),
+    end_user_summary: summary.optional(),
+    settings: settings.optional(),
+    links: links.optional(),
+  })
+  .transform((fields): Application => ({
+    id: fields.id,
+    name: fields.name,
+    language: fields.language,
+    healthStatus: fields.health_status,
+    reporting: fields.reporting,
+    lastReportedAt: fields.last_reported_at,
+    summary: fields.application_summary,
+    endUserSummary: fields.end_user_summary,
+    settings: fields.settings,
+    alertPolicyId: fields.links?.alert_policy,
+    hosts: fields.links?.application_hosts?.length,
+    instances: fields.links?.application_instances?.length,
+  }));
+
+/** What a host and an instance have in common in upstream's answers. */
+const machine = z.object({
+  id,
+  host: text,
+  language: z.string().optional(),
+  health_status: text.optional(),
+  application_summary: summary.optional(),
+});
+
+function toMachine(fields: z.infer<typeof machine>): Omit<Host, 'key'> {
+  return {
+    host: fields.host,
+    language: fields.language,
+    healthStatus: fields.health_status,
+    summary: fields.application_summary,
+  };
+}
+
+export const host = machine.transform((fields): Host => ({ ...toMachine(fields), key: String(fields.id) }));
+
+/** An instance also has a port, which may be 0. */
+export const instance = machine
+  .extend({
+    port: z.int().min(0).max(65_535).optional(),
+    links: z.object({ application_host: id.optional() }).optional(),
+  })
+  .transform((fields): Instance => ({
+    ...toMachine(fields),
+    id: fields.id,
+    port: fields.port,
+    hostId: fields.links?.application_host,
+  }));
+
+/** A key transaction; bodies of 2014 have no status fields. */
+export const keyTransaction = z
+  .object({
+    id,
+    name: text,
+    transaction_name: z.string().optional(),
+    health_status: text.optional(),
+    reporting: z.boolean().optional(),
+    last_reported_at: time.optional(),
+    application_summary: summary.optional(),
+    end_user_summary: summary.optional(),
+    links: z.object({ application: id.optional() }).optional(),
+  })
+  .transform((fields): KeyTransaction => ({
+    id: fields.id,
+    name: fields.name,
+    transactionName: fields.transaction_name,
+    healthStatus: fields.health_status,
+    reporting: fields.reporting,
+    lastReportedAt: fields.last_reported_at,
+    summary: fields.application_summary,
+    endUserSummary: fields.end_user_summary,
+    applicationId: fields.links?.application,
+  }));
+
+/** An entry of the metric name list with the names of its values. */
+export const metricName = z
+  .object({ name: text, values: texts.optional() })
+  .transform(({ name, values }): MetricName => ({ name, values: values ?? [] }));

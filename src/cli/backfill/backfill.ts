@@ -1,0 +1,226 @@
+import process from 'node:process';
+import { setMaxListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Progress, showProgress } from '../terminal.ts';
+import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
+import { END_OF_ANSWER, metadata } from '../../exposition/formats.ts';
+import type { Labels, Family } from '../../metrics/sample.ts';
+import {
+  type EntitySeries,
+  AT_ONCE,
+  backfillApplication,
+  finishedEntities,
+  readSeries,
+  type ApplicationContext,
+  inParallel,
+  Semaphore,
+} from './backfillApplication.ts';
+import { formatDuration } from '../../config/duration.ts';
+import { WINDOW } from '../../metrics/windowFamilies.ts';
+import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import type { CommonOptions } from '../flags.ts';
+import { decide, resumeKeyOf, type BackfillRequest } from './decide.ts';
+import {
+  loadState,
+  saveState,
+  type State,
+  type Subject,
+  chooseTarget,
+  type Target,
+  type TargetOptions,
+} from './workFolder.ts';
+
+/** Counts the calls that are done and expected. How many are expected becomes known application by application. */
+export class CallCounter {
+  readonly #progress: Progress;
+  #expected: number;
+  #done = 0;
+
+  constructor(progress: Progress, expected: number) {
+    this.#progress = progress;
+    this.#expected = expected;
+    this.#show();
+  }
+
+  expect(more: number): void {
+    this.#expected += more;
+    this.#show();
+  }
+
+  done(more: number): void {
+    this.#done += more;
+    this.#show();
+  }
+
+  #show(): void {
+    this.#progress.update(this.#done, this.#expected);
+  }
+}
+
+/** Lines that are put into one piece of text. */
+const LINES_PER_PIECE = 1_000;
+
+/** An application or host in the document, and how to get at its series. */
+export interface DocumentEntity {
+  readonly labels: Labels;
+  readonly families: ReadonlySet<string>;
+  read(family: string): Promise<readonly EntitySeries[]>;
+}
+
+/**
+ * The OpenMetrics document in pieces: family by family, in a family series by series, in a series by time (seconds), as
+ * the format asks for; `# EOF` at the end. One series of one entity is in memory at a time.
+ */
+export async function* documentText(
+  families: readonly Family[],
+  entities: readonly DocumentEntity[],
+): AsyncGenerator<string, void, undefined> {
+  for (const family of families) {
+    const having = entities.filter((entity) => entity.families.has(family.name));
+    if (having.length > 0) yield metadata(family, 'openmetrics');
+    for (const entity of having) {
+      const pairs = labelPairs(entity.labels);
+      for (const series of await entity.read(family.name)) {
+        yield* linesOf(family.name + bracedLabels([...pairs, ...labelPairs(series.labels)].join(',')), series);
+      }
+    }
+  }
+  yield END_OF_ANSWER;
+}
+
+function* linesOf(beginning: string, { times, values }: EntitySeries): Generator<string, void, undefined> {
+  for (let start = 0; start < times.length; start += LINES_PER_PIECE) {
+    const lines = times
+      .slice(start, start + LINES_PER_PIECE)
+      .map((time, index) => `${beginning}${values[start + index]} ${time}\n`);
+    yield lines.join('');
+  }
+}
+
+/** How a run reaches the outside. */
+export interface RunIo {
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly stdout: NodeJS.WritableStream;
+  /** Takes a sentence for people. */
+  readonly note: (sentence: string) => void;
+  readonly progress: Progress;
+  /** Rejects when the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.host)];
+
+/** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
+export async function runBackfill(options: CommonOptions, request: BackfillRequest & TargetOptions): Promise<void> {
+  // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
+  setFlagsFromString('--optimize-for-size');
+  await withAccounts(options, async (session) => {
+    await backfill(session, request, {
+      now: Date.now(),
+      stdout: process.stdout,
+      note: (sentence) => void process.stderr.write(`${sentence}\n`),
+      progress: showProgress('reading'),
+      sleep: (ms, signal) => wait(ms, undefined, { signal }),
+    });
+  });
+}
+
+/**
+ * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
+ * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
+ */
+export async function backfill(
+  session: LiveSession,
+  request: BackfillRequest & TargetOptions,
+  io: RunIo,
+): Promise<void> {
+  const target = chooseTarget(request, io.stdout);
+  const { folder } = target;
+  const resumed = request.resume ? await loadState(folder, resumeKeyOf(session, request)) : undefined;
+  const state = resumed ?? (await decide(session, request, io));
+  await target.open();
+  try {
+    if (resumed === undefined) await saveState(folder, state);
+    await readAll(session, state, target, io);
+    await target.write(documentText(FAMILIES, await documentEntities(state, target)), session.signal);
+  } catch (error) {
+    if (!target.resumable) await folder.remove();
+    else io.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
+    throw error;
+  }
+  await folder.remove();
+}
+
+/** Reads and calculates every application; all accounts at once, each within its own limits. */
+async function readAll(session: LiveSession, state: State, { folder }: Target, io: RunIo): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([session.signal, failed.signal]);
+  // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
+  setMaxListeners(0, signal);
+  const expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
+  const counter = new CallCounter(io.progress, expected);
+  const granules = new Set<number>();
+  const shared = {
+    state,
+    folder,
+    sleep: (ms: number) => io.sleep(ms, signal),
+    calculating: new Semaphore(1),
+    done: (chunks: number) => counter.done(chunks),
+    otherGranule: (seconds: number) => void granules.add(seconds),
+  };
+  const readAccount = async (account: LiveAccount, place: number): Promise<void> => {
+    const chunks = chunksOf(state, place);
+    const context: ApplicationContext = {
+      ...shared,
+      account,
+      call: { ...account.call, signal },
+      chunks,
+      reading: new Semaphore(AT_ONCE),
+      expected: (calls) => counter.expect(calls - chunks.length),
+    };
+    const subjects = state.subjects.filter((subject) => subject.account === place);
+    // The first failure ends the run: a document that lacks an application would look complete.
+    await inParallel(subjects, AT_ONCE, (subject) =>
+      backfillApplication(subject, context).catch((error: unknown) => {
+        if (!failed.signal.aborted) failed.abort(failureOf(subject, error));
+        throw error;
+      }),
+    );
+  };
+  try {
+    await Promise.allSettled(session.accounts.map(readAccount));
+    failed.signal.throwIfAborted();
+  } finally {
+    io.progress.stop();
+  }
+  for (const seconds of granules) {
+    const length = formatDuration(seconds * 1000);
+    io.note(`Some ranges were answered with a timeslice per ${length}: their samples are as far apart.`);
+  }
+}
+
+/** What the account at this place of the configuration is read by. */
+function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
+  return chunks[place] ?? [];
+}
+
+function failureOf({ name, id }: Subject, cause: unknown): Error {
+  return new Error(`application ${name} (${id})`, { cause });
+}
+
+async function documentEntities({ subjects }: State, { folder }: Target): Promise<DocumentEntity[]> {
+  const entities: DocumentEntity[] = [];
+  for (const subject of subjects) {
+    for (const entity of await finishedEntities(subject, folder)) {
+      const { labels, families } = entity;
+      entities.push({
+        labels,
+        families: new Set(families),
+        read: (family) => readSeries(subject, entity, family, folder),
+      });
+    }
+  }
+  return entities;
+}

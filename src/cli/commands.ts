@@ -1,0 +1,330 @@
+import process from 'node:process';
+import { Command } from 'commander';
+import { NAME } from './version.ts';
+import { suggest } from '../config/fault.ts';
+import {
+  addCommonFlags,
+  type LogOptions,
+  addWebFlags,
+  type CommonOptions,
+  formatFlag,
+  checked,
+  collected,
+  parseId,
+  addSimulatorFlags,
+  simulatorOptions,
+  type SimulatorFlags,
+} from './flags.ts';
+import { collectGarbageEarly } from './garbage.ts';
+import { ExitStatus } from './process.ts';
+import type { DiscoverOptions } from './discover.ts';
+import type { MetricNamesOptions } from './metricNamesCommand.ts';
+import { parseDuration } from '../config/duration.ts';
+import type { Labels } from '../metrics/sample.ts';
+import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
+import type { SimulatorOptions } from '../simulator/simulator.ts';
+
+/** The examples under the help of a command; each is the flags that follow its name. */
+function examples(command: string, ...flags: readonly string[]): string {
+  return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
+}
+
+/** Said where the flags of the daemon are. */
+export const ENVIRONMENT = `
+Without a configuration file it reads one account, from the environment:
+  NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
+  NEW_RELIC_REGION      us (the default), eu, gov or jp
+  NEW_RELIC_API         rest (the default) or nerdgraph
+  NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
+
+/** Adds the flags of `serve`, which the help of the program lists too. */
+export function addServeFlags(command: Command): Command {
+  return addWebFlags(addCommonFlags(command)).option(
+    '--config.check',
+    'check the configuration and exit, as the command check',
+    false,
+  );
+}
+
+/** The command `serve`. What it does is loaded when it runs. */
+export function serveCommand(): Command {
+  const command = new Command('serve').description('run the exporter (the default)');
+  return addServeFlags(command)
+    .addHelpText(
+      'after',
+      ENVIRONMENT +
+        '\n' +
+        examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
+    )
+    .action(async (options: Record<string, unknown> & LogOptions) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined) {
+        const names = (command.parent?.commands ?? []).map((other) => other.name());
+        command.error(`error: there is no command '${unknown}'${suggest(unknown, names)}`);
+      }
+      collectGarbageEarly();
+      const { serve } = await import('./serve.ts');
+      await serve(options);
+    });
+}
+
+/** The command `check`. What it does is loaded when it runs. */
+export function checkCommand(): Command {
+  const command = new Command('check').description(
+    'check the configuration: every fault as file:line:column: path: message',
+  );
+  return addCommonFlags(command)
+    .option('--web.config.file <path>', 'check this web configuration, too')
+    .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
+    .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
+    .action(async (options: CommonOptions & { 'web.config.file'?: string; live: boolean }) => {
+      const [{ readFiles }, { check }] = await Promise.all([import('./configuration.ts'), import('./check.ts')]);
+      const { findings } = await readFiles({
+        configFile: options['config.file'],
+        webConfigFile: options['web.config.file'],
+      });
+      const status = check(findings, process);
+      if (status !== 0) throw new ExitStatus(status);
+      if (!options.live) {
+        const { sayOrigin } = await import('./upstream/session.ts');
+        sayOrigin(options);
+        return;
+      }
+      const { runCheckLive } = await import('./check.ts');
+      await runCheckLive(options);
+    });
+}
+
+/** The command `plan`. What it does is loaded when it runs. */
+export function planCommand(): Command {
+  const command = new Command('plan').description('what a steady state costs in calls per minute; reads only lists');
+  return addCommonFlags(command)
+    .addOption(formatFlag(['table', 'json']))
+    .addHelpText('after', examples('plan', '--config.file=config.yaml', '--format=json'))
+    .action(async (options: CommonOptions & { format: 'table' | 'json' }) => {
+      const { runPlan } = await import('./planCommand.ts');
+      await runPlan(options);
+    });
+}
+
+/** The command `discover`. What it does is loaded when it runs. */
+export function discoverCommand(): Command {
+  const command = new Command('discover').description(
+    'list applications, hosts, instances and key transactions with their ids',
+  );
+  return addCommonFlags(command)
+    .option('--app <id or name>', 'only this application; repeatable', collected)
+    .option(
+      '--key-transaction <id>',
+      'only this key transaction; repeatable',
+      (text: string, before?: readonly number[]) => [...(before ?? []), checked(text, parseId)],
+    )
+    .addOption(formatFlag(['table', 'yaml', 'json']))
+    .addHelpText(
+      'after',
+      examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
+    )
+    .action(async (options: DiscoverOptions) => {
+      const { runDiscover } = await import('./discover.ts');
+      await runDiscover(options);
+    });
+}
+
+/** The command `metric-names`. What it does is loaded when it runs. */
+export function metricNamesCommand(): Command {
+  const command = new Command('metric-names').description('list the metric names of an application');
+  return addCommonFlags(command)
+    .requiredOption('--app <id or name>', 'the application')
+    .option('--host <id or name>', 'the names of this host of it')
+    .option('--name <substring>', 'only names that contain this')
+    .option('--all-pages', 'read all pages, a call each', true)
+    .option('--no-all-pages', 'stop after 20 pages')
+    .addOption(formatFlag(['table', 'json']))
+    .addHelpText(
+      'after',
+      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
+    )
+    .action(async (options: MetricNamesOptions) => {
+      const { runMetricNames } = await import('./metricNamesCommand.ts');
+      await runMetricNames(options);
+    });
+}
+
+interface BackfillFlags extends CommonOptions {
+  readonly from: string;
+  readonly to?: string;
+  readonly window?: number;
+  readonly app?: readonly string[];
+  readonly hosts: boolean;
+  readonly label?: Labels;
+  readonly output?: string;
+  readonly force: boolean;
+  readonly resume: boolean;
+}
+
+const BACKFILL_EXAMPLES = `
+Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
+
+Examples:
+  # The last week of every application the configuration serves
+  newrelic-apm-exporter backfill --from=7d --output=week.om
+  promtool tsdb create-blocks-from openmetrics week.om /var/lib/prometheus
+
+  # One day of one application and its hosts, each minute by itself, as the series of an existing scrape job
+  newrelic-apm-exporter backfill --from=2026-11-20T00:00:00Z --to=2026-11-21T00:00:00Z --app=Checkout --hosts \\
+    --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
+
+  # After an interruption, with the same flags
+  newrelic-apm-exporter backfill --from=7d --output=week.om --resume`;
+
+/** The command `backfill`. What it does is loaded when it runs. */
+export function backfillCommand(): Command {
+  const command = new Command('backfill')
+    .description(
+      'write the past of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
+    )
+    .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', readTime)
+    .option('--to <time>', 'end of the range (default: the end of the newest window)', readTime)
+    .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', (text) =>
+      checked(text, parseWindow),
+    )
+    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
+    .option('--hosts', 'the hosts of the applications too', false)
+    .option(
+      '--label <name=value>',
+      'a label for every series, such as job; repeatable',
+      (text: string, before?: Labels) => checked(text, (label) => addLabel(label, before ?? {})),
+    )
+    .option('--output <file>', 'where to write (default: standard output)')
+    .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
+    .option('--resume', 'go on with the interrupted run of this output', false)
+    .addHelpText('after', BACKFILL_EXAMPLES);
+  return addCommonFlags(command).action(async (flags: BackfillFlags) => {
+    const { runBackfill } = await import('./backfill/backfill.ts');
+    const { from, to, window, app: apps = [], hosts, label: labels = {}, output, force, resume } = flags;
+    await runBackfill(flags, { from, to, window, apps, hosts, labels, output, force, resume });
+  });
+}
+
+/** Checked here, resolved against the clock when the command runs; the text is what a resumed run is compared by. */
+function readTime(text: string): string {
+  checked(text, parseMoment);
+  return text;
+}
+
+function parseWindow(text: string): number {
+  const window = parseDuration(text);
+  if (window === undefined || window < 60_000 || window % 60_000 !== 0) {
+    throw new Error('It must be a duration of whole minutes, such as 1m or 30m.');
+  }
+  return window;
+}
+
+interface CompareFlags extends CommonOptions {
+  readonly account?: string;
+  readonly accountId?: number;
+  readonly app?: readonly string[];
+  readonly hosts: boolean;
+  readonly tolerance: number;
+  readonly format: 'table' | 'json';
+}
+
+const COMPARE_EXAMPLES = `
+It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
+tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
+
+Examples:
+  newrelic-apm-exporter compare --account-id=1234567
+  newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
+
+/** The command `compare`. What it does is loaded when it runs. */
+export function compareCommand(): Command {
+  const command = new Command('compare')
+    .description('read one account through REST and NerdGraph, and tell where they differ')
+    .option('--account <name>', 'the account of the configuration (default: the only one)')
+    .option('--account-id <number>', 'its number at the service, for NerdGraph (default: as configured)', (text) =>
+      checked(text, parseAccountId),
+    )
+    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
+    .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
+    .option(
+      '--tolerance <ratio>',
+      'relative difference up to which values count as the same',
+      (text) => checked(text, parseTolerance),
+      0.01,
+    )
+    .addOption(formatFlag(['table', 'json']))
+    .addHelpText('after', COMPARE_EXAMPLES);
+  return addCommonFlags(command).action(async (flags: CompareFlags) => {
+    const { runCompare } = await import('./compare/compare.ts');
+    const { account, accountId, app: apps = [], ...others } = flags;
+    await runCompare({ ...others, account, accountId, apps });
+  });
+}
+
+function parseAccountId(text: string): number {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new Error('It must be the number of an account, such as 1234567.');
+  return Number(text);
+}
+
+function parseTolerance(text: string): number {
+  const ratio = Number(text);
+  if (!/^[0-9]*\.?[0-9]+$/.test(text) || ratio > 1) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
+  return ratio;
+}
+
+/** The command `simulate`. A wrong flag is a CommanderError, a start that failed an ExitStatus. */
+export function simulateCommand(): Command {
+  const command = new Command('simulate')
+    .description(
+      'an embedded, deterministic implementation of the upstream service, for demos, tests and rehearsals of failures',
+    )
+    .exitOverride();
+  return addSimulatorFlags(command)
+    .addHelpText(
+      'after',
+      examples(
+        'simulate',
+        '--listen-address=127.0.0.1:9127',
+        '--applications=200 --fault status=503,on=metric_data,times=3',
+      ),
+    )
+    .action(async (flags: SimulatorFlags) => {
+      const options = readOptions(command, flags);
+      const { simulate } = await import('./simulate.ts');
+      await simulate(options, flags);
+    });
+}
+
+function readOptions(command: Command, flags: SimulatorFlags): SimulatorOptions {
+  try {
+    return simulatorOptions(flags);
+  } catch (error) {
+    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The command `demo`. What it does is loaded when it runs. */
+export function demoCommand(): Command {
+  const command = new Command('demo').description(
+    'the exporter and the simulator in one process: no account and no configuration needed',
+  );
+  addWebFlags(
+    addCommonFlags(
+      command.optionsGroup('Exporter:'),
+      'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
+    ),
+  );
+  addSimulatorFlags(command.optionsGroup('Simulated upstream:'), {
+    host: '127.0.0.1',
+    port: 0,
+    text: 'a free port of 127.0.0.1',
+  });
+  return command
+    .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
+    .action(async (options: SimulatorFlags & LogOptions) => {
+      collectGarbageEarly();
+      const { demo } = await import('./demo.ts');
+      await demo(options);
+    });
+}

@@ -1,0 +1,297 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
+import { isTaken } from '../web/dependencies.ts';
+import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
+import { parseDuration } from '../config/duration.ts';
+import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
+import type { SimulatorOptions } from '../simulator/simulator.ts';
+import type { TlsFiles } from '../simulator/wire/httpListener.ts';
+
+/** Parses the value of a flag. Commander names the flag in its message when the value is refused in this way. */
+export function checked<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A whole number of 0 or more. Throws an Error whose message is a sentence. */
+function parseCount(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('It must be a whole number, 0 or more.');
+  return Number(text);
+}
+
+/** An id of upstream. Throws an Error whose message is a sentence. */
+export function parseId(text: string): number {
+  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(id)) throw new Error('It must be an id, a whole number.');
+  return id;
+}
+
+/** For a flag that may be given several times: its values, in their order. */
+export function collected(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** The flags of the log, as commander gives them. */
+export interface LogOptions {
+  readonly 'log.level': LogLevel;
+  readonly 'log.format': LogFormat;
+}
+
+/** The flags that every command but `simulate` takes, as commander gives them. */
+export interface CommonOptions extends LogOptions {
+  readonly 'config.file'?: string;
+}
+
+const CONFIG_FILE = 'configuration file (default: config.yaml, or the environment without one)';
+
+/** Adds the flags that every command takes: which configuration, and how to log. */
+export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE): Command {
+  return command
+    .option('--config.file <path>', aboutConfigFile)
+    .addOption(
+      new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
+    )
+    .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
+}
+
+/** The flag `--format`; the first choice is the default. */
+export function formatFlag(choices: readonly string[]): Option {
+  return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
+}
+
+/** The flags of `serve`, validated. */
+export interface ServeFlags {
+  /** Undefined when not given: config.yaml, or the environment. */
+  readonly configFile: string | undefined;
+  readonly listen: readonly ListenAddress[];
+  readonly telemetryPath: string;
+  readonly webConfigFile: string | undefined;
+  readonly enableLifecycle: boolean;
+  readonly maxRequests: number;
+  readonly externalUrl: URL | undefined;
+  readonly routePrefix: string;
+  /** False: without the families `process_*` and `nodejs_*`. */
+  readonly processMetrics: boolean;
+  readonly systemdSocket: boolean;
+  readonly configCheck: boolean;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+const DEFAULT_ADDRESS = ':9126';
+
+/** Adds the flags of the web side, which `serve` and `demo` take. */
+export function addWebFlags(command: Command): Command {
+  return command
+    .option(
+      '--web.listen-address <address>',
+      `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
+      (text: string, before: readonly ListenAddress[] | undefined) => [
+        ...(before ?? []),
+        checked(text, parseListenAddress),
+      ],
+    )
+    .option(
+      '--web.telemetry-path <path>',
+      'path of the metrics',
+      (text) => checked(text, parseTelemetryPath),
+      '/metrics',
+    )
+    .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
+    .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
+    .option(
+      '--web.max-requests <number>',
+      'scrapes answered at once; more get 503; 0: no limit',
+      (text) => checked(text, parseCount),
+      40,
+    )
+    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', (text) =>
+      checked(text, parseUrl),
+    )
+    .option('--web.route-prefix <path>', 'prefix of all paths (default: the path of --web.external-url)', (text) =>
+      checked(text, parsePath),
+    )
+    .option('--web.disable-exporter-metrics', 'leave out the metrics process_* and nodejs_*', false)
+    .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
+}
+
+/** The flags as `serve` uses them; `options` is what commander parsed. */
+export function readServeFlags(options: Readonly<Record<string, unknown>>): ServeFlags {
+  const externalUrl = options['web.externalUrl'] as URL | undefined;
+  const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
+  return {
+    configFile: options['config.file'] as string | undefined,
+    listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
+    telemetryPath: options['web.telemetryPath'] as string,
+    webConfigFile: options['web.config.file'] as string | undefined,
+    enableLifecycle: options['web.enableLifecycle'] as boolean,
+    maxRequests: options['web.maxRequests'] as number,
+    externalUrl,
+    routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
+    processMetrics: options['web.disableExporterMetrics'] !== true,
+    systemdSocket: options['web.systemdSocket'] as boolean,
+    configCheck: options['config.check'] === true,
+    logLevel: options['log.level'] as LogLevel,
+    logFormat: options['log.format'] as LogFormat,
+  };
+}
+
+function parsePath(text: string): string {
+  if (!/^\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*$/.test(text) || text.includes('//')) {
+    throw new Error('It must be a path that begins with a slash, such as /metrics.');
+  }
+  return text;
+}
+
+function parseTelemetryPath(text: string): string {
+  if (isTaken(text)) throw new Error('It is the path of another endpoint: choose one such as /metrics.');
+  return parsePath(text);
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Error('It must be an address such as https://example.org/exporter.');
+  }
+  return url;
+}
+
+/** Where `simulate` listens unless it is told otherwise; the text is for the help. */
+const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
+
+/** The simulator's flags as commander parses them. */
+export interface SimulatorFlags {
+  readonly listenAddress: { readonly host: string; readonly port: number };
+  readonly seed: number;
+  readonly applications: number;
+  readonly hostsPerApplication: number;
+  readonly keyTransactions?: number;
+  readonly hostMetrics: 'documented' | 'all';
+  readonly latency: number;
+  readonly apiKey?: readonly string[];
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly rounding: boolean;
+  readonly inclusiveTo: boolean;
+  readonly metricsFound: boolean;
+  readonly callsPerMinute: number;
+  readonly accountId: number;
+  readonly nrqlPerMinute: number;
+  readonly fault?: readonly FaultRuleInput[];
+  readonly control: boolean;
+}
+
+/** Timers of the runtime overflow after 24.8 days. */
+const LONGEST_LATENCY = 86_400_000;
+
+function parseAddress(text: string): SimulatorFlags['listenAddress'] {
+  const { host = '0.0.0.0', port } = checked(text, parseListenAddress);
+  return { host, port };
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= least && value <= most)) {
+      throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}`);
+    }
+    return value;
+  };
+}
+
+function parseLatency(text: string): number {
+  const latency = parseDuration(text);
+  if (latency === undefined || latency > LONGEST_LATENCY) {
+    throw new InvalidArgumentError('must be a duration such as 200ms or 2s, at most 1d');
+  }
+  return latency;
+}
+
+function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): readonly FaultRuleInput[] {
+  return [...earlier, checked(text, parseFault)];
+}
+
+/** Adds the flags of the simulator to a command: `demo` takes them too, with another default address. */
+export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
+  const address = new Option('--listen-address <address>', 'host and port to listen on')
+    .argParser(parseAddress)
+    .default({ host, port }, text);
+  return command
+    .addOption(address)
+    .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
+    .option('--applications <number>', 'how many applications', wholeNumber(1, 100_000), 16)
+    .option('--hosts-per-application <number>', 'how many hosts each application has', wholeNumber(1, 10_000), 2)
+    .option(
+      '--key-transactions <number>',
+      'how many key transactions (default: half the applications, at least 8)',
+      wholeNumber(0, 100_000),
+    )
+    .addOption(
+      new Option(
+        '--host-metrics <which>',
+        'what a host can be asked: what the vendor documents, or all its agent reports',
+      )
+        .choices(['documented', 'all'])
+        .default('documented'),
+    )
+    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
+    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, collected)
+    .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
+    .option('--tls-key-file <file>', 'private key of the certificate')
+    .option('--no-rounding', 'do not round figures to three significant digits')
+    .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
+    .option('--no-metrics-found', 'metric data do not say which names were found, as in 2014')
+    .option(
+      '--calls-per-minute <number>',
+      '429 beyond this many calls per minute and key; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      0,
+    )
+    .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
+    .option(
+      '--nrql-per-minute <number>',
+      'NRQL queries beyond this many per minute get an error; 0 for no limit',
+      wholeNumber(0, 1_000_000),
+      3000,
+    )
+    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, collectFault)
+    .option('--no-control', 'do not serve /control/... on the loopback interface');
+}
+
+/** Reads the TLS files. Throws an Error that names the file, or the flag that is missing. */
+function readTls({ tlsCertFile, tlsKeyFile }: SimulatorFlags): TlsFiles | undefined {
+  if (tlsCertFile === undefined && tlsKeyFile === undefined) return undefined;
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) {
+    throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
+  }
+  return { cert: readFileSync(tlsCertFile, 'utf8'), key: readFileSync(tlsKeyFile, 'utf8') };
+}
+
+/** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
+export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
+  const tls = readTls(flags);
+  return {
+    ...flags.listenAddress,
+    seed: flags.seed,
+    applications: flags.applications,
+    hostsPerApplication: flags.hostsPerApplication,
+    ...(flags.keyTransactions === undefined ? {} : { keyTransactions: flags.keyTransactions }),
+    hostMetrics: flags.hostMetrics,
+    latencyMs: flags.latency,
+    ...(flags.apiKey === undefined ? {} : { apiKeys: flags.apiKey }),
+    ...(tls === undefined ? {} : { tls }),
+    rounding: flags.rounding,
+    inclusiveTo: flags.inclusiveTo,
+    metricsFound: flags.metricsFound,
+    callsPerMinute: flags.callsPerMinute,
+    accountId: flags.accountId,
+    nrqlPerMinute: flags.nrqlPerMinute,
+    ...(flags.fault === undefined ? {} : { faults: flags.fault }),
+    control: flags.control,
+  };
+}

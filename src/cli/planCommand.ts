@@ -1,0 +1,155 @@
+import process from 'node:process';
+import type { Collector } from '../collect/collector.ts';
+import type { AccountStatus, Plan } from '../collect/view.ts';
+import { formatDuration } from '../config/duration.ts';
+import type { Group } from '../metrics/sample.ts';
+import { ExitStatus } from './process.ts';
+import { escapeUnsafe } from '../log/logger.ts';
+import { withLists } from './upstream/listReading.ts';
+import type { CommonOptions } from './flags.ts';
+import { table } from './terminal.ts';
+
+/** What one account's steady state costs, in figures. */
+export interface AccountPlan {
+  readonly account: string;
+  readonly callsPerMinute: number;
+  readonly budget: number;
+  /** Calls per minute as a share of the budget; above 1 it does not fit. */
+  readonly share: number;
+  /** 1 when it fits, else the factor by which every group is refreshed slower. */
+  readonly stretch: number;
+  /** Whose metric data the calls read. */
+  readonly counted: { readonly applications: number; readonly hosts: number };
+  /** Series expected of the groups at most, the exporter's own left out. */
+  readonly series: number;
+  readonly groups: readonly {
+    readonly group: string;
+    readonly callsPerMinute: number;
+    readonly share: number;
+    readonly intervalSeconds: number;
+    readonly effectiveIntervalSeconds: number;
+  }[];
+  /** What to change when it does not fit, and what else should be looked at. */
+  readonly advice: readonly string[];
+}
+
+const MINUTE = 60_000;
+
+/** Beyond this a group is better left out; milliseconds. */
+const LONGEST_ADVISED = 30 * MINUTE;
+
+/** What upstream allows an account of the REST interface by itself, calls per minute. */
+const ACCOUNT_LIMIT = 1_000;
+
+/** How the account's own warning about its budget begins; a plan says the same with its figures. */
+const BUDGET_WARNING = 'limits.requests_per_minute: ';
+
+/** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
+export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
+  await withLists(options, ({ collector }) => {
+    printPlans(collector, options.format);
+    return Promise.resolve();
+  });
+}
+
+function printPlans(collector: Collector, format: 'table' | 'json'): void {
+  const statuses = collector.status();
+  const unread = statuses.filter(({ applications }) => applications === undefined);
+  for (const { name, entities } of unread) {
+    const problem = entities.find(({ group }) => group === 'applications')?.problem ?? 'nothing was read';
+    process.stderr.write(`account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}\n`);
+  }
+  const read = statuses.filter(({ applications }) => applications !== undefined);
+  const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
+  if (plans.length > 0) process.stdout.write(formatPlans(plans, format));
+  if (unread.length > 0) throw new ExitStatus(1);
+}
+
+/** @param series the series expected of the account */
+export function planOf(status: AccountStatus, series: number): AccountPlan {
+  const { plan } = status;
+  return {
+    account: status.name,
+    callsPerMinute: plan.callsPerMinute,
+    budget: plan.budget,
+    share: plan.callsPerMinute / plan.budget,
+    stretch: plan.stretch,
+    counted: countedIn(status),
+    series,
+    groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
+      group,
+      callsPerMinute,
+      share: callsPerMinute / plan.budget,
+      intervalSeconds: interval / 1000,
+      effectiveIntervalSeconds: effectiveInterval / 1000,
+    })),
+    advice: [...status.warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
+  };
+}
+
+function countedIn({ entities }: AccountStatus): AccountPlan['counted'] {
+  const ofGroup = (group: Group): number => entities.filter((entity) => entity.group === group).length;
+  return { applications: ofGroup('application_metrics'), hosts: ofGroup('host_metrics') };
+}
+
+/** Settings that would each make a plan fit that does not, with their values. */
+export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): string[] {
+  // Calls that are too slow for the places are not helped by fewer or more of them per minute.
+  if (stretch <= 1 || callsPerMinute <= budget) return [];
+  const found: string[] = [];
+  const needed = Math.ceil(callsPerMinute);
+  if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
+  for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
+    if (group === 'custom_metrics') continue;
+    const left = budget - (callsPerMinute - ofGroup);
+    if (left <= 0) continue;
+    const interval = Math.ceil(callsPerRefresh / left) * MINUTE;
+    if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
+  }
+  if (found.length === 0) {
+    found.push(`collection.intervals: each of them ${Math.ceil(stretch)} times as long`);
+  }
+  return [`each of these would make it fit: ${found.join('; ')}`];
+}
+
+/** As a table for people, or as JSON; ends in a line feed. */
+export function formatPlans(plans: readonly AccountPlan[], format: 'table' | 'json'): string {
+  if (format === 'json') return `${JSON.stringify({ accounts: plans }, undefined, 2)}\n`;
+  return plans.map(asTable).join('\n');
+}
+
+function asTable(plan: AccountPlan): string {
+  const { account, groups, callsPerMinute, budget, share, counted, series, advice, stretch } = plan;
+  const rows = groups.map((group) => [
+    group.group,
+    group.callsPerMinute.toFixed(2),
+    percent(group.share),
+    duration(group.intervalSeconds),
+    duration(group.effectiveIntervalSeconds),
+  ]);
+  const verdict =
+    stretch > 1
+      ? `It does not fit: every group is refreshed ${stretch.toFixed(2)} times slower.`
+      : 'It fits: every group keeps its interval.';
+  return [
+    `Account ${account}`,
+    table([
+      ['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE'],
+      ...rows,
+      ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
+    ]),
+    `Budget: ${budget} calls per minute. ${verdict}`,
+    `Counted: ${counted.applications} applications and ${counted.hosts} hosts whose metric data are read.`,
+    `Series expected: at most ${series}.`,
+    ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
+    '',
+  ].join('\n');
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+function duration(seconds: number): string {
+  return formatDuration(Math.round(seconds) * 1000);
+}

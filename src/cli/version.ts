@@ -1,0 +1,16 @@
+import process from 'node:process';
+import description from '../../package.json' with { type: 'json' };
+
+/** Set by scripts/build.ts: the commit that was built. */
+declare const BUILT_REVISION: string | undefined;
+
+/** Where people find the project (`homepage` of package.json); upstream sees it in the user agent. */
+export const HOME = description.homepage.replace(/#.*$/, '');
+
+export const { name: NAME, version: VERSION } = description;
+
+export const USER_AGENT = `${NAME}/${VERSION} (+${HOME})`;
+
+/** The commit that was built: what the image says in REVISION, else what the build found. */
+export const REVISION =
+  process.env['REVISION'] ?? (typeof BUILT_REVISION === 'string' ? BUILT_REVISION : undefined) ?? 'unknown';

@@ -1,0 +1,209 @@
+import { type EntityMatch, endOfLife } from '../config/config.ts';
+import { matchTemplate } from '../metrics/customMetrics.ts';
+import { unmatched } from './selection.ts';
+import { type AnsweredAccount, Tally, type GroupTally, visitAtOnce, AnswerDraft, visit } from './answer.ts';
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import { isEnabled } from './scope.ts';
+import type { Entity } from './entity.ts';
+import { effectiveInterval } from './due.ts';
+import type {
+  AccountStatus,
+  AnswerTime,
+  ApplicationView,
+  EntityState,
+  EntityStatus,
+  GroupStatus,
+  Scope,
+  Answer,
+} from './view.ts';
+import { Turns } from '../eventLoop/turns.ts';
+
+/** Things about an account that somebody should look at, each a sentence that says what to change. */
+function warningsOf(account: AnsweredAccount): string[] {
+  return [...unmatchedIncludes(account), ...unmatchedTemplates(account), ...tightLimits(account)];
+}
+
+/** Of the lists that have been read. */
+function unmatchedIncludes({ context: { account }, inventory }: AnsweredAccount): string[] {
+  const { listedApplications, listedKeyTransactions } = inventory;
+  const applications = listedApplications === undefined ? [] : unmatched(account.applications, listedApplications);
+  const filter = account.key_transactions;
+  const ofKeyTransactions =
+    typeof filter === 'boolean' || listedKeyTransactions === undefined ? [] : unmatched(filter, listedKeyTransactions);
+  return [
+    ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
+    ...ofKeyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
+  ];
+}
+
+function unmatchedWords(match: EntityMatch): string {
+  const what = 'id' in match ? `id ${match.id}` : `name "${match.name}"`;
+  return `the ${what}: correct the entry or remove it`;
+}
+
+function unmatchedTemplates({ context, inventory }: AnsweredAccount): string[] {
+  const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
+  if (data.some(({ customNames }) => customNames === undefined)) return [];
+  const read = data.flatMap(({ customNames }) => customNames ?? []);
+  return context.customMetrics
+    .filter(({ template }) => !read.some((name) => matchTemplate(template, name) !== undefined))
+    .map(
+      ({ definition }) =>
+        `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`,
+    );
+}
+
+function tightLimits({ timetable, context }: AnsweredAccount): string[] {
+  const { callsPerMinute, budget, carriedByPlaces, stretch } = timetable.plan();
+  if (stretch <= 1) return [];
+  const needed = `a refresh of everything needs ${Math.ceil(callsPerMinute)} calls per minute`;
+  const slower = `so every group is refreshed ${stretch.toFixed(1)} times slower`;
+  const remedy = 'lengthen collection.intervals, or narrow applications.include';
+  if (stretch <= callsPerMinute / budget || carriedByPlaces === undefined) {
+    return [`limits.requests_per_minute: ${needed} and the budget is ${budget}, ${slower}: raise it, ${remedy}`];
+  }
+  const { max_concurrent_requests: places } = context.account.limits;
+  const seconds = ((60 * places) / carriedByPlaces).toFixed(1);
+  return [
+    `limits.max_concurrent_requests: ${needed}, and ${places} at once carry ${Math.floor(carriedByPlaces)} while one ` +
+      `takes ${seconds} s, ${slower}: raise it, ${remedy}`,
+  ];
+}
+
+/** The state of an account is the same whatever a scope asks for. */
+const NOTHING: Scope = { groups: new Set() };
+
+/** The state of an account, all at once; see `statusOf`. */
+export function statusAtOnce(account: AnsweredAccount, time: AnswerTime, wallNow: number): AccountStatus {
+  account.timetable.plan(true);
+  const tally = new Tally(account, NOTHING, time);
+  visitAtOnce(account.inventory, [tally]);
+  return statusOf(account, tally, time, wallNow);
+}
+
+/**
+ * Everything about one account. What only the pages show is put together when it is asked for.
+ *
+ * @param tally has visited the whole account
+ * @param wallNow Unix milliseconds
+ */
+function statusOf(account: AnsweredAccount, tally: Tally, time: AnswerTime, wallNow: number): AccountStatus {
+  const { now } = time;
+  const { budget, inventory, timetable, context } = account;
+  const { account: config } = context;
+  const paused = budget.pausedUntil(now);
+  return {
+    name: config.name,
+    api: config.api,
+    region: config.region ?? '',
+    endOfLife: endOfLife(config),
+    labels: config.labels,
+    up: account.up,
+    refused: account.refused,
+    windowEnd: tally.newestWindowEnd,
+    groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
+      groupStatus(account, group, tally.of(group)),
+    ),
+    budget: {
+      configured: budget.perMinute,
+      inForce: budget.inForce(now),
+      lastMinute: budget.lastMinute(now),
+      inFlight: budget.inFlight,
+      pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
+    },
+    get applications() {
+      return applicationViews(account);
+    },
+    visible: {
+      applications: inventory.listedApplications?.length ?? 0,
+      keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
+    },
+    keyTransactions: inventory.keyTransactions.size,
+    plan: timetable.plan(),
+    get entities() {
+      const stateOf = timetable.states(time);
+      return inventory.entities().map((entity) => entityStatus(account, entity, stateOf(entity)));
+    },
+    get warnings() {
+      return warningsOf(account);
+    },
+  };
+}
+
+/** The applications an account serves; undefined until its list has been read once. */
+export function applicationViews({ inventory }: AnsweredAccount): readonly ApplicationView[] | undefined {
+  if (inventory.listedApplications === undefined) return undefined;
+  return [...inventory.applications.values()].map(({ application }) => ({
+    id: application.id,
+    name: application.name,
+    language: application.language,
+    reporting: application.reporting !== false,
+  }));
+}
+
+function groupStatus(account: AnsweredAccount, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
+  const { timetable } = account;
+  const progress = account.progress.of(group);
+  const { interval, stretch } = timetable.pace(group);
+  // While the account is refused, only its list is read.
+  const refused = account.refused !== undefined && group !== 'applications';
+  return {
+    group,
+    intervalSeconds: interval / 1000,
+    effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
+    success: refused ? false : progress.success,
+    lastSuccess: progress.lastSuccess,
+    durationSeconds: progress.seconds,
+    entities,
+    oldestWindowEnd: Number.isFinite(oldestWindowEnd) ? oldestWindowEnd : undefined,
+  };
+}
+
+function entityStatus({ inventory }: AnsweredAccount, entity: Entity, state: EntityState): EntityStatus {
+  const { applicationId, hostKey } = entity.subject;
+  const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
+  return {
+    group: entity.group,
+    applicationId,
+    application: record?.application.name,
+    hostId: hostKey,
+    host: inventory.hostOf(entity.subject)?.host.host,
+    state,
+    failures: entity.failures,
+    problem: entity.problem,
+    seconds: entity.seconds,
+    windowEnd: entity.held?.windowEnd,
+  };
+}
+
+/** Entities that are visited before other work may go on: they take a few milliseconds. */
+const ENTITIES_PER_TURN = 1000;
+
+/** What an account serves for a scope, and its state. */
+export interface AccountAnswer extends Omit<Answer, 'accounts'> {
+  readonly status: AccountStatus;
+}
+
+/**
+ * Answers for an account in portions between which other work goes on. Series and states of an application are of one
+ * moment, so that an answer never counts as fresh what it does not hold.
+ *
+ * @param wallNow Unix milliseconds
+ */
+export async function accountAnswer(
+  account: AnsweredAccount,
+  scope: Scope,
+  time: AnswerTime,
+  wallNow: number,
+): Promise<AccountAnswer> {
+  const turns = new Turns(ENTITIES_PER_TURN);
+  await account.timetable.makePlan(turns, true);
+  const answer = new AnswerDraft(account, scope, time);
+  const tally = new Tally(account, scope, time);
+  for (const entities of visit(account.inventory, [answer, tally])) {
+    const turn = turns.after(entities);
+    if (turn !== undefined) await turn;
+  }
+  const { blocks, cut } = answer;
+  return { blocks, cut, complete: tally.complete, status: statusOf(account, tally, time, wallNow) };
+}

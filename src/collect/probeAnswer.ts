@@ -1,0 +1,121 @@
+import { FAMILIES } from '../metrics/catalogue.ts';
+import { GROUPS, type Group, type Block, type Family } from '../metrics/sample.ts';
+import { GROUP_OF, type Entity, type Kind } from './entity.ts';
+import { concerns } from './inventory.ts';
+import type { ApplicationRecord, WindowReading } from './records.ts';
+import type { AnswerTime, ProbeResult, Scope } from './view.ts';
+import { answerOf, type AnsweredAccount } from './answer.ts';
+
+/** What is read, in words: the name of its group, with more where the group has several of them. */
+const WORDS: Readonly<Record<Kind, string>> = {
+  ...GROUP_OF,
+  application_rolling: 'applications, rolling values',
+  key_transaction_rolling: 'key_transactions, rolling values',
+  host_rolling: 'hosts, rolling values',
+};
+
+/**
+ * Does the lists' and one application's work, and answers for that application.
+ *
+ * @param timeOf the time of an answer that was asked for at `asOf`; without it, of one that is asked for now
+ */
+export async function probeAccount(
+  account: AnsweredAccount,
+  applicationId: number,
+  refresh: (scope: Scope) => Promise<void>,
+  timeOf: (asOf?: number) => AnswerTime,
+): Promise<ProbeResult> {
+  const { inventory, timetable } = account;
+  const scope: Scope = { groups: new Set(GROUPS), account: account.context.account.name, applicationId };
+  const { asOf } = timeOf();
+  await refresh(scope);
+  const time = timeOf(asOf);
+  const record = inventory.applications.get(applicationId);
+  const entities = inventory.entities(applicationId);
+  const lists = entities.filter(({ subject }) => subject.applicationId === undefined);
+  const notes = lists.map((entity) => noteOf(account, entity, time));
+  if (inventory.listedApplications === undefined) return { kind: 'unreadable', notes };
+  if (record === undefined) {
+    return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
+  }
+  const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
+  const { blocks, cut } = answerOf(account, scope, time);
+  return {
+    kind: 'answer',
+    success:
+      account.refused === undefined &&
+      entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
+    blocks,
+    cut,
+    notes: [
+      ...notes,
+      ...work.map((entity) => noteOf(account, entity, time)),
+      ...whatWasFound(record),
+      ...absentFamilies(blocks, groupsRead(account, record)),
+    ],
+  };
+}
+
+function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime): string {
+  const { kind, subject, held, seconds, problem, failures } = entity;
+  const what = subject.hostKey === undefined ? WORDS[kind] : `${WORDS[kind]} of host ${subject.hostKey}`;
+  const state = timetable.stateOf(entity, time);
+  const heldSince =
+    held === undefined
+      ? 'nothing is held'
+      : `held since ${new Date(held.shownAt).toISOString()} for the window that ends ` +
+        new Date(held.windowEnd * 1000).toISOString();
+  const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
+  const failed = problem === undefined ? '' : `; failed ${failures} times in a row: ${problem}`;
+  return `${what}: ${state}, ${heldSince}${took}${failed}`;
+}
+
+/** In words: what is not read at all, what decides the components, and what upstream answered for the application. */
+function whatWasFound({ data }: ApplicationRecord): string[] {
+  if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
+  const { reading, database } = data;
+  const choice = database?.choice ?? 'not decided';
+  const notes: string[] = [];
+  if (data.hostList === undefined)
+    notes.push('no hosts: they are off for the application (hosts, applications.settings)');
+  else if (data.hostList.held !== undefined && data.hosts.size === 0) notes.push('no hosts: their list is empty');
+  if (data.datastoreList !== undefined) {
+    const { datastores } = data;
+    notes.push(
+      datastores === undefined
+        ? 'database types: not known, so there are no component times, component calls and total time'
+        : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
+    );
+  } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
+  return reading === undefined ? notes : [...notes, answeredMetrics(reading)];
+}
+
+function answeredMetrics(reading: WindowReading): string {
+  const answered = [...reading.values].map(([name, { values }]) => {
+    const calls = values['call_count'] ?? values['count'];
+    return calls === undefined ? name : `${name} (${calls})`;
+  });
+  return `upstream answered ${answered.length} metrics (with their counts): ${answered.join(', ')}`;
+}
+
+/** The groups of which something was read for the application, so that a family that is absent needs a reason. */
+function groupsRead({ inventory }: AnsweredAccount, { application, data }: ApplicationRecord): ReadonlySet<Group> {
+  const groups = new Set<Group>(['applications']);
+  const hosts = [...(data?.hosts.values() ?? [])];
+  if ([...inventory.keyTransactions.values()].some((record) => concerns(record, application.id))) {
+    groups.add('key_transactions');
+  }
+  if (data?.reading !== undefined) groups.add('application_metrics');
+  if (hosts.length > 0) groups.add('hosts');
+  if (hosts.some(({ reading }) => reading !== undefined)) groups.add('host_metrics');
+  if (data !== undefined && data.instances.length > 0) groups.add('instances');
+  return groups;
+}
+
+/** For each family of these groups that an answer holds no series of, what it is made of. */
+function absentFamilies(blocks: readonly Block[], groups: ReadonlySet<Group>): string[] {
+  const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family)));
+  return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
+    (family) => `${family.name} is absent; it comes from ${family.source}`,
+  );
+}

@@ -1,0 +1,90 @@
+import type { Application, KeyTransaction } from '../api/types.ts';
+import {
+  type AccountConfig,
+  type ApplicationSetting,
+  type DatabaseComponent,
+  type EntityMatch,
+  matches,
+} from '../config/config.ts';
+
+interface Filter {
+  readonly include: readonly EntityMatch[] | undefined;
+  readonly exclude: readonly EntityMatch[];
+}
+
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
+export interface EffectiveSettings {
+  readonly database: DatabaseComponent;
+  readonly hosts: boolean;
+}
+
+/** True when an entity is included (or everything is) and not excluded. */
+export function selects(filter: Filter, entity: Named): boolean {
+  const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
+  return included && !filter.exclude.some((match) => matches(match, entity));
+}
+
+/** The ids to ask upstream for, when only ids are included; undefined when the whole list must be read. */
+export function onlyIds(filter: Filter): readonly number[] | undefined {
+  const { include } = filter;
+  if (include === undefined || include.length === 0) return undefined;
+  const ids = include.flatMap((match) => ('id' in match ? [match.id] : []));
+  return ids.length === include.length ? [...new Set(ids)] : undefined;
+}
+
+/**
+ * Ids of the applications that own chosen key transactions but are not asked for with the application list, because that
+ * is narrowed to other ids: without their names the key transactions would look like those of applications that the key
+ * cannot see.
+ */
+export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
+  const filter = account.key_transactions;
+  const asked = onlyIds(account.applications);
+  if (typeof filter === 'boolean' || asked === undefined) return [];
+  const listed = new Set(asked);
+  const owners = keyTransactions
+    .filter((keyTransaction) => selects(filter, keyTransaction))
+    .flatMap(({ applicationId }) => (applicationId === undefined || listed.has(applicationId) ? [] : [applicationId]));
+  return [...new Set(owners)];
+}
+
+/** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
+export function unmatched(filter: Filter, entities: readonly Named[]): readonly EntityMatch[] {
+  return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
+}
+
+export function effectiveSettings(account: AccountConfig, application: Application): EffectiveSettings {
+  const setting: ApplicationSetting | undefined = account.applications.settings.find(({ match }) =>
+    matches(match, application),
+  );
+  return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
+}
+
+/** True when metric data of the application is read: it reports, or the account asks for all. */
+export function readsMetricData(account: AccountConfig, application: Application): boolean {
+  return application.reporting !== false || !account.applications.reporting_only;
+}
+
+/**
+ * The key transactions that an account serves: with `true` all, or those of the included applications where
+ * applications are filtered, with those whose application could not be read; else by their own include and exclude.
+ */
+export function selectKeyTransactions(
+  account: AccountConfig,
+  keyTransactions: readonly KeyTransaction[],
+  isServed: (applicationId: number) => boolean,
+): readonly KeyTransaction[] {
+  const filter = account.key_transactions;
+  if (filter === false) return [];
+  if (filter !== true) return keyTransactions.filter((keyTransaction) => selects(filter, keyTransaction));
+  const { include, exclude } = account.applications;
+  if (include === undefined && exclude.length === 0) return keyTransactions;
+  return keyTransactions.filter(
+    ({ applicationId, unread }) => unread !== undefined || (applicationId !== undefined && isServed(applicationId)),
+  );
+}

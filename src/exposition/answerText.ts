@@ -1,0 +1,155 @@
+import type { Turns } from '../eventLoop/turns.ts';
+import type { AnswerFamilies, FamilySeries, AnswerRows } from './answerFamilies.ts';
+import { type Format, metadata } from './formats.ts';
+
+/** Lines that are written before other work may go on; they take less than a millisecond. */
+const LINES_PER_TURN = 1000;
+
+/** Takes the pieces of an answer. */
+interface PieceTaker {
+  /** Bytes of a piece. */
+  readonly size: number;
+  /** How many pieces it uses at once: older ones are written over. Infinity: it keeps them all. */
+  readonly inUse: number;
+  /** The next piece is begun when it has resolved. */
+  take(piece: Buffer): void | Promise<void>;
+}
+
+/** Writes the collected part of an answer piece by piece, and lets other work go on every thousand lines. */
+export async function writeAnswer(
+  { rows, families }: AnswerFamilies,
+  format: Format,
+  taker: PieceTaker,
+  turns: Turns,
+): Promise<void> {
+  const writer = new PieceWriter(taker.size, taker.inUse);
+  for (const series of families) {
+    writer.addText(metadata(series.family, format));
+    for (let next = 0; next < series.rows.length;) {
+      next = addLines(writer, series, rows, next);
+      if (writer.full) await taker.take(writer.take());
+      await turns.next();
+    }
+  }
+  if (writer.length > 0) await taker.take(writer.take());
+}
+
+/** Adds lines from the series at `first` on until it is time for a turn or the piece is full; gives the place of the next. */
+function addLines(
+  writer: PieceWriter,
+  { family, rows: rowOf, columns: columnOf }: FamilySeries,
+  { labels, columns, values }: AnswerRows,
+  first: number,
+): number {
+  const name = Buffer.from(family.name, 'utf8');
+  let place = first;
+  const end = Math.min(first + LINES_PER_TURN, rowOf.length);
+  for (; place < end && !writer.full; place += 1) {
+    const row = rowOf[place];
+    const column = columnOf[place];
+    if (row === undefined || column === undefined) break;
+    const ofEntity = labels[row];
+    const value = values[row]?.[column];
+    const added = columns[row]?.list[column]?.labelBytes;
+    if (ofEntity === undefined || value === undefined || added === undefined) continue;
+    writer.addLine(name, ofEntity, added, value);
+  }
+  return place;
+}
+
+/** Bytes beyond the length of a piece, for its last line. */
+const ROOM = 16 * 1024;
+
+/** A character of a string takes up to three bytes (those that take four are two in a string). */
+const MOST_BYTES = 3;
+
+/** What is in a line besides its name, labels and value: `{`, `,`, `}`, a space and the end of the line. */
+const MARKS = 5;
+
+const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\n ,{}');
+
+/**
+ * Writes text into pieces of about equal length. The bytes of names and labels are copied; joining strings takes two to
+ * three times as long and leaves them all behind as garbage.
+ *
+ * The buffers are used again: a piece that `take` gave is written over after as many further pieces as are in use.
+ */
+class PieceWriter {
+  readonly #size: number;
+  readonly #inUse: number;
+  readonly #buffers: Buffer[] = [];
+  /** The place among the buffers of the one that is written now. */
+  #place = 0;
+  #bytes: Buffer;
+  #length = 0;
+
+  /**
+   * @param size how long a piece is, in bytes; its last line goes beyond
+   * @param inUse how many pieces are in use at once; Infinity where all of them are kept
+   */
+  constructor(size: number, inUse: number) {
+    this.#size = size;
+    this.#inUse = inUse;
+    this.#bytes = this.#buffer();
+  }
+
+  /** Bytes of the piece so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** True when the piece is long enough. */
+  get full(): boolean {
+    return this.#length >= this.#size;
+  }
+
+  addText(text: string): void {
+    this.#makeRoom(text.length * MOST_BYTES);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  /** Adds a line: `name{labels,added} value`. `value` is plain ASCII. */
+  addLine(name: Buffer, labels: Buffer, added: Buffer, value: string): void {
+    this.#makeRoom(name.length + labels.length + added.length + value.length + MARKS);
+    const bytes = this.#bytes;
+    let end = this.#length;
+    bytes.set(name, end);
+    end += name.length;
+    if (labels.length + added.length > 0) {
+      bytes[end++] = OPEN;
+      bytes.set(labels, end);
+      end += labels.length;
+      if (added.length > 0) {
+        if (labels.length > 0) bytes[end++] = COMMA;
+        bytes.set(added, end);
+        end += added.length;
+      }
+      bytes[end++] = CLOSE;
+    }
+    bytes[end++] = SPACE;
+    for (let index = 0; index < value.length; index += 1) bytes[end++] = value.charCodeAt(index);
+    bytes[end++] = NEW_LINE;
+    this.#length = end;
+  }
+
+  /** Ends the piece and begins the next. */
+  take(): Buffer {
+    const piece = this.#bytes.subarray(0, this.#length);
+    this.#place = (this.#place + 1) % this.#inUse;
+    this.#bytes = this.#buffer();
+    this.#length = 0;
+    return piece;
+  }
+
+  #buffer(): Buffer {
+    return (this.#buffers[this.#place] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
+  }
+
+  #makeRoom(needed: number): void {
+    if (this.#length + needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+    this.#buffers[this.#place] = larger;
+  }
+}

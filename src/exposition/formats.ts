@@ -1,0 +1,109 @@
+import type { Family } from '../metrics/sample.ts';
+
+/** The two formats an answer is written in: text 0.0.4 and OpenMetrics 1.0.0. */
+export type Format = 'text' | 'openmetrics';
+
+export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+/** One element of an `Accept` or `Accept-Encoding` header. */
+interface Preference {
+  /** Media range or coding, lower case. */
+  readonly name: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  /** 0 to 1. */
+  readonly quality: number;
+}
+
+/**
+ * The format for an `Accept` header. OpenMetrics only where it is named, in a version we write, and not liked less than
+ * text; everything else, `*` and absence included, gives text: a scraper is never refused for its header.
+ */
+export function negotiate(accept: string | undefined): Format {
+  const preferences = parse(accept);
+  const openMetrics = preferences.find(({ name, parameters, quality }) => {
+    return name === 'application/openmetrics-text' && quality > 0 && (parameters.get('version') ?? '1.0.0') === '1.0.0';
+  });
+  if (openMetrics === undefined) {
+    return 'text';
+  }
+  const named = preferences.filter(({ name, parameters }) => {
+    return name === 'text/plain' && (parameters.get('version') ?? '0.0.4') === '0.0.4';
+  });
+  const text = named.length > 0 ? named : preferences.filter(({ name }) => name === 'text/*' || name === '*/*');
+  const preferred = text.some((other) => {
+    const sooner = named.length > 0 && preferences.indexOf(other) < preferences.indexOf(openMetrics);
+    return other.quality > openMetrics.quality || (sooner && other.quality === openMetrics.quality);
+  });
+  return preferred ? 'text' : 'openmetrics';
+}
+
+/** Whether an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  const preferences = parse(acceptEncoding);
+  const named = preferences.filter(({ name }) => name === 'gzip' || name === 'x-gzip');
+  const deciding = named.length > 0 ? named : preferences.filter(({ name }) => name === '*');
+  return deciding.some(({ quality }) => quality > 0);
+}
+
+function parse(header: string | undefined): readonly Preference[] {
+  return (header ?? '')
+    .split(',')
+    .map((element) => element.split(';').map((part) => part.trim()))
+    .filter(([name]) => name !== undefined && name !== '')
+    .map(([name = '', ...parts]) => {
+      const parameters = new Map(parts.map(parameter));
+      return { name: name.toLowerCase(), parameters, quality: qualityOf(parameters.get('q')) };
+    });
+}
+
+function parameter(part: string): readonly [string, string] {
+  const [name = '', ...value] = part.split('=');
+  return [
+    name.trim().toLowerCase(),
+    value
+      .join('=')
+      .trim()
+      .replace(/^"(.*)"$/, '$1'),
+  ];
+}
+
+/** RFC 9110, 12.4.2; what is no quality value is taken as 0: what was asked for cannot be known. */
+function qualityOf(text: string | undefined): number {
+  if (text === undefined) {
+    return 1;
+  }
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
+}
+
+/** What the lines above the samples of a family need to know. */
+interface FamilyHead {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'gauge' | 'counter' | 'histogram';
+  readonly unit: Family['unit'];
+}
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/** The last line of an OpenMetrics answer. */
+export const END_OF_ANSWER = '# EOF\n';
+
+/** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */
+export function metadata(family: FamilyHead, format: Format): string {
+  const help = helpText(family.help, format);
+  if (format === 'text') {
+    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
+  }
+  const name = family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
+  const unit = family.unit !== undefined && name.endsWith(`_${family.unit}`) ? `# UNIT ${name} ${family.unit}\n` : '';
+  return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help}\n`;
+}
+
+/** HELP text; OpenMetrics escapes the quote as well. */
+export function helpText(help: string, format: Format): string {
+  const escaped = help.replace(LONE_SURROGATES, '\ufffd').replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
+}

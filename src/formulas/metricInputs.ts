@@ -1,0 +1,60 @@
+/** Upstream's names of the metrics that the derived calculations read. */
+export const METRIC = {
+  apdex: 'Apdex',
+  endUserApdex: 'EndUser/Apdex',
+  endUser: 'EndUser',
+  web: 'HttpDispatcher',
+  nonWeb: 'OtherTransaction/all',
+  errors: 'Errors/all',
+  totalTime: 'WebTransactionTotalTime',
+  queue: 'WebFrontend/QueueTime',
+  database: 'Database/allWeb',
+  activeRecord: 'ActiveRecord/all',
+  memcache: 'Memcache/allWeb',
+  external: 'External/allWeb',
+  memory: 'Memory/Physical',
+  cpu: 'CPU/User Time',
+} as const;
+
+/** One datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb` is the sum of all types and is none. */
+const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
+
+/** Whether this is the metric of one datastore type. */
+export function isDatastore(metricName: string): boolean {
+  return DATASTORE.test(metricName);
+}
+
+/** The datastore types among the metric names of an application, sorted, each once. */
+export function datastoreNames(metricNames: readonly string[]): string[] {
+  return [...new Set(metricNames.filter(isDatastore))].sort();
+}
+
+/** What upstream answered for one metric over one window. A metric that it did not answer has none: it is absent. */
+export interface MetricWindow<Value extends string = string> {
+  /** Length of the answered timeslice in seconds, whole minutes. */
+  readonly seconds: number;
+  /**
+   * In upstream's names and units; only finite numbers. A value that is missing here was answered, but cannot be read
+   * (null, text): nobody knows what it is.
+   */
+  readonly values: Values<Value>;
+}
+
+/** Some of these values. */
+export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
+
+/** The answered metrics of one application or host over one window, by metric name. */
+export type WindowValues = ReadonlyMap<string, MetricWindow>;
+
+/** The values of a metric that counts calls and measures their time; the average is in milliseconds. */
+export type TimedCalls = Values<'call_count' | 'average_response_time'>;
+
+/** The number, or undefined where the calculation left the finite numbers: such a result is published as absent. */
+export function finite(value: number): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** The first value, or the second where the first is absent or 0, which it cannot be while there are requests. */
+export function fallbackIfZero(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined || first === 0 ? second : first;
+}

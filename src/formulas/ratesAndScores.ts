@@ -1,0 +1,93 @@
+import { finite, type MetricWindow, type Values } from './metricInputs.ts';
+
+/** A count in a window of so many seconds as a rate per second; absent where the count is. */
+export function perSecond(count: number | undefined, seconds: number | undefined): number | undefined {
+  return count === undefined || seconds === undefined ? undefined : finite(count / seconds);
+}
+
+/**
+ * Requests per second, from `requests_per_minute`. A rate that upstream rounded away to 0, or does not give, is taken from
+ * the call count, which is exact.
+ */
+export function requestRate(
+  requests: MetricWindow<'requests_per_minute' | 'call_count'> | undefined,
+): number | undefined {
+  const rate = requests?.values.requests_per_minute;
+  const calls = requests?.values.call_count;
+  const roundedAway = rate === 0 && calls !== undefined && calls > 0;
+  return rate === undefined || roundedAway ? perSecond(calls, requests?.seconds) : rate / 60;
+}
+
+/** What upstream answered about errors and requests in a window; undefined: it has no such metric. */
+interface ErrorInputs {
+  readonly scope: 'application' | 'host';
+  /** `Errors/all`. */
+  readonly errors: MetricWindow<'error_count'> | undefined;
+  /** `HttpDispatcher`. */
+  readonly web: MetricWindow<'call_count'> | undefined;
+  /** `OtherTransaction/all`. */
+  readonly nonWeb: MetricWindow<'call_count'> | undefined;
+}
+
+/**
+ * Errors per request, web requests and background transactions together (the vendor's error rate, as a ratio). A metric of
+ * requests that is absent counts 0; one that cannot be read leaves the ratio absent. Absent without requests.
+ */
+export function errorRatio(inputs: ErrorInputs): number | undefined {
+  const errors = errorCount(inputs);
+  const unreadable = [inputs.web, inputs.nonWeb].some(
+    (window) => window !== undefined && callsOf(window) === undefined,
+  );
+  const requests = requestCount(inputs);
+  return errors === undefined || unreadable || requests <= 0 ? undefined : finite(errors / requests);
+}
+
+/** Errors per second over the window. */
+export function errorsPerSecond(inputs: ErrorInputs): number | undefined {
+  return perSecond(errorCount(inputs), (inputs.errors ?? inputs.web ?? inputs.nonWeb)?.seconds);
+}
+
+/**
+ * The errors of the window. An application without `Errors/all` recorded none while it had requests; a host may not have
+ * the metric at all, so nothing is known.
+ */
+function errorCount(inputs: ErrorInputs): number | undefined {
+  if (inputs.errors !== undefined) return inputs.errors.values.error_count;
+  return inputs.scope === 'application' && requestCount(inputs) > 0 ? 0 : undefined;
+}
+
+/** The requests of the window as far as they are known. */
+function requestCount({ web, nonWeb }: ErrorInputs): number {
+  return (callsOf(web) ?? 0) + (callsOf(nonWeb) ?? 0);
+}
+
+function callsOf(window: { readonly values: Values<'call_count'> } | undefined): number | undefined {
+  return window?.values.call_count;
+}
+
+/** `Apdex` or `EndUser/Apdex`: the score from 0 to 1; how many requests were satisfied (s), tolerating (t), frustrated (f). */
+type ApdexValues = Values<'score' | 'count' | 's' | 't' | 'f'>;
+
+/**
+ * The Apdex score; absent with 0 requests. The sum of the zones stands in for an absent count. Where neither is known, a
+ * score of 0 is absent, because it may be that of 0 requests.
+ */
+export function apdexScore(apdex: ApdexValues | undefined): number | undefined {
+  const count = apdex?.count ?? zoneSum(apdex);
+  if (count === undefined) return apdex?.score === 0 ? undefined : apdex?.score;
+  return count > 0 ? apdex?.score : undefined;
+}
+
+function zoneSum({ s, t, f }: ApdexValues = {}): number | undefined {
+  return s === undefined || t === undefined || f === undefined ? undefined : s + t + f;
+}
+
+/** Bytes of a `Memory/Physical` value: upstream's megabytes are 1024² bytes. */
+export function memoryBytes(megabytes: number | undefined): number | undefined {
+  return megabytes === undefined ? undefined : finite(megabytes * 1_048_576);
+}
+
+/** CPU time per wall clock time, from `CPU/User Time:percent`; above 1 with several processes. */
+export function cpuRatio(percent: number | undefined): number | undefined {
+  return percent === undefined ? undefined : percent / 100;
+}

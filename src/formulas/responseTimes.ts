@@ -1,0 +1,135 @@
+import {
+  fallbackIfZero,
+  finite,
+  type TimedCalls,
+  type Values,
+  type WindowValues,
+  METRIC,
+  isDatastore,
+} from './metricInputs.ts';
+
+/** `HttpDispatcher`; times in milliseconds. */
+type WebValues = Values<'call_count' | 'average_call_time' | 'average_response_time'>;
+
+/**
+ * Response time of a web request with queueing, in seconds: the average call time, for which the average response time
+ * stands in where it is absent or 0, and the queueing per web request. An absent queue counts 0; one that was answered
+ * and cannot be read leaves the result absent. Absent without web requests.
+ */
+export function responseTime(web: WebValues | undefined, queue: TimedCalls | undefined): number | undefined {
+  if (web === undefined || !hasCalls(web.call_count)) return undefined;
+  const served = fallbackIfZero(web.average_call_time, web.average_response_time);
+  const queued = queue === undefined ? 0 : timePerRequest(queue, web.call_count);
+  return served === undefined || queued === undefined ? undefined : finite(served / 1000 + queued);
+}
+
+/**
+ * Seconds that these calls (of the request queue, or of a component) take per web request: average × calls / web
+ * requests. With 0 calls the average is not required. Absent where an input is absent, and without web requests.
+ */
+export function timePerRequest(timed: TimedCalls | undefined, webRequests: number | undefined): number | undefined {
+  const calls = timed?.call_count;
+  if (!hasCalls(webRequests) || calls === undefined) return undefined;
+  if (calls === 0) return 0;
+  const average = timed?.average_response_time;
+  return average === undefined ? undefined : finite((average * calls) / webRequests / 1000);
+}
+
+/** The average time of one call in seconds; absent with 0 calls, for which there is no average. */
+export function averageTime(timed: TimedCalls | undefined): number | undefined {
+  const average = timed?.average_response_time;
+  return average === undefined || !hasCalls(timed?.call_count) ? undefined : average / 1000;
+}
+
+/** True when there were calls, so that there is an average per call. */
+function hasCalls(calls: number | undefined): calls is number {
+  return calls !== undefined && calls > 0;
+}
+
+/**
+ * Execution time of a web transaction outside the components, in seconds: `WebTransactionTotalTime` less the times of the
+ * components per web request. `HttpDispatcher` stands in for a total time that is absent (some agents report none) or 0.
+ * The result may be below zero. Absent without web requests, and where the total time or any of the components was
+ * answered and cannot be read: without that part, the result would be a wrong number.
+ *
+ * @param components those that upstream answered and that count
+ */
+export function totalTime(
+  web: TimedCalls | undefined,
+  total: Values<'average_response_time'> | undefined,
+  components: readonly TimedCalls[],
+): number | undefined {
+  const webRequests = web?.call_count;
+  if (!hasCalls(webRequests) || (total !== undefined && total.average_response_time === undefined)) return undefined;
+  const average = fallbackIfZero(total?.average_response_time, web?.average_response_time);
+  if (average === undefined) return undefined;
+  let inComponents = 0;
+  for (const component of components) {
+    const time = timePerRequest(component, webRequests);
+    if (time === undefined) return undefined;
+    inComponents += time;
+  }
+  return finite(average / 1000 - inComponents);
+}
+
+/** A kind of database metrics. The kinds measure the same calls, so only one of them counts for an application. */
+type DatabaseKind = 'datastore' | 'database' | 'active_record';
+
+/** The database kind that counts, or `none` where the application has no database metric. */
+export type DatabaseChoice = DatabaseKind | 'none';
+
+/**
+ * Which database kind counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database
+ * that has calls, else the first that is present. A ruby application that has ActiveRecord at all never uses Database.
+ * `override` is the setting `database_component`.
+ *
+ * Undefined: undecided. A metric that was answered without a readable call count may have calls, so it decides nothing, and
+ * neither does any kind after it. What was decided earlier, on an answer that could be read, still holds then.
+ */
+export function databaseKind(
+  values: WindowValues,
+  language: string | undefined,
+  override: 'auto' | DatabaseKind,
+): DatabaseChoice | undefined {
+  if (override !== 'auto') return override;
+  const kinds = candidates(values, language?.trim().toLowerCase() === 'ruby');
+  for (const kind of kinds) {
+    const calls = namesOf(values, kind).map((name) => callsOf(values, name));
+    if (calls.some((count) => count !== undefined && count > 0)) return kind;
+    if (calls.includes(undefined)) return undefined;
+  }
+  return kinds.find((kind) => namesOf(values, kind).length > 0) ?? 'none';
+}
+
+/**
+ * The answered metrics of the chosen kind that count, sorted: of several datastore types those with calls (a type without
+ * calls may no longer be in use) and those whose calls cannot be read, or all where none has calls.
+ */
+export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): string[] {
+  const names = namesOf(values, choice);
+  const called = names.filter((name) => (callsOf(values, name) ?? Infinity) > 0);
+  return called.length > 0 ? called : names;
+}
+
+function candidates(values: WindowValues, ruby: boolean): readonly DatabaseKind[] {
+  if (!ruby) return ['datastore', 'database'];
+  return values.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
+}
+
+/** The metrics of a kind that upstream answered. */
+function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
+  switch (choice) {
+    case 'datastore':
+      return [...values.keys()].filter(isDatastore).sort();
+    case 'database':
+      return values.has(METRIC.database) ? [METRIC.database] : [];
+    case 'active_record':
+      return values.has(METRIC.activeRecord) ? [METRIC.activeRecord] : [];
+    case 'none':
+      return [];
+  }
+}
+
+function callsOf(values: WindowValues, name: string): number | undefined {
+  return values.get(name)?.values['call_count'];
+}

@@ -1,0 +1,297 @@
+import { finite, type WindowValues } from '../formulas/metricInputs.ts';
+import { unitOf, type Scope } from './family.ts';
+import type { Family, Labels, Sample } from './sample.ts';
+import { UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
+
+/** A custom metric as configured. */
+export interface CustomMetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly match: string;
+  readonly value: string;
+  readonly scale: number;
+  readonly scope: Scope;
+  readonly max_series: number;
+}
+
+/** A custom metric ready for use. */
+export interface CustomMetric {
+  readonly family: Family;
+  readonly template: Template;
+  /** What to narrow the metric name list with. */
+  readonly filter: string;
+  readonly definition: CustomMetricDefinition;
+}
+
+/** A metric name of an application that a custom metric reads. */
+interface CustomMatch {
+  readonly metric: CustomMetric;
+  readonly metricName: string;
+  /** The captured labels; undefined where the template captures none. */
+  readonly labels: Labels | undefined;
+  /** How many series of it the cap allows: of the host scope, the first so many hosts in the order of their keys have it. */
+  readonly series: number;
+}
+
+/** The matches to read and, by family name, how many series of one application, those of all its hosts, were cut. */
+export interface CustomMatches {
+  readonly matches: readonly CustomMatch[];
+  readonly cut: ReadonlyMap<string, number>;
+}
+
+/** The family of a custom metric; HELP is the configured text with the source and the time base. */
+export function customFamily(definition: CustomMetricDefinition): Family {
+  const { name, help, match, value } = definition;
+  return {
+    name,
+    help:
+      `${help.trim().replace(/\.$/, '')}. Source: ${match}:${value}. ` +
+      'Time base: collection window; refreshed at most once a minute.',
+    type: 'gauge',
+    unit: unitOf(name),
+    group: 'custom_metrics',
+    labelNames: parseTemplate(match).labelNames,
+  };
+}
+
+/**
+ * Prepares custom metrics. Definitions of one name share the family of the first, which needs equal label names in all
+ * of them (a check of the configuration). Throws a TemplateError.
+ */
+export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
+  const families = new Map<string, Family>();
+  return definitions.map((definition) => {
+    const family = families.get(definition.name) ?? customFamily(definition);
+    families.set(definition.name, family);
+    const template = parseTemplate(definition.match);
+    return { family, template, filter: literalFilter(template), definition };
+  });
+}
+
+/**
+ * Which of an application's metric names the custom metrics read, sorted, and at most `max_series` series of each custom
+ * metric. Each name takes `entities` of them: 1, or for the host scope the number of the application's hosts; the last name
+ * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
+ * write the same series. The result does not depend on the order of the names.
+ */
+export function customMatches(
+  metrics: readonly CustomMetric[],
+  metricNames: readonly string[],
+  entities = 1,
+): CustomMatches {
+  const sorted = [...new Set(metricNames)].sort();
+  const taken = new Set<string>();
+  const cut = new Map<string, number>();
+  const matches = metrics.flatMap((metric) => {
+    const found = sorted.flatMap((metricName) => matchOf(metric, metricName));
+    const kept: CustomMatch[] = [];
+    let left = metric.definition.max_series;
+    for (const match of found) {
+      const key = JSON.stringify([metric.family.name, match.labels]);
+      const series = taken.has(key) ? 0 : Math.min(entities, left);
+      taken.add(key);
+      if (series === 0) continue;
+      left -= series;
+      kept.push({ ...match, series });
+    }
+    const dropped = found.length * entities - (metric.definition.max_series - left);
+    if (dropped > 0) cut.set(metric.family.name, (cut.get(metric.family.name) ?? 0) + dropped);
+    return kept;
+  });
+  return { matches, cut };
+}
+
+/**
+ * The place of each host of an application, by its key, in the order in which the cap gives out series; what
+ * {@link customSamples} wants of a host. It does not depend on the order of the host list.
+ */
+export function hostPlaces(keys: Iterable<string>): ReadonlyMap<string, number> {
+  return new Map([...keys].sort().map((key, place) => [key, place]));
+}
+
+/**
+ * The custom samples of one application or host: value × scale; absent where upstream answered no such value, and for a
+ * host at whose `place` the cap has no series left.
+ */
+export function customSamples(matches: readonly CustomMatch[], values: WindowValues, place = 0): Sample[] {
+  return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
+    if (place >= series) return [];
+    const found = values.get(metricName)?.values;
+    const unscaled =
+      found !== undefined && Object.hasOwn(found, definition.value) ? found[definition.value] : undefined;
+    const value = unscaled === undefined ? undefined : finite(unscaled * definition.scale);
+    return value === undefined ? [] : [{ family, labels, value }];
+  });
+}
+
+function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 'series'>[] {
+  const captured = matchTemplate(metric.template, metricName);
+  if (captured === undefined) return [];
+  const names = metric.family.labelNames;
+  const labels = names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, captured[name] ?? '']));
+  return [{ metric, metricName, labels }];
+}
+
+/** A fault in a custom metric's `match`; the message says what to change, and never repeats the template. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+}
+
+type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'capture'; readonly label: string }
+  | { readonly kind: 'one' }
+  | { readonly kind: 'rest' };
+
+/** A parsed `match` of a custom metric. */
+export interface Template {
+  readonly source: string;
+  readonly segments: readonly Segment[];
+  /** The captured label names, in the order of the template. */
+  readonly labelNames: readonly string[];
+}
+
+const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+const MINIMUM_LITERAL = 3;
+
+/**
+ * Parses the `match` of a custom metric: segments between slashes, each a literal, `{label}` (captures it), `*` (any
+ * one segment) or, at the end, `**` (all that remain, at least one). Throws a TemplateError.
+ */
+export function parseTemplate(match: string): Template {
+  const parts = match.split('/');
+  const segments = parts.map((part, index) => parseSegment(part, index, index === parts.length - 1));
+  const labelNames = segments.flatMap((segment) => (segment.kind === 'capture' ? [segment.label] : []));
+  const repeated = labelNames.find((label, index) => labelNames.indexOf(label) !== index);
+  if (repeated !== undefined) {
+    throw new TemplateError('The template captures two segments under one name: give each capture a name of its own.');
+  }
+  const template = { source: match, segments, labelNames };
+  if (weight(literalFilter(template)) < MINIMUM_LITERAL) {
+    throw new TemplateError(
+      `The template needs a literal part of at least ${MINIMUM_LITERAL} characters, ` +
+        'which narrows the metric name list that is read.',
+    );
+  }
+  return template;
+}
+
+/** The captured labels when the metric name fits the template (`{}` without captures), else undefined. Case counts. */
+export function matchTemplate(template: Template, metricName: string): Labels | undefined {
+  const parts = metricName.split('/');
+  const { segments } = template;
+  const open = segments.at(-1)?.kind === 'rest';
+  if (open ? parts.length < segments.length : parts.length !== segments.length) return undefined;
+  const labels: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const part = parts[index] ?? '';
+    if (segment.kind === 'rest') continue;
+    if (segment.kind === 'literal' ? part !== segment.text : part === '') return undefined;
+    if (segment.kind === 'capture') labels[segment.label] = part;
+  }
+  return labels;
+}
+
+/**
+ * The longest literal part, of equal ones the first: upstream's substring filter for the metric name list. It keeps the
+ * slashes around it, which do not count for its length.
+ */
+export function literalFilter(template: Pick<Template, 'segments'>): string {
+  // A line feed stands for what is not literal: no metric name holds one, and parseSegment refuses it.
+  const text = template.segments.map((segment) => (segment.kind === 'literal' ? segment.text : '\n')).join('/');
+  return text.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
+}
+
+function parseSegment(part: string, index: number, last: boolean): Segment {
+  const at = `Segment ${String(index + 1)} of the template`;
+  if (part === '') throw new TemplateError(`${at} is empty: remove the slash before or after it.`);
+  if (part === '*') return { kind: 'one' };
+  if (part === '**') {
+    if (!last) throw new TemplateError(`${at} is ** but not the last: ** stands for the rest of the name.`);
+    return { kind: 'rest' };
+  }
+  const label = /^\{([^{}]*)\}$/.exec(part)?.[1];
+  if (label !== undefined) return { kind: 'capture', label: checkedLabel(label, at) };
+  if (/[{}*]/.test(part)) {
+    throw new TemplateError(
+      `${at} has more than {label}, * or **: these stand for whole segments only, so write one of them alone ` +
+        'between the slashes.',
+    );
+  }
+  if (/[\n\r]/.test(part)) throw new TemplateError(`${at} has a line break, which no metric name has: remove it.`);
+  return { kind: 'literal', text: part };
+}
+
+function checkedLabel(label: string, at: string): string {
+  if (!LABEL_NAME.test(label) || label.startsWith('__')) {
+    throw new TemplateError(
+      `${at} captures a name that is no label name: use letters, digits and _, no digit first, not __ first.`,
+    );
+  }
+  if (UNCAPTURABLE_LABEL_NAMES.has(label)) {
+    throw new TemplateError(`${at} captures a label that the series has already: choose another name.`);
+  }
+  return label;
+}
+
+/** How well a literal part narrows the list: its length without the slashes around it. */
+function weight(part: string): number {
+  return part.replace(/^\/|\/$/g, '').length;
+}
+
+/**
+ * The value names that NerdGraph's rows give, by kind of metric, spelled as the REST interface spells them: the names
+ * that the vendor's page "Query APM metric timeslice data with NRQL" gives an expression for.
+ */
+export const NERDGRAPH_VALUES = {
+  /** Metrics of every kind but Apdex. */
+  any: [
+    'average_response_time',
+    'average_call_time',
+    'average_exclusive_time',
+    'average_value',
+    'total_value',
+    'min_value',
+    'max_value',
+    'min_response_time',
+    'max_response_time',
+    'standard_deviation',
+    'count',
+    'call_count',
+    'error_count',
+    'calls_per_minute',
+    'requests_per_minute',
+    'errors_per_minute',
+    'total_call_time_per_minute',
+    'throughput',
+    'rate',
+    'percent',
+    'as_percentage',
+  ],
+  /** Metrics whose names begin with `Apdex` or `EndUser/Apdex`, and no others. */
+  apdex: ['s', 't', 'f', 'count', 'score', 'value', 'threshold', 'threshold_min'],
+  /** `EndUser` has these beside those of every metric. */
+  endUser: ['average_fe_response_time', 'average_be_response_time', 'average_network_time'],
+  /** `Memory/Physical` has these beside those of every metric. */
+  memory: ['used_mb_by_host', 'total_used_mb'],
+} as const;
+
+type Kind = keyof typeof NERDGRAPH_VALUES;
+
+/** The names of the values that NerdGraph can give for the metrics that a custom metric's template may match. */
+export function nerdgraphValuesOf(template: Pick<Template, 'source' | 'segments'>): readonly string[] {
+  return kindsOf(template).flatMap((kind) => NERDGRAPH_VALUES[kind]);
+}
+
+function kindsOf({ source, segments }: Pick<Template, 'source' | 'segments'>): readonly Kind[] {
+  const [first, second] = segments;
+  if (first?.kind !== 'literal') return ['any', 'apdex', 'memory'];
+  if (first.text === 'Apdex') return ['apdex'];
+  if (first.text === 'EndUser') {
+    if (second === undefined) return ['any', 'endUser'];
+    if (second.kind !== 'literal') return ['any', 'apdex'];
+    return second.text.startsWith('Apdex') ? ['apdex'] : ['any'];
+  }
+  const mayBeMemory = source === 'Memory/Physical' || (first.text === 'Memory' && second?.kind !== 'literal');
+  return mayBeMemory ? ['any', 'memory'] : ['any'];
+}

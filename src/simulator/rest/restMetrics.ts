@@ -1,0 +1,247 @@
+import { fraction } from '../world/traffic.ts';
+import { MINUTE, firstIncompleteMinute, isListed } from '../world/worldEntities.ts';
+import type { Scope, World } from '../world/world.ts';
+import { valuesOf, valueNames } from '../world/timesliceValues.ts';
+import { roundFigures, formatTimestamp, parseTimestamp, type Call, isTrue, paginate } from './restCall.ts';
+import { type Answer, failure, notFound, ok } from '../wire/httpAnswer.ts';
+
+/** A run of whole minutes, counted from 1970: from the first to before the second. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The time a metric data call is about. `from` and `to` are echoed, in milliseconds; the spans are what is answered. */
+interface DataRange {
+  readonly from: number;
+  readonly to: number;
+  readonly spans: readonly Span[];
+}
+
+interface RangeQuery {
+  /** Milliseconds; undefined when the call did not say. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  /** Seconds. */
+  readonly period: number | undefined;
+  readonly summarize: boolean;
+}
+
+const DEFAULT_RANGE = 30 * MINUTE;
+const LEAST_LAG = 1.5 * MINUTE;
+const HOUR = 60;
+const DAY = 24 * HOUR;
+const HOURLY_AFTER = 8 * DAY;
+const EVEN_POINTS = 10;
+
+/** Longest range in minutes and its granule in minutes (vendor's page "Extract metric timeslice data"). */
+const GRANULES: readonly (readonly [longest: number, granule: number])[] = [
+  [3 * HOUR, 1],
+  [6 * HOUR, 2],
+  [14 * HOUR, 5],
+  [DAY, 10],
+  [4 * DAY, 30],
+  [7 * DAY, HOUR],
+  [21 * DAY, 3 * HOUR],
+  [42 * DAY, 6 * HOUR],
+  [63 * DAY, 12 * HOUR],
+];
+const LONGEST_GRANULE = 3 * DAY;
+/** Ranges up to this long come as ten even points when they start more than eight days ago. */
+const EVEN_POINTS_UP_TO = 4 * DAY;
+
+/** Minutes per point of a range of this many minutes. */
+export function granuleOf(minutes: number): number {
+  return GRANULES.find(([longest]) => minutes <= longest)?.[1] ?? LONGEST_GRANULE;
+}
+
+/** Where the data of a range without bounds end: one and a half to three and a half minutes ago, as the service has it. */
+export function defaultEnd(now: number): number {
+  const minute = Math.floor((now - LEAST_LAG) / MINUTE);
+  return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
+}
+
+function evenSpans(from: number, to: number, points: number): readonly Span[] {
+  const edge = (index: number) => from + Math.floor(((to - from) * index) / points);
+  return Array.from({ length: points }, (_, index) => ({ from: edge(index), to: edge(index + 1) })).filter(
+    (span) => span.to > span.from,
+  );
+}
+
+/**
+ * The minutes that answer a range. Its end is cut to the minute and its length to the granule, keeping the end. What
+ * starts more than eight days ago exists by the hour only, so there the length is cut to hours. A `period` makes the
+ * granule coarser, to a multiple of the one the range has; a finer one has no effect.
+ */
+export function resolveRange(query: RangeQuery, now: number): DataRange {
+  const to = query.to ?? now;
+  const from = query.from ?? to - DEFAULT_RANGE;
+  const isDefault = query.from === undefined && query.to === undefined;
+  const end = isDefault ? defaultEnd(now) : Math.floor(to / MINUTE);
+  const wanted = Math.max(1, Math.floor((to - from) / MINUTE));
+
+  const isOld = now - from > HOURLY_AFTER * MINUTE;
+  const natural = isOld && wanted >= HOUR ? Math.max(HOUR, granuleOf(wanted)) : granuleOf(wanted);
+  const asked = Math.ceil((query.period ?? 0) / 60 / natural) * natural;
+  const granule = Math.min(Math.max(natural, asked), wanted - (wanted % natural));
+  const length = wanted - (wanted % granule);
+  const whole = { from: end - length, to: end };
+
+  if (query.summarize) return { from, to, spans: [whole] };
+  const isEven = isOld && query.period === undefined && wanted <= EVEN_POINTS_UP_TO;
+  return { from, to, spans: evenSpans(whole.from, whole.to, isEven ? EVEN_POINTS : length / granule) };
+}
+
+interface MetricDataQuery {
+  readonly names: readonly string[];
+  /** Empty: all values of each metric. */
+  readonly values: readonly string[];
+  readonly range: DataRange;
+  readonly rounded: boolean;
+  /** Timeslices end with their last second rather than with the minute after it. */
+  readonly inclusiveTo: boolean;
+}
+
+interface TimesliceBody {
+  readonly from: string;
+  readonly to: string;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+interface MetricDataBody {
+  readonly from: string;
+  readonly to: string;
+  readonly metrics_not_found: readonly string[];
+  readonly metrics_found: readonly string[];
+  readonly metrics: readonly { readonly name: string; readonly timeslices: readonly TimesliceBody[] }[];
+}
+
+/** Names that the service takes for another. */
+const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
+const RETENTION_MINUTES = 93 * 24 * 60;
+
+/**
+ * The `metric_data` of a call. A metric is found when anything was reported of it in the range; its
+ * timeslices without a record are zeros. Minutes that are not complete, or older than three months, have no data, and
+ * a timeslice of nothing but such minutes is left out.
+ */
+function metricData(world: World, scope: Scope, query: MetricDataQuery, now: number): MetricDataBody {
+  const names = [...new Set(query.names.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
+  const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
+  const end = firstIncompleteMinute(now);
+  const spans = query.range.spans.flatMap((span) => {
+    const from = Math.max(span.from, end - RETENTION_MINUTES);
+    const to = Math.min(span.to, end);
+    return to <= from ? [] : [{ span, minutes: to - from, sums: world.sum(scope, metrics, from, to) }];
+  });
+
+  const found = metrics
+    .map((metric, index) => ({ metric, index }))
+    .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
+  const foundNames = new Set(found.map(({ metric }) => metric.name));
+  return {
+    from: formatTimestamp(query.range.from),
+    to: formatTimestamp(query.range.to),
+    metrics_not_found: names.filter((name) => !foundNames.has(name)),
+    metrics_found: [...foundNames],
+    metrics: found.map(({ metric, index }) => ({
+      name: metric.name,
+      timeslices: spans.flatMap(({ span, minutes, sums }) => {
+        const sum = sums[index];
+        if (sum === undefined) return [];
+        const values = valuesOf(metric.kind, sum, minutes, query.values);
+        return [
+          {
+            from: formatTimestamp(span.from * MINUTE),
+            to: formatTimestamp(span.to * MINUTE - (query.inclusiveTo ? 1000 : 0)),
+            values: query.rounded ? roundFigures(values) : values,
+          },
+        ];
+      }),
+    })),
+  };
+}
+
+const NAMES_PER_PAGE = 1000;
+
+function scopeOf({ world, route }: Call): Scope | undefined {
+  const { applicationId, hostId, instanceId } = route;
+  if (applicationId === undefined) return undefined;
+  return world.scope({
+    application: applicationId,
+    ...(hostId === undefined ? {} : { host: hostId }),
+    ...(instanceId === undefined ? {} : { instance: instanceId }),
+  });
+}
+
+/** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
+export function metricNames(call: Call): Answer {
+  const scope = scopeOf(call);
+  if (scope === undefined) return notFound();
+  const { origin, path, query, settings, pageFault } = call;
+  const part = (query.get('name') ?? '').toLowerCase();
+  const found = isListed(scope.application, call.now)
+    ? call.world.metrics(scope).filter(({ name }) => name.toLowerCase().includes(part))
+    : [];
+  const page = paginate(found, {
+    origin,
+    path,
+    query,
+    size: NAMES_PER_PAGE,
+    keepFilters: settings.linksKeepFilters,
+    cursor: settings.endOfNames,
+    fault: pageFault,
+  });
+  return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
+}
+
+/** A parameter that may be absent but not malformed: `bad` then. */
+function timestamp(query: URLSearchParams, name: string): number | 'bad' | undefined {
+  const text = query.get(name);
+  return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
+}
+
+/** Metric timeslices of an application, host or instance. */
+export function metricTimeslices(call: Call): Answer {
+  const scope = scopeOf(call);
+  if (scope === undefined) return notFound();
+  const { query, now } = call;
+  const names = query.getAll('names[]').filter((name) => name !== '');
+  if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);
+  const from = timestamp(query, 'from');
+  const to = timestamp(query, 'to');
+  if (from === 'bad' || to === 'bad') {
+    return failure(400, 'Bad Request', [`${from === 'bad' ? 'from' : 'to'} must be an ISO 8601 timestamp`]);
+  }
+  const period = query.get('period');
+  if (period !== null && !/^[1-9]\d{0,8}$/.test(period)) {
+    return failure(422, 'Invalid parameters', ['period must be a whole number of seconds']);
+  }
+  const range = resolveRange(
+    { from, to, period: period === null ? undefined : Number(period), summarize: isTrue(query, 'summarize') },
+    now,
+  );
+  if (range.to - range.from < MINUTE) {
+    return failure(422, 'Invalid time range', ['The time range must be at least one minute']);
+  }
+  const rounded = call.settings.rounding && !isTrue(query, 'raw');
+  const body = metricData(
+    call.world,
+    scope,
+    { names, values: query.getAll('values[]'), range, rounded, inclusiveTo: call.settings.inclusiveTo },
+    now,
+  );
+  return ok({
+    metric_data: {
+      from: body.from,
+      to: body.to,
+      ...(call.settings.metricsFound
+        ? { metrics_not_found: body.metrics_not_found, metrics_found: body.metrics_found }
+        : {}),
+      metrics: body.metrics.map(({ name, timeslices }) => ({
+        name,
+        timeslices: timeslices.map((slice) => ({ from: slice.from, to: slice.to, values: slice.values })),
+      })),
+    },
+  });
+}

@@ -1,0 +1,250 @@
+import * as z from 'zod';
+import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
+import { type CallKind, type GraphqlKind, FaultBook } from './faults/faultRules.ts';
+import type { World } from './world/world.ts';
+
+/** What can be changed about an application while the simulator runs; members that are left out stay as they are. */
+export const CHANGE = z.strictObject({
+  removed: z.boolean().optional(),
+  name: z.string().min(1).optional(),
+  /** false: it reports nothing from now on; true: it does, and did all along. */
+  reporting: z.boolean().optional(),
+  /** Slow and failing for so many minutes; null ends all incidents ordered by hand. */
+  incident: z
+    .strictObject({
+      minutes: z.int().positive().default(10),
+      started_minutes_ago: z.int().nonnegative().default(0),
+      response_factor: z.number().positive().default(4),
+      error_ratio: z.number().min(0).max(1).default(0.3),
+    })
+    .nullable()
+    .optional(),
+  /** Exactly this in every minute, for the whole application; null brings the generated traffic back. */
+  traffic: z
+    .strictObject({
+      requests_per_minute: z.int().nonnegative(),
+      response_milliseconds: z.number().nonnegative(),
+      errors_per_minute: z.int().nonnegative().default(0),
+      background_per_minute: z.int().nonnegative().default(0),
+    })
+    .nullable()
+    .optional(),
+});
+
+export type Change = z.input<typeof CHANGE>;
+
+/** The amendment a change makes at a time. Throws a ZodError on a bad one. */
+function toAmendment(input: unknown, now: number): Amendment {
+  const { removed, name, reporting, incident, traffic } = CHANGE.parse(input);
+  const minute = firstIncompleteMinute(now);
+  return {
+    ...(removed === undefined ? {} : { removed }),
+    ...(name === undefined ? {} : { name }),
+    ...(reporting === undefined ? {} : { silentFromMinute: reporting ? undefined : minute }),
+    ...(incident === undefined ? {} : { incidents: incident === null ? undefined : [toIncident(incident, minute)] }),
+    ...(traffic === undefined ? {} : { traffic: traffic === null ? undefined : toTraffic(traffic) }),
+  };
+}
+
+type Parsed = z.output<typeof CHANGE>;
+
+function toIncident(
+  incident: NonNullable<Parsed['incident']>,
+  minute: number,
+): NonNullable<Amendment['incidents']>[number] {
+  const fromMinute = minute - incident.started_minutes_ago;
+  return {
+    fromMinute,
+    toMinute: fromMinute + incident.minutes,
+    responseFactor: incident.response_factor,
+    errorRatio: incident.error_ratio,
+  };
+}
+
+function toTraffic(traffic: NonNullable<Parsed['traffic']>): NonNullable<Amendment['traffic']> {
+  return {
+    requestsPerMinute: traffic.requests_per_minute,
+    responseSeconds: traffic.response_milliseconds / 1000,
+    errorsPerMinute: traffic.errors_per_minute,
+    backgroundPerMinute: traffic.background_per_minute,
+  };
+}
+
+/** Counts what comes in each minute of the clock, per key. */
+export class MinuteLimit {
+  readonly most: number;
+  #minute = 0;
+  #counts = new Map<string, number>();
+
+  /** 0 means no limit. */
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  /** Counts one; false when it is one too many. `now` is milliseconds since 1970. */
+  count(key: string, now: number): boolean {
+    if (this.most === 0) return true;
+    const minute = Math.floor(now / 60_000);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#counts.clear();
+    }
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return count <= this.most;
+  }
+}
+
+/** A call as the service saw it. No key is kept. */
+interface LoggedRequest {
+  /** By the simulator's clock, in milliseconds since 1970. */
+  readonly at: number;
+  /** By a clock that nobody can set, in milliseconds: for rates. */
+  readonly elapsed: number;
+  readonly method: string;
+  readonly path: string;
+  /** As it came, still encoded, without the question mark. */
+  readonly query: string;
+  readonly kind: CallKind | undefined;
+  readonly applicationId: number | undefined;
+  readonly accept: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly keyHeader: 'X-Api-Key' | 'Api-Key' | undefined;
+  readonly keyValid: boolean;
+  /** Calls under way when this one came, itself included. */
+  readonly concurrent: number;
+  /** What a GraphQL document asked for, in its order; undefined for calls of the REST interface. */
+  readonly operations?: readonly LoggedOperation[];
+}
+
+/** One thing a GraphQL document asked for. */
+export interface LoggedOperation {
+  readonly kind: GraphqlKind;
+  /** The NRQL query, the search, or the guids; empty for accounts. */
+  readonly text: string;
+  /** Rows or entities in the answer; undefined when there was none. */
+  rows?: number;
+  /** Why there was no answer. */
+  error?: string;
+}
+
+/** A from/to pair of metric data calls and how many sent it. */
+interface SentRange {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly calls: number;
+}
+
+const KEPT = 100_000;
+
+/** What was asked of the service: for tests and rehearsals. Entries are the newest hundred thousand; counts are all. */
+export class RequestLog {
+  #entries: LoggedRequest[] = [];
+  #byKind = new Map<CallKind | 'other', number>();
+  #statuses = new Map<number | 'none', number>();
+  #running = 0;
+  #maxConcurrency = 0;
+
+  /** Notes a call; the function it gives is to be called once, with the status sent, or undefined when none was. */
+  begin(request: Omit<LoggedRequest, 'concurrent'>): (status: number | undefined) => void {
+    this.#running += 1;
+    this.#maxConcurrency = Math.max(this.#maxConcurrency, this.#running);
+    if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
+    this.#entries.push({ ...request, concurrent: this.#running });
+    const kind = request.kind ?? 'other';
+    this.#byKind.set(kind, (this.#byKind.get(kind) ?? 0) + 1);
+    return (status) => {
+      this.#running -= 1;
+      this.#statuses.set(status ?? 'none', (this.#statuses.get(status ?? 'none') ?? 0) + 1);
+    };
+  }
+
+  /** The calls, oldest first; of one kind when given. */
+  all(kind?: CallKind): readonly LoggedRequest[] {
+    const kept = this.#entries.slice(-KEPT);
+    return kind === undefined ? kept : kept.filter((entry) => entry.kind === kind);
+  }
+
+  /** How many calls there were; of one kind when given. */
+  count(kind?: CallKind | 'other'): number {
+    if (kind !== undefined) return this.#byKind.get(kind) ?? 0;
+    return [...this.#byKind.values()].reduce((sum, calls) => sum + calls, 0);
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#byKind);
+  }
+
+  /** How many answers had each status; `none` for connections that ended before one. */
+  statuses(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#statuses);
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get maxConcurrency(): number {
+    return this.#maxConcurrency;
+  }
+
+  /** The most calls that came within any `milliseconds`. */
+  busiest(milliseconds = 60_000): number {
+    const times = this.all().map(({ elapsed }) => elapsed);
+    let first = 0;
+    let most = 0;
+    times.forEach((time, index) => {
+      while (time - (times[first] ?? time) >= milliseconds) first += 1;
+      most = Math.max(most, index - first + 1);
+    });
+    return most;
+  }
+
+  /** The distinct from/to pairs of the metric data calls. */
+  ranges(): readonly SentRange[] {
+    const found = new Map<string, SentRange>();
+    for (const { query } of this.all('metric_data')) {
+      const parameters = new URLSearchParams(query);
+      const from = parameters.get('from');
+      const to = parameters.get('to');
+      const key = JSON.stringify([from, to]);
+      found.set(key, { from, to, calls: (found.get(key)?.calls ?? 0) + 1 });
+    }
+    return [...found.values()];
+  }
+
+  /** Forgets everything but the calls under way. */
+  clear(): void {
+    this.#entries = [];
+    this.#byKind.clear();
+    this.#statuses.clear();
+    this.#maxConcurrency = this.#running;
+  }
+}
+
+/** What a running simulator holds and may change: the world in force, the faults, the log of calls. */
+export class SimulatorState {
+  readonly faults = new FaultBook();
+  readonly requests = new RequestLog();
+  readonly now: () => number;
+  #world: World;
+
+  constructor(world: World, now: () => number) {
+    this.#world = world;
+    this.now = now;
+  }
+
+  get world(): World {
+    return this.#world;
+  }
+
+  /** Changes one application from now on. Throws a ZodError on a bad change. */
+  change(applicationId: number, change: Change): void {
+    this.#world = this.#world.amend(applicationId, toAmendment(change, this.now()));
+  }
+
+  /** Takes back everything that was changed about one application. */
+  restore(applicationId: number): void {
+    this.#world = this.#world.amend(applicationId, undefined);
+  }
+}

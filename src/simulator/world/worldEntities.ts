@@ -1,0 +1,214 @@
+import { type Archetype, ARCHETYPES } from './archetypes.ts';
+
+/** A time during which an application is slow and fails more often than usual. */
+export interface Incident {
+  /** First minute, and the first minute after it, counted from 1970. */
+  readonly fromMinute: number;
+  readonly toMinute: number;
+  /** Multiplies every response time. */
+  readonly responseFactor: number;
+  /** Share of requests that fail while it lasts, if more than usual. */
+  readonly errorRatio: number;
+}
+
+/** Exact traffic of an application in every minute, in place of the generated one. */
+export interface FixedTraffic {
+  readonly requestsPerMinute: number;
+  readonly responseSeconds: number;
+  readonly errorsPerMinute: number;
+  readonly backgroundPerMinute: number;
+}
+
+/** What was changed about one application by hand; the rest of it stays a function of seed and time. */
+export interface Amendment {
+  readonly removed?: boolean | undefined;
+  readonly name?: string | undefined;
+  /** Nothing is reported from this minute on. */
+  readonly silentFromMinute?: number | undefined;
+  readonly incidents?: readonly Incident[] | undefined;
+  readonly traffic?: FixedTraffic | undefined;
+}
+
+export type Amendments = ReadonlyMap<number, Amendment>;
+
+/** Ids are arithmetic, so that each is found without a table and stays the same when the world grows. */
+const FIRST_APPLICATION_ID = 1_000_001;
+const FIRST_HOST_ID = 100_000_001;
+const FIRST_ALERT_POLICY_ID = 300_001;
+export const MAX_HOSTS = 10_000;
+const MAX_INSTANCES = 100;
+
+/** One application: what it is, not how it does. */
+export interface ApplicationIdentity {
+  readonly index: number;
+  readonly id: number;
+  readonly name: string;
+  readonly archetype: Archetype;
+  readonly alertPolicyId: number | undefined;
+  readonly amendment: Amendment;
+}
+
+export interface HostIdentity {
+  readonly index: number;
+  readonly id: number;
+  readonly host: string;
+}
+
+export interface InstanceIdentity {
+  readonly id: number;
+  /** Its place among all instances of the application. */
+  readonly ordinal: number;
+  readonly hostId: number;
+  readonly host: string;
+  readonly port: number | undefined;
+}
+
+const NO_AMENDMENT: Amendment = {};
+
+export function applicationId(index: number): number {
+  return FIRST_APPLICATION_ID + index;
+}
+
+/** The application at this place, or undefined beyond the end. */
+export function identify(index: number, applications: number, amendments: Amendments): ApplicationIdentity | undefined {
+  const kind = ARCHETYPES[index % ARCHETYPES.length];
+  if (!Number.isInteger(index) || index < 0 || index >= applications || kind === undefined) return undefined;
+  const round = Math.floor(index / ARCHETYPES.length);
+  const id = applicationId(index);
+  const amendment = amendments.get(id) ?? NO_AMENDMENT;
+  return {
+    index,
+    id,
+    name: amendment.name ?? (round === 0 ? kind.name : `${kind.name} ${round + 1}`),
+    archetype: kind,
+    alertPolicyId: kind.alertPolicy ? FIRST_ALERT_POLICY_ID + index : undefined,
+    amendment,
+  };
+}
+
+export function indexOfApplication(id: number): number {
+  return id - FIRST_APPLICATION_ID;
+}
+
+function hostName(application: ApplicationIdentity, index: number): string {
+  const slug = application.archetype.name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+  const number = application.archetype.hostsShareOneName ? 1 : index + 1;
+  return `${slug}-${application.index + 1}-${String(number).padStart(2, '0')}`;
+}
+
+export function hostsOf(application: ApplicationIdentity, hosts: number): readonly HostIdentity[] {
+  return Array.from({ length: hosts }, (_, index) => ({
+    index,
+    id: FIRST_HOST_ID + application.index * MAX_HOSTS + index,
+    host: hostName(application, index),
+  }));
+}
+
+export function instancesOf(
+  application: ApplicationIdentity,
+  hosts: readonly HostIdentity[],
+): readonly InstanceIdentity[] {
+  const { instancesPerHost, port } = application.archetype;
+  return hosts.flatMap((host) =>
+    Array.from({ length: instancesPerHost }, (_, place) => ({
+      id: host.id * MAX_INSTANCES + place,
+      ordinal: host.index * instancesPerHost + place,
+      hostId: host.id,
+      host: host.host,
+      port: port === undefined || port === 0 ? port : port + place,
+    })),
+  );
+}
+
+export const MINUTE = 60_000;
+/** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
+const REPORTING_MINUTES = 10;
+const LISTED_MINUTES = 60;
+
+/** The first minute that is not complete at `now`: data exist for the minutes before it. */
+export function firstIncompleteMinute(now: number): number {
+  return Math.floor(now / MINUTE);
+}
+
+/** The minute after the last one that the application reported, or undefined when it never did. */
+function endOfReports(application: ApplicationIdentity, now: number): number | undefined {
+  if (!application.archetype.reporting) return undefined;
+  return Math.min(firstIncompleteMinute(now), application.amendment.silentFromMinute ?? Infinity);
+}
+
+function reportedWithin(application: ApplicationIdentity, now: number, minutes: number): boolean {
+  const end = endOfReports(application, now);
+  return end !== undefined && firstIncompleteMinute(now) - end < minutes;
+}
+
+export function isReporting(application: ApplicationIdentity, now: number): boolean {
+  return reportedWithin(application, now, REPORTING_MINUTES);
+}
+
+export function isListed(application: ApplicationIdentity, now: number): boolean {
+  return reportedWithin(application, now, LISTED_MINUTES);
+}
+
+/** When the application last reported, in milliseconds; undefined when it does not report. */
+export function lastReportedAt(application: ApplicationIdentity, now: number): number | undefined {
+  const end = endOfReports(application, now);
+  return end === undefined || !isReporting(application, now) ? undefined : end * MINUTE;
+}
+
+const FIRST_KEY_TRANSACTION_ID = 5_000_001;
+/** An application of the account that the key cannot see. */
+const INVISIBLE_APPLICATION_ID = 9_999_999;
+
+/** A transaction that somebody marked as important. */
+export interface KeyTransaction {
+  readonly id: number;
+  readonly name: string;
+  readonly transactionName: string;
+  /** The owning application as the body names it. */
+  readonly applicationId: number;
+  readonly apdexTarget: number;
+  /** Where its figures come from: `WebTransaction/<transaction>` of this application. */
+  readonly source: { readonly applicationId: number; readonly transaction: string };
+  /** `idle`: zeros; `silent`: does not report; `bare`: a body of 2014, without status fields. */
+  readonly state: 'busy' | 'idle' | 'silent' | 'bare';
+}
+
+const SPECIAL_STATES: Readonly<Record<number, KeyTransaction['state']>> = { 1: 'idle', 3: 'bare', 4: 'silent' };
+const INVISIBLE_INDEX = 2;
+
+/**
+ * The key transactions of a world. The first busy ones follow the transactions of the web applications in turn; the
+ * second is idle, the third belongs to an invisible application, the fourth is bare, the fifth silent.
+ */
+export function keyTransactions(count: number, applications: number): readonly KeyTransaction[] {
+  const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
+    const application = identify(index, applications, new Map());
+    const kind = application?.archetype;
+    if (application === undefined || kind?.reporting !== true || (kind.web?.perMinute ?? 0) === 0) return [];
+    return kind.transactions.slice(-1).map(({ name, slowness }) => ({
+      application,
+      transaction: name,
+      apdexTarget: kind.apdexTarget * slowness,
+    }));
+  });
+  return Array.from({ length: count }, (_, index) => index).flatMap((index): readonly KeyTransaction[] => {
+    const parent = parents[index % parents.length];
+    if (parent === undefined) return [];
+    const { transaction, apdexTarget, application } = parent;
+    const name = `${application.name}: ${transaction.split('/').slice(1).join('/')}`;
+    return [
+      {
+        id: FIRST_KEY_TRANSACTION_ID + index,
+        name: index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`,
+        transactionName: `WebTransaction/${transaction}`,
+        applicationId: index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id,
+        apdexTarget,
+        source: { applicationId: application.id, transaction },
+        state: SPECIAL_STATES[index] ?? 'busy',
+      },
+    ];
+  });
+}

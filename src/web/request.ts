@@ -1,0 +1,180 @@
+import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import type { CollectionConfig } from '../config/config.ts';
+import type { WebSettings } from './dependencies.ts';
+
+/**
+ * Brings the target of a request into the form of a path that begins with a slash. A target may also come in the
+ * absolute form, `http://host/path`, as every server must accept (RFC 9112, 3.2.2); its host counts then, not that of
+ * the `Host` header. False where the target is neither.
+ */
+export function normaliseTarget(request: IncomingMessage): boolean {
+  const target = request.url ?? '';
+  if (target.startsWith('/')) return true;
+  const { host, rest } = /^https?:\/\/(?<host>[^/?#]*)(?<rest>[^#]*)/i.exec(target)?.groups ?? {};
+  if (host === undefined || rest === undefined || !isHostHeader(host)) return false;
+  request.headers.host = host;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  return true;
+}
+
+/** True where it is not clear which host is meant (RFC 9112, 3.2): another server on the way may have taken the other one. */
+export function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
+  return (headersDistinct.host?.length ?? 0) > 1;
+}
+
+const HOST = /^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_.])?)(?::\d{1,5})?$/;
+
+/** True for `host`, `host:port`, `[IPv6]` and `[IPv6]:port`. */
+export function isHostHeader(host: string): boolean {
+  return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
+}
+
+/** A query parameter that cannot be used: answered with 400 and this message. */
+export class BadQueryError extends Error {
+  override readonly name = 'BadQueryError';
+}
+
+/** What `collect[]` asks for: groups, and the exporter's own metrics. */
+export interface Selection {
+  readonly groups: ReadonlySet<Group>;
+  readonly own: boolean;
+}
+
+const OWN = 'exporter';
+
+/** The query of a request target, flat: no nested objects, no surprises. */
+export function queryOf(target: string): URLSearchParams {
+  const mark = target.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+}
+
+/** Reads `collect[]`: none means everything. Throws a {@link BadQueryError} on an unknown name. */
+export function readSelection(query: URLSearchParams): Selection {
+  const names = query.getAll('collect[]');
+  if (names.length === 0) return { groups: new Set(GROUPS), own: true };
+  const unknown = names.find((name) => name !== OWN && !isGroup(name));
+  if (unknown !== undefined) {
+    throw new BadQueryError(`Unknown group ${quote(unknown)} in collect[]; known are ${[...GROUPS, OWN].join(', ')}.`);
+  }
+  return { groups: new Set(names.filter(isGroup)), own: names.includes(OWN) };
+}
+
+export interface ProbeQuery {
+  readonly account: string;
+  readonly applicationId: number;
+  readonly debug: boolean;
+}
+
+/** Reads the parameters of `/probe`. Throws a {@link BadQueryError} with the reason. */
+export function readProbeQuery(query: URLSearchParams): ProbeQuery {
+  const account = single(query, 'account', 'the name of an account of the configuration');
+  const id = single(query, 'app_id', 'the id of an application');
+  if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
+    throw new BadQueryError(
+      `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
+    );
+  }
+  const debug = query.getAll('debug');
+  return { account, applicationId: Number(id), debug: debug.includes('true') };
+}
+
+function single(query: URLSearchParams, name: string, meaning: string): string {
+  const [value = '', ...more] = query.getAll(name);
+  if (value === '') throw new BadQueryError(`The parameter ${name} is missing: it must be ${meaning}.`);
+  if (more.length > 0) throw new BadQueryError(`The parameter ${name} must be given once.`);
+  return value;
+}
+
+function isGroup(name: string): name is Group {
+  return GROUPS.some((group) => group === name);
+}
+
+/** A value from outside, short enough for a sentence and without characters that would break it. */
+function quote(value: string): string {
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+}
+
+/** No scraper waits longer; also keeps timers within what they can hold. */
+const MAX_TIMEOUT_MS = 3_600_000;
+
+interface DeadlineInputs {
+  /** `X-Prometheus-Scrape-Timeout-Seconds` as it came. */
+  readonly header: string | undefined;
+  /** Milliseconds, from the configuration: `default_scrape_timeout`, `scrape_timeout_offset`. */
+  readonly defaultTimeout: number;
+  readonly offset: number;
+  /** Milliseconds that the last answer of this kind took to render and write. */
+  readonly lastWrite: number;
+}
+
+/**
+ * Milliseconds from now until an answer must be put together: the scraper's timeout less the
+ * configured offset and the time writing takes, but never under half the timeout. An invalid header means the default.
+ */
+export function timeToAnswer({ header, defaultTimeout, offset, lastWrite }: DeadlineInputs): number {
+  const timeout = readTimeout(header) ?? defaultTimeout;
+  return Math.max(timeout - offset - lastWrite, timeout / 2);
+}
+
+/** The same for a request, by its header and the configuration. */
+export function timeToAnswerTo(
+  request: Request,
+  collection: Pick<CollectionConfig, 'default_scrape_timeout' | 'scrape_timeout_offset'>,
+  lastWrite: number,
+): number {
+  return timeToAnswer({
+    header: request.get('x-prometheus-scrape-timeout-seconds'),
+    defaultTimeout: collection.default_scrape_timeout,
+    offset: collection.scrape_timeout_offset,
+    lastWrite,
+  });
+}
+
+/** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds. */
+function readTimeout(header: string | undefined): number | undefined {
+  if (header === undefined || !/^\s*\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(header)) return undefined;
+  const milliseconds = Number(header) * 1000;
+  return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
+}
+
+type Addressing = Pick<WebSettings, 'routePrefix' | 'externalUrl'>;
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
+
+/** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
+export function normalisePrefix(prefix: string): string {
+  const inner = prefix.replace(/^\/+|\/+$/g, '');
+  return inner === '' ? '' : `/${inner}`;
+}
+
+/** The prefix of links on our pages: as a user's browser must write it, through the reverse proxy. */
+export function linkPrefix({ routePrefix, externalUrl }: Addressing): string {
+  return normalisePrefix(externalUrl?.pathname ?? routePrefix);
+}
+
+/**
+ * Path prefix and scheme under which a scraper reaches us again at the `Host` it used: those of the external address
+ * when it came through that, our own otherwise.
+ */
+export function wayBack(
+  addressing: Addressing,
+  host: string,
+  secure: boolean,
+): { readonly prefix: string; readonly scheme: 'http' | 'https' } {
+  const { externalUrl, routePrefix } = addressing;
+  if (externalUrl !== undefined && isSameHost(externalUrl, host)) {
+    return {
+      prefix: normalisePrefix(externalUrl.pathname),
+      scheme: externalUrl.protocol === 'https:' ? 'https' : 'http',
+    };
+  }
+  return { prefix: normalisePrefix(routePrefix), scheme: secure ? 'https' : 'http' };
+}
+
+function isSameHost(url: URL, host: string): boolean {
+  const wanted = host.toLowerCase();
+  const port = url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? '') : `:${url.port}`;
+  return wanted === url.host || wanted === `${url.hostname}${port}`;
+}

@@ -1,0 +1,121 @@
+import { isIP, type AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+
+/** An address to listen on. `host` is undefined for all interfaces, IPv4 and IPv6 alike. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/** A listen address that cannot be understood: wrong usage, exit status 2. */
+export class ListenAddressError extends Error {
+  override readonly name = 'ListenAddressError';
+}
+
+const SHAPE = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
+const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
+
+/**
+ * Reads `host:port`, `:port` or `[::1]:port` (`--web.listen-address`); port 0 lets the system choose.
+ * Throws a {@link ListenAddressError} that says what to change.
+ */
+export function parseListenAddress(text: string): ListenAddress {
+  const groups = SHAPE.exec(text)?.groups;
+  if (groups === undefined) {
+    throw new ListenAddressError(`"${text}" is no listen address: write host:port, :port or [IPv6 address]:port.`);
+  }
+  const port = Number(groups.port);
+  if (port > 65_535) throw new ListenAddressError(`"${text}": a port is a number from 0 to 65535.`);
+  if (groups.six !== undefined) {
+    if (isIP(groups.six.replace(/%.*$/, '')) !== 6) {
+      throw new ListenAddressError(`"${text}": what stands between brackets must be an IPv6 address.`);
+    }
+    return { host: groups.six, port };
+  }
+  const host = groups.plain ?? '';
+  if (host === '') return { host: undefined, port };
+  if (!HOST_NAME.test(host)) throw new ListenAddressError(`"${text}": "${host}" is no host name or IPv4 address.`);
+  return { host, port };
+}
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function formatAddress(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The first file descriptor that systemd hands over, as in sd_listen_fds(3). */
+const FIRST_SOCKET = 3;
+
+/** Thrown when `--web.systemd-socket` is given but systemd handed no socket to this process. */
+export class SystemdSocketError extends Error {
+  override readonly name = 'SystemdSocketError';
+}
+
+/**
+ * File descriptors of the sockets that systemd handed to this process (`LISTEN_PID`, `LISTEN_FDS`).
+ * Throws a {@link SystemdSocketError} where there are none.
+ */
+export function systemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
+  const { LISTEN_FDS: count, LISTEN_PID: owner } = environment;
+  if (count === undefined || owner === undefined) {
+    throw new SystemdSocketError(
+      '--web.systemd-socket is given but systemd handed over no socket (LISTEN_FDS and LISTEN_PID are not set): start the service through its .socket unit.',
+    );
+  }
+  if (owner !== String(pid)) {
+    throw new SystemdSocketError(
+      `--web.systemd-socket is given but the sockets belong to process ${owner} (LISTEN_PID), not to this one (${pid}).`,
+    );
+  }
+  if (!/^[1-9]\d{0,3}$/.test(count)) {
+    throw new SystemdSocketError(
+      `--web.systemd-socket is given but LISTEN_FDS is "${count}": no socket was handed over.`,
+    );
+  }
+  return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
+}
+
+/** An address could not be listened on: exit status 1. The message is one sentence. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** An address, or a socket that systemd has opened. */
+type Target = ListenAddress | { readonly fd: number };
+
+/** Listens and gives the address as `host:port`. Throws a {@link ListenError}. */
+export async function listen(server: Server, target: Target): Promise<string> {
+  const asked =
+    'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(asked, error)));
+    server.once('error', fail);
+    server.listen('fd' in target ? { fd: target.fd } : { port: target.port, host: target.host }, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  return reported(server.address(), asked);
+}
+
+/** Node does not tell the path of a unix socket that systemd handed over. */
+function reported(address: AddressInfo | string | null, asked: string): string {
+  if (address === null || typeof address === 'string') return address ?? asked;
+  return formatAddress(address.address, address.port);
+}
+
+function whyNot(asked: string, error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Cannot listen on ${asked}: another process uses this address; stop it or choose another --web.listen-address.`;
+    case 'EACCES':
+      return `Cannot listen on ${asked}: no permission for this port; choose one above 1023 with --web.listen-address.`;
+    case 'EADDRNOTAVAIL':
+      return `Cannot listen on ${asked}: this machine has no such address; correct --web.listen-address.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `Cannot listen on ${asked}: the host name is not known; correct --web.listen-address.`;
+    default:
+      return `Cannot listen on ${asked}: ${error.message}`;
+  }
+}

@@ -1,0 +1,252 @@
+import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus } from '../dependencies.ts';
+import { html, type Html, ago, counted, inWords, timeInWords, trim, DOT } from './markup.ts';
+
+const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
+  rest: 'REST API (v2)',
+  nerdgraph: 'NerdGraph',
+};
+
+/** From this many days before its end, the end of an interface stands out. */
+const NEAR_END_DAYS = 90;
+
+/** One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds. */
+export function accountSection(account: AccountStatus, now: number): Html {
+  const labels = Object.entries(account.labels).map(
+    ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
+  );
+  return html`<section class="account">
+    <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
+    ${
+      labels.length > 0
+        ? html`<ul class="labels" aria-label="Labels">
+            ${labels}
+          </ul>`
+        : undefined
+    }
+    ${account.refused === undefined ? undefined : html`<p class="notice bad"><b>Stopped.</b> ${account.refused}</p>`}
+    ${pauseNotice(account.budget, now)}
+    ${
+      account.warnings.length > 0
+        ? html`<ul class="notice warn" aria-label="Warnings">
+            ${account.warnings.map((warning) => html`<li>${warning}</li>`)}
+          </ul>`
+        : undefined
+    }
+    ${endNotice(account, now)}
+    <dl class="facts">
+      <div>
+        <dt>Interface</dt>
+        <dd>${INTERFACES[account.api]}</dd>
+      </div>
+      <div>
+        <dt>Applications</dt>
+        <dd>${account.applications === undefined ? 'not read yet' : account.applications.length}</dd>
+      </div>
+      <div>
+        <dt>Newest window served</dt>
+        <dd>${windowInWords(account.windowEnd, now)}</dd>
+      </div>
+      <div>
+        <dt>Calls in the last minute</dt>
+        <dd>${budgetInWords(account.budget)}</dd>
+      </div>
+      <div>
+        <dt>A steady state takes</dt>
+        <dd>${planInWords(account.plan)}</dd>
+      </div>
+    </dl>
+    ${groupTable(account.groups, now)} ${failingEntities(account.entities)} ${slowestEntities(account.entities)}
+  </section>`;
+}
+
+function stateBadge({ refused, up, applications, budget, entities }: AccountStatus): Html {
+  if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
+  if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
+  const failing = entities.filter(({ problem }) => problem !== undefined).length;
+  if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
+  if (up) return html`<span class="badge good">up</span>`;
+  return applications === undefined
+    ? html`<span class="badge warn">not read yet</span>`
+    : html`<span class="badge bad">down</span>`;
+}
+
+function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
+  if (endOfLife === undefined) return undefined;
+  const days = Math.floor((endOfLife - now) / 86_400);
+  const date = new Date(endOfLife * 1000).toISOString().slice(0, 10);
+  const what = 'New Relic ends the REST API (v2) of this account';
+  if (days < 0)
+    return html`<p class="notice bad"><b>Ended.</b> ${what} on ${date}: set <code>api: nerdgraph</code>.</p>`;
+  return html`<p class="${days < NEAR_END_DAYS ? 'notice warn' : 'soft'}">
+    ${what} on ${date}, in ${counted(days, 'day')}; <code>api: nerdgraph</code> replaces it.
+  </p>`;
+}
+
+function pauseNotice({ pausedUntil }: BudgetStatus, now: number): Html | undefined {
+  if (pausedUntil === undefined) return undefined;
+  return html`<p class="notice warn">
+    <b>Paused</b> until ${timeInWords(pausedUntil)}, ${inWords(Math.max(0, Math.ceil(pausedUntil - now)))} from now: the
+    service asked for no further calls.
+  </p>`;
+}
+
+function windowInWords(end: number | undefined, now: number): string {
+  return end === undefined ? 'none yet' : `ends ${timeInWords(end)}, ${ago(end, now)}`;
+}
+
+function budgetInWords(budget: BudgetStatus): Html {
+  const { configured, inForce, inFlight, lastMinute } = budget;
+  const used = Math.min(100, (100 * lastMinute) / Math.max(1, configured));
+  const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
+  return html`${lastMinute} of ${configured}${reduced}, ${inFlight} in flight
+    <svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="6" />
+      <rect class="used" width="${used.toFixed(1)}" height="6" />
+    </svg>`;
+}
+
+function planInWords({ callsPerMinute, budget, stretch }: AccountStatus['plan']): string {
+  const calls = `${trim(callsPerMinute)} calls a minute`;
+  return stretch > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
+}
+
+/** The groups of an account: how often they are refreshed, how the last refresh ended, and how old they are. */
+function groupTable(groups: readonly GroupStatus[], now: number): Html {
+  return html`<table class="stack">
+    <caption>
+      Groups
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Group</th>
+        <th scope="col">Interval</th>
+        <th scope="col">Last refresh</th>
+        <th scope="col">Last success</th>
+        <th scope="col">Fresh</th>
+        <th scope="col">Stale</th>
+        <th scope="col">Missing</th>
+        <th scope="col">Oldest window</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${groups.map((group) => groupRow(group, now))}
+    </tbody>
+  </table>`;
+}
+
+function groupRow(group: GroupStatus, now: number): Html {
+  const { entities, lastSuccess, oldestWindowEnd } = group;
+  return html`<tr>
+    <th scope="row">${group.group}</th>
+    <td data-label="Interval">${intervalInWords(group)}</td>
+    <td data-label="Last refresh">${refreshInWords(group)}</td>
+    <td data-label="Last success">
+      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
+    </td>
+    <td data-label="Fresh" class="number">${entities.fresh}</td>
+    <td data-label="Stale" class="number${entities.stale > 0 ? ' warn' : ''}">${entities.stale}</td>
+    <td data-label="Missing" class="number${entities.missing > 0 ? ' bad' : ''}">${entities.missing}</td>
+    <td data-label="Oldest window">
+      ${hasWindows(group) && oldestWindowEnd !== undefined ? ago(oldestWindowEnd, now) : '–'}
+    </td>
+  </tr>`;
+}
+
+/** Lists and names are of the moment they were read, not of a window. */
+function hasWindows({ group }: GroupStatus): boolean {
+  return group === 'application_metrics' || group === 'host_metrics' || group === 'custom_metrics';
+}
+
+function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
+  const configured = inWords(intervalSeconds);
+  if (effectiveIntervalSeconds <= intervalSeconds) return configured;
+  return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
+}
+
+function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
+  if (success === undefined) return html`not yet`;
+  const took = durationSeconds === undefined ? '' : ` in ${inWords(durationSeconds)}`;
+  return html`<span
+    >${success ? html`<span class="good">ended well</span>` : html`<span class="bad">had failures</span>`}${took}</span
+  >`;
+}
+
+const SHOWN_FAILING = 20;
+const SHOWN_SLOWEST = 5;
+
+/** What the last attempt failed for, the longest failing first. */
+function failingEntities(entities: readonly EntityStatus[]): Html | undefined {
+  const failing = entities.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
+  if (failing.length === 0) return undefined;
+  const rest = failing.length - SHOWN_FAILING;
+  return html`<table class="stack">
+      <caption>
+        Failing
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">What</th>
+          <th scope="col">Reason</th>
+          <th scope="col">Failed in a row</th>
+          <th scope="col">Served</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${failing.slice(0, SHOWN_FAILING).map(
+          (entity) =>
+            html`<tr>
+              <th scope="row">${nameOf(entity)}</th>
+              <td data-label="Reason" class="long">${entity.problem}</td>
+              <td data-label="Failed in a row" class="number">${entity.failures}</td>
+              <td data-label="Served">${SERVED[entity.state]}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${rest > 0 ? html`<p class="more">and ${rest} more, all of them in the JSON of this page.</p>` : undefined}`;
+}
+
+/** Whose last attempt took longest. */
+function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
+  const slowest = entities
+    .flatMap((entity) => (entity.seconds === undefined ? [] : [{ entity, seconds: entity.seconds }]))
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, SHOWN_SLOWEST);
+  if (slowest.length === 0) return undefined;
+  return html`<table class="stack">
+    <caption>
+      Slowest to read
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">What</th>
+        <th scope="col">Last attempt took</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${slowest.map(
+        ({ entity, seconds }) =>
+          html`<tr>
+            <th scope="row">${nameOf(entity)}</th>
+            <td data-label="Last attempt took">${inWords(seconds)}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+const SERVED: Readonly<Record<EntityStatus['state'], string>> = {
+  fresh: 'fresh values',
+  stale: 'last good values',
+  missing: 'nothing',
+};
+
+function nameOf({ group, application, applicationId, host, hostId }: EntityStatus): Html {
+  const of = [
+    host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
+    application === undefined && applicationId === undefined
+      ? undefined
+      : html`<bdi>${application ?? ''}</bdi> <small>${applicationId}</small>`,
+  ].filter((part) => part !== undefined);
+  return html`<span class="group">${group}</span>${of.map((part) => html`${DOT}${part}`)}`;
+}

@@ -1,0 +1,75 @@
+/** Markup that is safe to send: literals of our own, and values that were escaped. */
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/**
+ * Puts values into markup, escaped for text and for quoted attributes; markup made by this tag goes in as it is,
+ * lists one after the other, undefined as nothing.
+ */
+export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  const parts = literals.map((literal, index) => literal + render(values[index]));
+  return new Html(parts.join(''));
+}
+
+function render(value: HtmlValue): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.markup;
+  if (typeof value === 'object') return value.map(render).join('');
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}
+
+/** Between parts of one line. It stays out of templates, because the build keeps their text as it is, and the program is ASCII. */
+export const DOT = ' · ';
+
+/** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
+export function inWords(seconds: number): string {
+  const sign = seconds < 0 ? '-' : '';
+  const size = Math.abs(seconds);
+  if (size < 1) return `${sign}${trim(size * 1000)} ms`;
+  if (size < 60) return `${sign}${trim(size)} s`;
+  const whole = Math.round(size);
+  const units: [number, string][] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3_600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ];
+  const first = units.findIndex(([count]) => count > 0);
+  const shown = units.slice(first, first + 2).filter(([count]) => count > 0);
+  return sign + shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
+}
+
+/** `3 min 2 s ago`, for Unix times in seconds. */
+export function ago(at: number, now: number): string {
+  return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
+}
+
+/** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */
+export function timeInWords(at: number): string {
+  return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** `1 application`, `12 applications`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
+}
+
+/** A number with three digits that count, at most. */
+export function trim(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
