@@ -1,0 +1,198 @@
+import { scan } from './scan.ts';
+import type { NrqlProblem, Token } from './scan.ts';
+
+/** What one entry of SELECT gives. */
+export interface Column {
+  /** Its key in the rows of the answer: the alias, or what the service calls it; undefined where that is not known. */
+  readonly key: string | undefined;
+  /** True: an object with a number for each percentile. */
+  readonly percentiles: boolean;
+}
+
+/** One entry of FACET. */
+export interface Facet {
+  readonly at: number;
+  /** The alias, or the attribute as it is written; undefined for a function without alias. */
+  readonly name: string | undefined;
+}
+
+/** What the text of a query says about its answer. */
+export interface Statement {
+  /** Why the exporter cannot run it, in the order of the text. */
+  readonly problems: readonly NrqlProblem[];
+  /** Of the outermost query, as `facets` are. */
+  readonly columns: readonly Column[];
+  readonly facets: readonly Facet[];
+}
+
+/** The most attributes that the service groups by. */
+const MOST_FACETS = 5;
+
+/** Words that begin a clause by themselves, and those that do so before another word. */
+const CLAUSES = new Set(
+  'select from where facet with limit since until timeseries offset extrapolate predict join'.split(' '),
+);
+const PAIRED_CLAUSES = new Set(['compare with', 'order by', 'slide by', 'inner join', 'left join']);
+
+const TIME_CLAUSE = 'is a clause of time: remove it, the exporter writes it ("window" says how long it is)';
+const OUTERMOST_LIMIT =
+  'LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)';
+const INNER_FACET = 'FACET of an inner query without LIMIT gives ten rows only: add LIMIT MAX behind it';
+const REFUSED: Readonly<Partial<Record<string, string>>> = {
+  since: TIME_CLAUSE,
+  until: TIME_CLAUSE,
+  timeseries: 'asks for buckets of time: remove it, the exporter reads one value over the whole window',
+  compare: 'asks for two times: remove it, and compare in Prometheus with "offset"',
+};
+
+/** The whole query, or what stands in one pair of parentheses. */
+interface Group {
+  readonly outer: Group | undefined;
+  /** Where it opens. */
+  readonly at: number;
+  readonly parts: Part[];
+  clauses: readonly Clause[];
+  /** The innermost query that it belongs to: itself, where it is one. */
+  query: Group | undefined;
+}
+
+type Part = Token | Group;
+
+interface Clause {
+  /** Its first word, in lower case; empty for what stands before the first. */
+  readonly word: string;
+  readonly at: number;
+  /** What stands between its commas; an entry may be empty. */
+  readonly entries: Part[][];
+}
+
+/**
+ * Reads what a query says about its answer, and finds what the exporter refuses: clauses that it writes itself, and those
+ * with which the service would leave out rows silently. It does not check the grammar: the service does that.
+ */
+export function readStatement(query: string): Statement {
+  const { tokens, problems } = scan(query);
+  const first = tokens[0];
+  if (first === undefined || !['select', 'from', 'with'].includes(wordOf(first) ?? '')) {
+    problems.push({ at: first?.at ?? 0, message: 'a query begins with SELECT, FROM or WITH' });
+  }
+  const outermost = newGroup(undefined, 0);
+  const groups = groupsOf(tokens, outermost, problems);
+  const limited = new Set<Group | undefined>();
+  for (const group of groups) {
+    group.clauses = clausesOf(group.parts);
+    group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
+    for (const { word, at } of group.clauses) {
+      const message = REFUSED[word];
+      if (message !== undefined) problems.push({ at, message });
+      if (word !== 'limit') continue;
+      limited.add(group.query);
+      if (group.query === outermost) problems.push({ at, message: OUTERMOST_LIMIT });
+    }
+  }
+  for (const { clauses, query } of groups) {
+    for (const { word, at, entries } of clauses) {
+      if (word !== 'facet') continue;
+      const sixth = entries[MOST_FACETS]?.[0]?.at;
+      if (sixth !== undefined) problems.push({ at: sixth, message: 'is one facet too many: the service takes five' });
+      if (query !== outermost && !limited.has(query)) problems.push({ at, message: INNER_FACET });
+    }
+  }
+  const entriesOf = (word: string): Part[][] =>
+    outermost.clauses.filter((clause) => clause.word === word).flatMap(({ entries }) => entries.filter(isFilled));
+  return {
+    problems: problems.toSorted((a, b) => a.at - b.at),
+    columns: entriesOf('select').map(columnOf),
+    facets: entriesOf('facet').map(facetOf),
+  };
+}
+
+/** The whole query first, then every pair of parentheses in the order in which they open. */
+function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
+  const groups = [outermost];
+  let group = outermost;
+  for (const token of tokens) {
+    if (token.kind === 'symbol' && token.text === '(') {
+      const inner = newGroup(group, token.at);
+      group.parts.push(inner);
+      groups.push(inner);
+      group = inner;
+    } else if (token.kind === 'symbol' && token.text === ')') {
+      if (group.outer === undefined) {
+        problems.push({ at: token.at, message: 'closes a parenthesis that is not open: remove it' });
+      } else group = group.outer;
+    } else group.parts.push(token);
+  }
+  for (let open = group; open.outer !== undefined; open = open.outer) {
+    problems.push({ at: open.at, message: 'opens a parenthesis that is not closed: add another )' });
+  }
+  return groups;
+}
+
+function newGroup(outer: Group | undefined, at: number): Group {
+  return { outer, at, parts: [], clauses: [], query: undefined };
+}
+
+function clausesOf(parts: readonly Part[]): Clause[] {
+  const clauses: Clause[] = [{ word: '', at: 0, entries: [[]] }];
+  for (const [index, part] of parts.entries()) {
+    const word = wordOf(part) ?? '';
+    const isSecond = PAIRED_CLAUSES.has(`${wordOf(parts[index - 1]) ?? ''} ${word}`);
+    const beginsPair = PAIRED_CLAUSES.has(`${word} ${wordOf(parts[index + 1]) ?? ''}`);
+    if (!isSecond && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, at: part.at, entries: [[]] });
+    else if ('kind' in part && part.kind === 'symbol' && part.text === ',') clauses.at(-1)?.entries.push([]);
+    else clauses.at(-1)?.entries.at(-1)?.push(part);
+  }
+  return clauses;
+}
+
+function columnOf(entry: readonly Part[]): Column {
+  const { parts, alias } = withoutAlias(entry);
+  const percentiles = parts.some((part, index) => wordOf(part) === 'percentile' && isGroup(parts[index + 1]));
+  return { key: alias ?? keyOf(parts), percentiles };
+}
+
+function facetOf(entry: readonly Part[]): Facet {
+  const { parts, alias } = withoutAlias(entry);
+  return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
+}
+
+/** What the service calls a column without alias: `count`, `average.duration`, or the attribute itself. */
+function keyOf(parts: readonly Part[]): string | undefined {
+  const [name, call] = parts;
+  if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
+  const [argument = []] = call.clauses[0]?.entries ?? [];
+  const word = isGroup(name) || name.kind !== 'word' ? undefined : name.text;
+  if (word === undefined) return undefined;
+  const [only] = argument;
+  const isAll = only === undefined || (!isGroup(only) && only.text === '*' && only.kind === 'symbol');
+  if (isAll && argument.length < 2) return word.toLowerCase();
+  const attribute = attributeOf(argument);
+  return attribute === undefined ? undefined : `${word}.${attribute}`;
+}
+
+function attributeOf(parts: readonly Part[]): string | undefined {
+  const [only, ...others] = parts;
+  if (only === undefined || others.length > 0 || isGroup(only)) return undefined;
+  return only.kind === 'word' || only.kind === 'name' ? only.text : undefined;
+}
+
+/** Splits an entry at `AS`. */
+function withoutAlias(entry: readonly Part[]): { readonly parts: readonly Part[]; readonly alias: string | undefined } {
+  const as = entry.findLastIndex((part) => wordOf(part) === 'as');
+  const alias = as === -1 ? undefined : entry[as + 1];
+  if (alias === undefined || isGroup(alias) || alias.kind === 'symbol') return { parts: entry, alias: undefined };
+  return { parts: entry.slice(0, as), alias: alias.text };
+}
+
+function wordOf(part: Part | undefined): string | undefined {
+  return part !== undefined && !isGroup(part) && part.kind === 'word' ? part.text.toLowerCase() : undefined;
+}
+
+function isGroup(part: Part | undefined): part is Group {
+  return part !== undefined && 'parts' in part;
+}
+
+function isFilled(entry: readonly Part[]): boolean {
+  return entry.length > 0;
+}

@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readStatement } from '../../src/nrql/statement.ts';
+
+/** The words of the text at which something is wrong. */
+function refusedAt(query: string): string[] {
+  return readStatement(query).problems.map(({ at }) => /^\S+/.exec(query.slice(at))?.[0] ?? '');
+}
+
+const columnsOf = (query: string): unknown[] => readStatement(query).columns.map(({ key }) => key);
+const facetsOf = (query: string): unknown[] => readStatement(query).facets.map(({ name }) => name);
+
+describe('what the exporter runs', () => {
+  it.each([
+    ['a plain query', "SELECT count(*) FROM Transaction WHERE appName = 'Storefront' FACET region, plan"],
+    ['lower case', 'select count(*) from Transaction where duration > 1 facet appName'],
+    ['FROM first', 'FROM Transaction SELECT average(duration) FACET name'],
+    ['WITH first', "WITH aparse(message, '%order=*%') AS (id) FROM Log SELECT uniqueCount(id)"],
+    ['a method of metrics', "FROM Metric SELECT sum(x) WITH METRIC_FORMAT 'Datastore/{type}/all' FACET type"],
+    ['a time zone', "SELECT count(*) FROM PageView WITH TIMEZONE 'Europe/Berlin'"],
+    ['comments before it', '-- orders\n/* of\nall shops */ // since 0.3\nSELECT count(*) FROM Order'],
+    [
+      'clause words in literals',
+      "SELECT count(*) FROM Log WHERE message LIKE 'LIMIT reached SINCE noon, UNTIL \\' LIMIT'",
+    ],
+    ['clause words in double quotes', 'SELECT count(*) AS "since limit" FROM Log'],
+    ['clause words in backticks', 'SELECT average(`limit`) FROM Quota FACET `since`'],
+    ['clause words in comments', 'SELECT count(*) -- LIMIT 5\nFROM Log // SINCE 1 day ago\n/* TIMESERIES */'],
+    ['clause words within attributes', 'SELECT max(limit.cpu), max(k8s.since) FROM Quota FACET until_date, limits'],
+    ['comment signs in literals', "SELECT count(*) FROM Log WHERE url = 'https://a' AND x = '/*' AND y = '--'"],
+    ['doubled quotes', "SELECT count(*) FROM Log WHERE a = 'it''s LIMIT'"],
+    ['raw expressions', "SELECT count(*) FROM Log WHERE a RLIKE r'.*since (\\\\d+) until.*'"],
+    [
+      'an inner query with limit',
+      'SELECT average(n) FROM (SELECT count(*) AS n FROM Transaction FACET host LIMIT MAX) FACET host',
+    ],
+    ['an inner query without FACET', 'SELECT count(*) FROM A WHERE b IN (FROM B SELECT uniques(b))'],
+    [
+      'inner queries of inner queries',
+      'FROM (FROM (SELECT max(a) AS a FROM T FACET x limit 5) SELECT max(a) AS b FACET x LIMIT 7) SELECT max(b)',
+    ],
+    ['conditions of a function', "SELECT filter(count(*), WHERE result = 'FAILED') FROM SyntheticCheck"],
+    ['emoji', "SELECT count(*) AS '🚀 since' FROM Log WHERE `🙂 limit` = '🙂'"],
+    ['five facets', 'SELECT count(*) FROM T FACET a, b, c, cases(WHERE x = 1, WHERE y = 2), e'],
+    ['compare as an attribute', 'SELECT max(compare) FROM T'],
+    ['order by', 'FROM T SELECT count(*) FACET a ORDER BY max(b)'],
+  ])('takes %s', (_what, query) => {
+    expect(readStatement(query).problems).toEqual([]);
+  });
+});
+
+describe('what the exporter refuses, and where', () => {
+  it.each([
+    ['', ['']],
+    ['  -- nothing', ['']],
+    ['SHOW EVENT TYPES', ['SHOW']],
+    ["'SELECT' count(*) FROM T", ["'SELECT'"]],
+    ['`SELECT` count(*) FROM T', ['`SELECT`']],
+    ['SELECT count(*) FROM T SINCE 1 hour ago', ['SINCE']],
+    ['SELECT count(*) FROM T since 1 hour ago Until now', ['since', 'Until']],
+    ['SELECT count(*) FROM T TIMESERIES 1 minute', ['TIMESERIES']],
+    ['SELECT count(*) FROM T COMPARE WITH 1 day ago', ['COMPARE']],
+    ['SELECT count(*) FROM T COMPARE /* x */ with 1 day ago', ['COMPARE']],
+    ['SELECT count(*) FROM T LIMIT 10', ['LIMIT']],
+    ['SELECT count(*) FROM T FACET a limit max', ['limit']],
+    ['SELECT count(*) FROM T WHERE (a = 1 LIMIT 3)', ['LIMIT']],
+    ["SELECT count(*) FROM T WHERE a = 'x\\\\' LIMIT 3 --'", ['LIMIT']],
+    ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a)', ['FACET']],
+    ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a LIMIT 5 SINCE 1 day ago)', ['SINCE']],
+    ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a) LIMIT 5', ['FACET', 'LIMIT']],
+    ['SELECT max(n) FROM (SELECT max(m) AS n FROM (SELECT 1 FROM T FACET a LIMIT 9) FACET a)', ['FACET']],
+    ['SELECT count(*) FROM T FACET a, b, c, d, e, f, g', ['f,']],
+    ["SELECT count(*) FROM T WHERE a = 'x LIMIT 3", ["'x"]],
+    ['SELECT count(*) FROM T /* all', ['/*']],
+    ['SELECT count(* FROM T', ['(*']],
+    ['SELECT count(*)) FROM T', [')']],
+  ])('refuses %j', (query, words) => {
+    expect(refusedAt(query)).toEqual(words);
+  });
+});
+
+describe('the columns', () => {
+  it.each([
+    ['SELECT count(*) FROM T', ['count']],
+    [
+      'SELECT COUNT( * ), average(duration), uniqueCount(`user id`) FROM T',
+      ['count', 'average.duration', 'uniqueCount.user id'],
+    ],
+    [
+      "SELECT count(*) AS orders, sum(price) as 'paid in total', max(x) AS `the most` FROM T",
+      ['orders', 'paid in total', 'the most'],
+    ],
+    [
+      'FROM T SELECT percentile(duration, 50, 95), apdex(duration, t: 0.5) WHERE a = 1',
+      ['percentile.duration', 'apdex.duration'],
+    ],
+    ['SELECT average(duration) * 1000, filter(count(*), WHERE a = 1) FROM T', [undefined, undefined]],
+    ['SELECT a, b.c FROM T', ['a', 'b.c']],
+    ["WITH capture(m, r'x') AS y, 1 AS z SELECT max(y) AS most FROM Log", ['most']],
+    ['SELECT max(n) AS n FROM (SELECT count(*) AS inner, max(b) AS other FROM T FACET a LIMIT MAX)', ['n']],
+    ['SELECT cardinality() FROM Metric', ['cardinality']],
+  ])('of %j', (query, keys) => {
+    expect(columnsOf(query)).toEqual(keys);
+  });
+
+  it('tells those of percentiles', () => {
+    const { columns } = readStatement(
+      'SELECT count(*), percentile(d, 95) AS p, PERCENTILE(d, 5) / 1000, percentile FROM T',
+    );
+    expect(columns.map(({ percentiles }) => percentiles)).toEqual([false, true, true, false]);
+  });
+});
+
+describe('the facets', () => {
+  it.each([
+    ['SELECT count(*) FROM T', []],
+    ['SELECT count(*) FROM T FACET region, `user id`, host.displayName', ['region', 'user id', 'host.displayName']],
+    [
+      "SELECT count(*) FROM T FACET a AS one, b AS 'the other', substring(c, 0, 3) AS `third`",
+      ['one', 'the other', 'third'],
+    ],
+    ['SELECT count(*) FROM T FACET buckets(duration, 10), a', [undefined, 'a']],
+    ['FROM T FACET a SELECT count(*) WHERE b = 1', ['a']],
+    ["SELECT count(*) FROM T FACET a ORDER BY max(b) WITH TIMEZONE 'UTC'", ['a']],
+    ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a, b LIMIT MAX) FACET b', ['b']],
+  ])('of %j', (query, names) => {
+    expect(facetsOf(query)).toEqual(names);
+  });
+});
+
+describe('any text', () => {
+  const piece = fc.constantFrom(
+    ...[
+      'SELECT ',
+      'from ',
+      'FACET',
+      ' LIMIT ',
+      "'",
+      '"',
+      '`',
+      '\\',
+      '(',
+      ')',
+      ',',
+      '--',
+      '//',
+      '/*',
+      '*/',
+      '\n',
+      ' ',
+      'as',
+    ],
+    ...['since', 'compare with', '🚀', 'a.b', '5', "''", '\ud800', 'percentile('],
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join('')),
+  );
+
+  it('never throws, and tells places within it, in its order', () => {
+    fc.assert(
+      fc.property(text, (query) => {
+        const places = readStatement(query).problems.map(({ at }) => at);
+        expect(places.every((at) => at >= 0 && at <= query.length)).toBe(true);
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('is judged alike whatever stands in its literals and comments', () => {
+    const quoted = fc.string().map((inner) => `'${inner.replace(/[\\']/g, '\\$&')}'`);
+    const named = fc.string().map((inner) => `\`${inner.replaceAll('`', '')}\``);
+    const block = fc.string().map((inner) => `/*${inner.replaceAll('*', '')}*/`);
+    const line = fc.string().map((inner) => `--${inner.replaceAll('\n', '')}\n`);
+    const words = fc.constantFrom('LIMIT 5', 'since 1 day ago', ') FACET x', '(SELECT');
+    const filler = (noise: fc.Arbitrary<string>) => fc.oneof(noise, noise);
+    fc.assert(
+      fc.property(filler(quoted), filler(named), fc.oneof(block, line), words, (literal, name, comment, word) => {
+        const query = `SELECT max(${name}) ${comment} FROM T -- ${word}\n WHERE a = ${literal} AND b = '${word}' FACET c`;
+        expect(readStatement(query)).toMatchObject({ problems: [], facets: [{ name: 'c' }] });
+      }),
+    );
+  });
+
+  it.each(['(', '(limit ', 'limit ', "'", '`', '/*', '--', '\\', ',', 'a', ')', 'facet a,', 'compare ', '1.'])(
+    'takes time in proportion to its length: a configuration full of %j ends',
+    (part) => {
+      const query = part.repeat(Math.floor(1_048_576 / part.length));
+      expect(readStatement(query).problems.length).toBeGreaterThan(0);
+    },
+  );
+});
