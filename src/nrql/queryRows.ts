@@ -1,0 +1,213 @@
+/** How the rows of a query become series. */
+export interface RowRules {
+  /** What the service calls the facets, in the order of the text; undefined where that is not known. */
+  readonly facets: readonly (string | undefined)[];
+  /** One label name for each facet. */
+  readonly labels: readonly string[];
+  readonly metrics: readonly {
+    /** The key of its column; undefined: the only one. */
+    readonly column: string | undefined;
+    readonly scale: number;
+  }[];
+  /** What the service should call the only column; it may call it otherwise. */
+  readonly onlyColumn: string | undefined;
+  /** So many facets are wanted; undefined: all of them. */
+  readonly limit: number | undefined;
+  /** The answer is not whole when this column, added up over the rows, is as large. */
+  readonly failAt: { readonly value: string; readonly at_least: number } | undefined;
+  /** Most series of each metric. */
+  readonly maxSeries: number;
+}
+
+/** The rows of one answer, with what surrounds them. */
+export interface QueryRows {
+  readonly rows: readonly unknown[];
+  /** What `facet` of a row lists, in its order; empty where the service does not say. */
+  readonly facets: readonly string[];
+  /** What the service says about the rows that it left out. */
+  readonly otherResult: unknown;
+}
+
+export interface QuerySeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The series of an answer, and how many rows did not become any. */
+export interface RowReading {
+  /** For each metric in its order. */
+  readonly series: readonly (readonly QuerySeries[])[];
+  /** For each metric: how many series its limit has cut. */
+  readonly cut: readonly number[];
+  readonly dropped: Readonly<Record<RowDropReason, number>>;
+  /** The columns in which something stood that is no number, sorted. */
+  readonly badColumns: readonly string[];
+  /** The columns that the rows have. */
+  readonly columns: readonly string[];
+}
+
+export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
+export type RowDropReason = (typeof ROW_DROP_REASONS)[number];
+
+/** The label of the numbers of `percentile()`. */
+export const PERCENTILE_LABEL = 'percentile';
+
+/** The most rows that the service gives; further ones it leaves out without a word. */
+export const MOST_ROWS = 5_000;
+
+const NO_COLUMNS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
+
+/** What could not be understood about the rows of an answer. */
+export class UnreadableRows extends Error {
+  override readonly name = 'UnreadableRows';
+}
+
+/** Why the rows are not all there are, in words; undefined when they are. Throws UnreadableRows. */
+export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
+  if (limit === undefined && rows.length >= MOST_ROWS) {
+    return `the answer has ${rows.length} rows, as many as the service gives: narrow the query, or set "limit"`;
+  }
+  if (limit === undefined && hasNumber(otherResult)) {
+    return 'the service left rows out (otherResult): narrow the query, or set "limit"';
+  }
+  if (failAt === undefined || rows.length === 0) return undefined;
+  const numbers = rows.map((row) => (isRecord(row) ? row[failAt.value] : undefined)).filter((each) => isNumber(each));
+  if (numbers.length === 0) throw new UnreadableRows('no row has a number in the column that "fail_at" names');
+  const sum = numbers.reduce((total, each) => total + each, 0);
+  return sum >= failAt.at_least
+    ? `the column of "fail_at" is ${sum} in all rows together, and ${failAt.at_least} is too many`
+    : undefined;
+}
+
+/** The series of the rows: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
+export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
+  const places = facetPlaces(facets, rules.facets);
+  const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
+  const series = rules.metrics.map((): QuerySeries[] => []);
+  const cut = rules.metrics.map(() => 0);
+  const bad = new Set<string>();
+  const columns = new Set<string>();
+  const seen = new Set<string>();
+  const dropped = { not_a_number: 0, repeated: 0 };
+  for (const row of rows) {
+    if (!isRecord(row)) throw new UnreadableRows('a row is no object');
+    const values = facetValues(row, facets, rules.facets, places);
+    const own = Object.keys(row).filter((key) => !notColumns.has(key));
+    for (const key of own) columns.add(key);
+    const key = JSON.stringify(values);
+    if (seen.has(key)) {
+      dropped.repeated += 1;
+      continue;
+    }
+    seen.add(key);
+    const labels = Object.fromEntries(rules.labels.map((name, index) => [name, values[index] ?? '']));
+    let isBad = false;
+    for (const [index, { column, scale }] of rules.metrics.entries()) {
+      const name = column ?? onlyColumnOf(row, own, rules.onlyColumn);
+      const read = numbersOf(Object.hasOwn(row, name) ? row[name] : undefined, scale);
+      if (read.isBad) {
+        isBad = true;
+        bad.add(name);
+      }
+      for (const { percentile, value } of read.numbers) {
+        const ofMetric = series[index];
+        if (ofMetric === undefined || ofMetric.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
+        else {
+          const all = percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile };
+          ofMetric.push({ labels: all, value });
+        }
+      }
+    }
+    if (isBad) dropped.not_a_number += 1;
+  }
+  return { series, cut, dropped, badColumns: [...bad].sort(), columns: [...columns] };
+}
+
+function onlyColumnOf(
+  row: Readonly<Record<string, unknown>>,
+  own: readonly string[],
+  expected: string | undefined,
+): string {
+  if (expected !== undefined && Object.hasOwn(row, expected)) return expected;
+  return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
+}
+
+interface Numbers {
+  readonly numbers: readonly { readonly percentile: string | undefined; readonly value: number }[];
+  /** True: something else than a number, true, false or null stood there. */
+  readonly isBad: boolean;
+}
+
+function numbersOf(written: unknown, scale: number): Numbers {
+  const read = numberOf(written, scale);
+  if (read !== undefined)
+    return read === null
+      ? { numbers: [], isBad: false }
+      : { numbers: [{ percentile: undefined, value: read }], isBad: false };
+  const entries = isRecord(written) ? Object.entries(written) : [];
+  if (entries.length === 0 || !entries.every(([key]) => /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key))) {
+    return { numbers: [], isBad: true };
+  }
+  const numbers = new Map<string, number>();
+  let isBad = false;
+  for (const [key, each] of entries) {
+    const value = numberOf(each, scale);
+    const percentile = String(Number(key));
+    if (value === undefined) isBad = true;
+    else if (value !== null && !numbers.has(percentile)) numbers.set(percentile, value);
+  }
+  return { numbers: [...numbers].map(([percentile, value]) => ({ percentile, value })), isBad };
+}
+
+/** The value of a series; null where there is none, undefined for what is no number. */
+function numberOf(written: unknown, scale: number): number | null | undefined {
+  if (written === null) return null;
+  const number = typeof written === 'boolean' ? Number(written) : written;
+  return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;
+}
+
+/** Where in `facet` each facet of the text stands. The service need not keep their order. */
+function facetPlaces(answered: readonly string[], asked: readonly (string | undefined)[]): readonly number[] {
+  const found = asked.map((name) => (name === undefined ? -1 : answered.indexOf(name)));
+  const isComplete = answered.length === asked.length && new Set(found).size === found.length && !found.includes(-1);
+  return isComplete ? found : asked.map((_, index) => index);
+}
+
+/** The facets of a row as label values: `facet` is a text, or a list where there are several. */
+function facetValues(
+  row: Readonly<Record<string, unknown>>,
+  answered: readonly string[],
+  asked: readonly (string | undefined)[],
+  places: readonly number[],
+): readonly string[] {
+  const facet = row['facet'];
+  if (asked.length > 0 && facet !== undefined && (facet !== null || asked.length === 1)) {
+    const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
+    if (listed.length !== asked.length) throw new UnreadableRows('the facets of a row are not those of the query');
+    return places.map((place) => labelValue(listed[place]));
+  }
+  return asked.map((name, index) => {
+    const key = [name, answered[places[index] ?? index]].find((each) => each !== undefined && Object.hasOwn(row, each));
+    if (key === undefined) throw new UnreadableRows('a row does not say its facets');
+    return labelValue(row[key]);
+  });
+}
+
+function labelValue(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** True for a number other than 0 at any depth. */
+function hasNumber(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasNumber);
+  return typeof value === 'number' && value !== 0;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readRows, UnreadableRows, whyIncomplete } from '../../src/nrql/queryRows.ts';
+import type { QueryRows, RowRules } from '../../src/nrql/queryRows.ts';
+
+const RULES: RowRules = {
+  facets: ['region', 'plan'],
+  labels: ['region', 'plan'],
+  metrics: [{ column: 'orders', scale: 1 }],
+  onlyColumn: undefined,
+  limit: undefined,
+  failAt: undefined,
+  maxSeries: 5_000,
+};
+
+function answer(
+  rows: readonly unknown[],
+  facets: readonly string[] = ['region', 'plan'],
+  otherResult?: unknown,
+): QueryRows {
+  return { rows, facets, otherResult };
+}
+
+const one = { ...RULES, facets: ['region'], labels: ['region'] };
+const none = { ...RULES, facets: [], labels: [] };
+const read = (rows: readonly unknown[], rules: RowRules = RULES, facets?: readonly string[]) =>
+  readRows(answer(rows, facets ?? rules.facets.map(String)), rules);
+
+describe('the labels of a row', () => {
+  it('are its facets in the order of the text, whatever their order in the answer', () => {
+    const rows = [{ facet: ['eu', 'basic'], planregion: ['eu', 'basic'], region: 'basic', plan: 'eu', orders: 4 }];
+    expect(read(rows, RULES, ['plan', 'region']).series).toEqual([
+      [{ labels: { region: 'basic', plan: 'eu' }, value: 4 }],
+    ]);
+  });
+
+  it('follow the order of the text where the service calls the facets otherwise', () => {
+    const rows = [{ facet: ['eu', 'basic'], orders: 4 }];
+    expect(read(rows, RULES, ['substring(region, 0, 2)', 'Plan']).series[0]?.[0]?.labels).toEqual({
+      region: 'eu',
+      plan: 'basic',
+    });
+    expect(read(rows, RULES, []).series[0]?.[0]?.labels).toEqual({ region: 'eu', plan: 'basic' });
+  });
+
+  it.each([
+    ['a text', { facet: 'eu' }, 'eu'],
+    ['a list of one', { facet: ['eu'] }, 'eu'],
+    ['a number', { facet: 5 }, '5'],
+    ['true', { facet: true }, 'true'],
+    ['null', { facet: null }, ''],
+    ['null in a list', { facet: [null] }, ''],
+    ['the attribute alone', { region: 'eu' }, 'eu'],
+    ['the attribute alone, null', { region: null }, ''],
+  ])('come from %s', (_what, row, region) => {
+    expect(read([{ ...row, orders: 1 }], one).series).toEqual([[{ labels: { region }, value: 1 }]]);
+  });
+
+  it('are none without FACET: the query gives one series', () => {
+    expect(read([{ orders: 7 }], none).series).toEqual([[{ labels: {}, value: 7 }]]);
+  });
+
+  it.each([[[{ facet: 'eu', orders: 1 }]], [[{ orders: 1 }]], [[{ facet: ['a', 'b', 'c'], orders: 1 }]], [[7]]])(
+    'cannot be told of %j: nothing of the answer is used',
+    (rows) => {
+      expect(() => read(rows)).toThrow(UnreadableRows);
+    },
+  );
+});
+
+describe('the value of a row', () => {
+  it.each([
+    [2.5, [250]],
+    [0, [0]],
+    [true, [100]],
+    [false, [0]],
+    [null, []],
+  ])('%j times 100 is %j', (orders, values) => {
+    const { series, dropped } = read([{ orders }], { ...none, metrics: [{ column: 'orders', scale: 100 }] });
+    expect(series[0]?.map(({ value }) => value)).toEqual(values);
+    expect(dropped.not_a_number).toBe(0);
+  });
+
+  it.each([['12'], [[1]], [{ s: 1, t: 2 }], [{}], [1e300], [Number.POSITIVE_INFINITY]])(
+    'is absent and counted for %j, and the columns that exist are told',
+    (orders) => {
+      const result = read([{ orders, other: 1 }], { ...none, metrics: [{ column: 'orders', scale: 1e300 }] });
+      expect(result).toMatchObject({ series: [[]], dropped: { not_a_number: 1 }, badColumns: ['orders'] });
+      expect(result.columns).toEqual(['orders', 'other']);
+    },
+  );
+
+  it('is absent and counted where the column does not exist, also when another is the only one', () => {
+    const result = read([{ facet: ['a', 'b'], count: 1 }]);
+    expect(result).toMatchObject({
+      series: [[]],
+      dropped: { not_a_number: 1 },
+      badColumns: ['orders'],
+      columns: ['count'],
+    });
+  });
+
+  it('is that of the only column, whatever the service calls it', () => {
+    const only = { ...one, metrics: [{ column: undefined, scale: 1 }], onlyColumn: 'count' };
+    expect(read([{ facet: 'a', region: 'a', count: 3 }], only).series[0]?.[0]?.value).toBe(3);
+    expect(read([{ facet: 'a', region: 'a', 'count.*': 3 }], only).series[0]?.[0]?.value).toBe(3);
+    expect(read([{ facet: 'a', region: 'a', x: 3, y: 4 }], only).dropped.not_a_number).toBe(1);
+  });
+
+  it('gives a series for each percentile, named alike whether the service says 95 or 95.0', () => {
+    const took = [{ orders: { '50': 0.1, '95.0': 0.2, '99.90': null } }, { orders: { '50.0': 1, '95': 'NaN' } }];
+    const { series, dropped } = read(
+      took.map((row, index) => ({ facet: String(index), ...row })),
+      one,
+    );
+    expect(series[0]).toEqual([
+      { labels: { region: '0', percentile: '50' }, value: 0.1 },
+      { labels: { region: '0', percentile: '95' }, value: 0.2 },
+      { labels: { region: '1', percentile: '50' }, value: 1 },
+    ]);
+    expect(dropped).toEqual({ not_a_number: 1, repeated: 0 });
+  });
+
+  it('counts a row with several bad columns once', () => {
+    const metrics = [
+      { column: 'a', scale: 1 },
+      { column: 'b', scale: 1 },
+    ];
+    expect(read([{ a: 'x', b: 'y' }], { ...none, metrics })).toMatchObject({
+      dropped: { not_a_number: 1 },
+      badColumns: ['a', 'b'],
+    });
+  });
+});
+
+describe('rows of the same labels', () => {
+  it('are the first of them, and the others are counted', () => {
+    const rows = [1, 2, 3].map((orders) => ({ facet: 'eu', orders }));
+    expect(read([...rows, { facet: 'us', orders: 9 }], one)).toMatchObject({
+      series: [[{ value: 1 }, { value: 9 }]],
+      dropped: { not_a_number: 0, repeated: 2 },
+    });
+  });
+});
+
+describe('the most series', () => {
+  it('cuts each metric for itself, and counts what it cuts', () => {
+    const metrics = ['a', 'b'].map((column) => ({ column, scale: 1 }));
+    const rows = [0, 1, 2].map((n) => ({ facet: String(n), a: n, b: n === 0 ? null : n }));
+    const { series, cut } = read(rows, { ...one, metrics, maxSeries: 2 });
+    expect(series.map((of) => of.map(({ value }) => value))).toEqual([
+      [0, 1],
+      [1, 2],
+    ]);
+    expect(cut).toEqual([1, 0]);
+  });
+});
+
+describe('an answer that is not whole', () => {
+  const rows = (count: number): unknown[] =>
+    Array.from({ length: count }, (_, n) => ({ facet: String(n), incidents: 1 }));
+
+  it('has as many rows as the service gives', () => {
+    expect(whyIncomplete(answer(rows(5_000)), one)).toContain('5000 rows');
+    expect(whyIncomplete(answer(rows(4_999)), one)).toBeUndefined();
+  });
+
+  it.each([[{ count: 1 }], [[{ count: 0 }, { count: -2 }]], [{ a: { '95': 0.5 } }], [{ a: [[{ b: 1 }]] }]])(
+    'has something in otherResult: %j',
+    (otherResult) => {
+      expect(whyIncomplete(answer([], [], otherResult), one)).toContain('left rows out');
+      expect(whyIncomplete(answer([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
+    },
+  );
+
+  it.each([[undefined], [null], [{ count: 0, 'average.x': null }], [[{ count: 0 }]], [{ name: 'x' }]])(
+    'is not one with otherResult %j',
+    (otherResult) => {
+      expect(whyIncomplete(answer([], [], otherResult), one)).toBeUndefined();
+    },
+  );
+
+  it('is what "limit" asks for', () => {
+    expect(whyIncomplete(answer(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
+  });
+
+  it('has as much in the column of fail_at, in all rows together', () => {
+    const failAt = { value: 'incidents', at_least: 20 };
+    expect(whyIncomplete(answer(rows(19)), { ...one, failAt })).toBeUndefined();
+    expect(whyIncomplete(answer(rows(20)), { ...one, failAt })).toContain('20');
+    expect(whyIncomplete(answer(rows(20)), { ...one, failAt, limit: 20 })).toContain('20');
+    expect(whyIncomplete(answer([]), { ...one, failAt })).toBeUndefined();
+    expect(() => whyIncomplete(answer(rows(1)), { ...one, failAt: { value: 'x', at_least: 1 } })).toThrow(
+      UnreadableRows,
+    );
+  });
+});
+
+it('whatever the rows are, gives finite numbers with the asked labels, each series once, or refuses the answer', () => {
+  const rows = fc.array(
+    fc.record({ facet: fc.oneof(fc.string(), fc.array(fc.jsonValue(), { maxLength: 3 })), orders: fc.jsonValue() }),
+  );
+  fc.assert(
+    fc.property(rows, fc.double(), (some, scale) => {
+      let result;
+      try {
+        result = read(some, { ...RULES, metrics: [{ column: 'orders', scale }], maxSeries: 3 });
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnreadableRows);
+        return;
+      }
+      const [series = []] = result.series;
+      expect(series.length).toBeLessThanOrEqual(3);
+      expect(series.every(({ value }) => Number.isFinite(value))).toBe(true);
+      expect(new Set(series.map(({ labels }) => JSON.stringify(labels))).size).toBe(series.length);
+      for (const { labels } of series) expect(Object.keys(labels).slice(0, 2)).toEqual(['region', 'plan']);
+    }),
+  );
+});
