@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { compareSides } from '../../src/cli/compare/differences.ts';
 import type { SideSeries } from '../../src/cli/compare/sides.ts';
 import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
-import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts';
+import { pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/migrating.md');
 const APP = { app: 'Shop', app_id: '1' };
@@ -50,50 +50,63 @@ describe('the reasons of compare', () => {
   });
 });
 
-/** Two accounts of one world, as a scrape of both would give them. */
-const INPUT = [
-  ['newrelic_application_response_time_seconds', 'account="production",app="Shop",app_id="1"', 0.5],
-  ['newrelic_application_response_time_seconds', 'account="production-nerdgraph",app="Shop",app_id="1"', 0.25],
-  ['newrelic_application_errors_per_second', 'account="production",app="Shop",app_id="1"', 0],
-  ['newrelic_application_errors_per_second', 'account="production-nerdgraph",app="Shop",app_id="1"', 0],
-  ['newrelic_host_cpu_usage_ratio', 'account="production",app="Shop",app_id="1",host="web-1",host_id="77"', 0.5],
-  [
-    'newrelic_host_cpu_usage_ratio',
-    'account="production-nerdgraph",app="Shop",app_id="1",host="web-1",host_id="web-1"',
-    0.5,
-  ],
-  ['newrelic_host_cpu_usage_ratio', 'account="production",app="Shop",app_id="1",host="web-2",host_id="78"', 0.5],
-  ['newrelic_application_rolling_apdex_score', 'account="production",app="Shop",app_id="1"', 0.5],
-] as const;
+/** Two accounts of one world, as a scrape of both would give them; their static labels differ. */
+const REST = 'account="production",team="payments",app="Shop",app_id="1"';
+const NERDGRAPH = 'account="production-nerdgraph",team="shadow",app="Shop",app_id="1"';
+const INPUT: readonly (readonly [name: string, labels: string, value: number])[] = [
+  ['newrelic_up', 'account="production",team="payments"', 1],
+  ['newrelic_up', 'account="production-nerdgraph",team="shadow"', 1],
+  ['newrelic_application_info', `${REST},language="java",alert_policy_id="3"`, 1],
+  ['newrelic_application_info', `${NERDGRAPH},language="java",alert_policy_id=""`, 1],
+  ['newrelic_application_response_time_seconds', REST, 0.5],
+  ['newrelic_application_response_time_seconds', NERDGRAPH, 0.25],
+  ['newrelic_host_info', `${REST},host="web-1",host_id="77"`, 1],
+  ['newrelic_host_info', `${NERDGRAPH},host="web-1",host_id="web-1"`, 1],
+  ['newrelic_host_cpu_usage_ratio', `${REST},host="web-1",host_id="77"`, 0.5],
+  ['newrelic_host_cpu_usage_ratio', `${NERDGRAPH},host="web-1",host_id="web-1"`, 0.5],
+  ['newrelic_host_info', `${REST},host="web-2",host_id="78"`, 1],
+  ['newrelic_application_rolling_apdex_score', REST, 0.5],
+];
 
 /** What the queries of the page give for it: values by their labels. */
 const EXPECTED: Readonly<Record<string, readonly (readonly [labels: string, value: number])[]>> = {
+  'series that are compared': [['{account="production"}', 4]],
   'worst difference of each family': [
+    ['{family="newrelic_application_info"}', 0],
     ['{family="newrelic_application_response_time_seconds"}', 0.5],
+    ['{family="newrelic_host_info"}', 0],
     ['{family="newrelic_host_cpu_usage_ratio"}', 0],
   ],
   'share of series that differ by over 1%': [['{family="newrelic_application_response_time_seconds"}', 1]],
-  'the ten worst series of the last hour': [
-    ['{family="newrelic_application_response_time_seconds", app="Shop", app_id="1"}', 0.5],
-    ['{family="newrelic_host_cpu_usage_ratio", app="Shop", app_id="1", host="web-1"}', 0],
+  "the ten worst series, with the application's name": [
+    ['{account="production", app="Shop", app_id="1", family="newrelic_application_response_time_seconds"}', 0.5],
+    ['{account="production", app="Shop", app_id="1", family="newrelic_application_info"}', 0],
+    ['{account="production", app="Shop", app_id="1", family="newrelic_host_info", host="web-1"}', 0],
+    ['{account="production", app="Shop", app_id="1", family="newrelic_host_cpu_usage_ratio", host="web-1"}', 0],
   ],
-  'series that only REST has': [['{family="newrelic_host_cpu_usage_ratio"}', 1]],
-  'series that only NerdGraph has': [],
+  'series that only one interface has': [['{api="rest", family="newrelic_host_info"}', 1]],
 };
+
+const SHADOW_RULES = join(ROOT, 'monitoring/rules/migration/shadow.yaml');
+
+test('the page names every alert of the shadow phase, and no other', () => {
+  const alerts = [...readFileSync(SHADOW_RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  const named = [...sectionOf(PAGE, '### A shadow phase').matchAll(/^\| `(NewRelic\w+)`/gm)].map(([, name]) => name);
+  expect(named).toEqual(alerts);
+});
 
 await describeReal('the rules of the shadow phase', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    const section = sectionOf(PAGE, '### A shadow phase');
-    const rules = blocksOf(section, 'yaml').find((block) => block.includes('newrelic_shadow'));
-    const queries = rowsOf(section).map(([panel = '', query = '']) => [panel, query.slice(1, -1)] as const);
+    const queries = rowsOf(sectionOf(PAGE, '### A shadow phase'))
+      .filter(([cell = '']) => !cell.startsWith('`'))
+      .map(([panel = '', query = '']) => [panel, query.slice(1, -1)] as const);
 
-    test('give the differences, and the queries of the page show them', async () => {
+    test('give the differences of accounts with other static labels, and the queries of the page show them', async () => {
       expect(queries.map(([panel]) => panel)).toEqual(Object.keys(EXPECTED));
       const folder = mkdtempSync(join(tmpdir(), 'shadow-'));
       try {
-        writeFileSync(join(folder, 'rules.yaml'), stringify(parse(rules ?? '')));
         const input = INPUT.map(([name, labels, value]) => ({
           series: `${name}{${labels},job="newrelic-apm-exporter",instance="exporter:9126"}`,
           values: `${value}x5`,
@@ -104,7 +117,7 @@ await describeReal('the rules of the shadow phase', {
           exp_samples: (EXPECTED[panel] ?? []).map(([labels, value]) => ({ labels, value })),
         }));
         const test = { interval: '1m', input_series: input, promql_expr_test: cases };
-        const file = { rule_files: ['rules.yaml'], evaluation_interval: '1m', tests: [test] };
+        const file = { rule_files: [SHADOW_RULES], evaluation_interval: '1m', tests: [test] };
         writeFileSync(join(folder, 'test.yaml'), stringify(file));
         const outcome = await run(program('promtool'), ['test', 'rules', 'test.yaml'], { cwd: folder });
         expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);

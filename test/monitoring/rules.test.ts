@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOME } from '../../src/cli/version.ts';
@@ -8,11 +8,23 @@ import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';
 
 const recording = rulesOf('recording.yaml');
 const alerts = rulesOf('alerts.yaml');
-const migration = rulesOf('migration.yaml');
+const oldNames = [...rulesOf('migration/mrf.yaml'), ...rulesOf('migration/contaazul.yaml')];
+const shadow = rulesOf('migration/shadow.yaml');
+const shadowNames = new Set(shadow.map(({ record }) => record ?? ''));
 const recorded = new Set(recording.map(({ record }) => record ?? ''));
 
-test.each([...recording, ...alerts, ...migration])('$record$alert names only families that exist', ({ expr }) => {
-  expect(unknownNames(expr, recorded)).toEqual([]);
+test.each([...recording, ...alerts, ...oldNames, ...shadow])(
+  '$record$alert names only families that exist',
+  ({ expr }) => {
+    expect(unknownNames(expr, new Set([...recorded, ...shadowNames]))).toEqual([]);
+  },
+);
+
+test('rules/*.yaml loads nothing but the recording rules and the alerts: what is for a time only lies deeper', () => {
+  expect(readdirSync(resolve(ROOT, 'monitoring/rules')).filter((name) => name.endsWith('.yaml'))).toEqual([
+    'alerts.yaml',
+    'recording.yaml',
+  ]);
 });
 
 test.each([...recording, ...alerts])('$record$alert needs nothing that one interface lacks', ({ alert, expr }) => {
@@ -51,18 +63,40 @@ describe('alerts', () => {
     .flatMap(({ alert_rule_test }) => alert_rule_test);
   const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');
 
-  test('no two have one name', () => {
-    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+  test('no two have one name and one severity', () => {
+    const names = alerts.map(({ alert, labels }) => `${alert} ${labels['severity']}`);
+    expect(new Set(names).size).toBe(alerts.length);
   });
 
   test.each(alerts)('$alert says how bad it is, what it is, and what to do', ({ alert, labels, annotations }) => {
     expect(Object.keys(labels)).toEqual(['severity']);
     expect(labels['severity']).toMatch(/^(critical|warning)$/);
-    expect(annotations['summary']).toMatch(/^[A-Z][^{}]*\.$/);
+    expect(annotations['summary']).toMatch(/\.$/);
     expect(annotations['description']).toMatch(/\.$/);
     expect(annotations['runbook_url']).toBe(`${HOME}/blob/main/docs/alerts.md#${(alert ?? '').toLowerCase()}`);
     expect(runbook).toContain(`\n### ${alert}\n`);
   });
+
+  test.each(alerts.filter(({ alert }) => alert !== 'NewRelicExporterAbsent'))(
+    '$alert names in its summary what it is about: application and account, account, or exporter',
+    ({ alert, annotations }) => {
+      const labels = /^NewRelic(Application(?!Vanished)|Host|KeyTransaction)/.test(alert ?? '')
+        ? ['app', 'account']
+        : [/^NewRelic(Exporter|Config|Series)/.test(alert ?? '') ? 'instance' : 'account'];
+      for (const label of labels) expect(annotations['summary']).toContain(`{{ $labels.${label} }}`);
+    },
+  );
+
+  test.each(alerts.filter(({ expr }) => /newrelic_(application|host|key_transaction)_/.test(expr)))(
+    '$alert leaves out the applications that users exempt from it, or from all',
+    ({ alert, expr }) => {
+      expect(expr).toMatch(
+        new RegExp(
+          `unless on \\(account, app\\)\\nlast_over_time\\(newrelic_alert_exempt\\{alertname=~"\\|${alert}"\\}\\[5m\\]\\)\\n$`,
+        ),
+      );
+    },
+  );
 
   test.each(alerts)('$alert has cases in which it fires and in which it does not', ({ alert }) => {
     const own = cases.filter(({ alertname }) => alertname === alert);
@@ -75,7 +109,7 @@ describe('alerts', () => {
 
   test('the runbook has no section for an alert that does not exist', () => {
     const sections = [...runbook.matchAll(/^### (NewRelic\w+)$/gm)].map(([, name]) => name);
-    expect(sections).toEqual(alerts.map(({ alert }) => alert));
+    expect(sections).toEqual([...new Set(alerts.map(({ alert }) => alert))]);
   });
 
   test.each(alerts.filter(({ expr }) => /newrelic_(application|host)_/.test(expr)))(
@@ -92,7 +126,9 @@ describe('alerts', () => {
     '$alert goes on under the same labels when the exporter comes back under another address',
     ({ expr }) => {
       const folded = expr.match(/\b(?:max|min) without \(instance, pod\)/g) ?? [];
-      const others = expr.match(/\b(?:sum|avg|count|topk|by) \(/g) ?? [];
+      // Limits that users set have no instance.
+      const own = expr.replace(/max by \(account, app\) \(last_over_time\(newrelic_alert_threshold/g, '');
+      const others = own.match(/\b(?:sum|avg|count|topk|by) \(/g) ?? [];
       expect(folded.length).toBeGreaterThan(0);
       expect(others).toEqual([]);
     },
@@ -106,29 +142,39 @@ describe('alerts', () => {
   });
 });
 
-describe('migration rules', () => {
-  test('every rule has a case with a value', () => {
-    const cases = ruleTestsOf('migration.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
-    const proven = new Set(cases.filter(({ exp_samples }) => exp_samples.length > 0).map(({ expr }) => expr));
-    const missing = migration
+describe('the rules for a time of transition', () => {
+  const cases = (file: string) => ruleTestsOf(file).flatMap(({ promql_expr_test }) => promql_expr_test);
+
+  test('every old name has a case with a value', () => {
+    const proven = new Set(
+      cases('migration.yaml').flatMap(({ expr, exp_samples }) => (exp_samples.length > 0 ? [expr] : [])),
+    );
+    const missing = oldNames
       .map(({ record, labels }) => [record, labels['component']] as const)
       .filter(([record]) => ![...proven].some((expr) => expr.split('{')[0] === record));
     expect(missing).toEqual([]);
-    for (const { record, labels } of migration) {
+    for (const { record, labels } of oldNames) {
       if (labels['component'] !== undefined) {
         expect([...proven]).toContain(`${record}{component="${labels['component']}"}`);
       }
     }
   });
 
+  test('every alert of the shadow phase has a case in which it fires and one in which it does not', () => {
+    const judged = cases('shadow.yaml').filter(({ expr }) => expr.includes('ALERTS'));
+    const fired = judged.flatMap(({ exp_samples }) => JSON.stringify(exp_samples).match(/NewRelicShadow\w+/g) ?? []);
+    expect(new Set(fired)).toEqual(new Set(shadow.flatMap(({ alert }) => alert ?? [])));
+    expect(judged.some(({ exp_samples }) => exp_samples.length === 0)).toBe(true);
+  });
+
   test('no rule takes a name of ours', () => {
-    const names = migration.map(({ record }) => record ?? '');
+    const names = [...oldNames, ...shadow].flatMap(({ record }) => record ?? []);
     expect(names.filter((name) => unknownNames(name).length === 0)).toEqual([]);
   });
 
   test('docs/migrating.md has every old name', () => {
     const page = readFileSync(resolve(ROOT, 'docs/migrating.md'), 'utf8');
-    expect(migration.filter(({ record }) => !page.includes(`\`${record}`))).toEqual([]);
+    expect(oldNames.filter(({ record }) => !page.includes(`\`${record}`))).toEqual([]);
   });
 });
 

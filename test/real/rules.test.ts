@@ -20,7 +20,13 @@ await describeReal('the shipped rules and dashboards', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test.each(['recording.yaml', 'alerts.yaml', 'migration.yaml'])('promtool accepts %s', async (file) => {
+    test.each([
+      'recording.yaml',
+      'alerts.yaml',
+      'migration/mrf.yaml',
+      'migration/contaazul.yaml',
+      'migration/shadow.yaml',
+    ])('promtool accepts %s', async (file) => {
       const check = await run(program('promtool'), ['check', 'rules', '--lint=all', '--lint-fatal', file], {
         cwd: join(MONITORING, 'rules'),
       });
@@ -34,7 +40,9 @@ await describeReal('the shipped rules and dashboards', {
       'long-alerts.yaml',
       'weekly-alerts.yaml',
       'exporter-alerts.yaml',
+      'thresholds.yaml',
       'migration.yaml',
+      'shadow.yaml',
     ])(
       'every case of %s holds',
       async (file) => {

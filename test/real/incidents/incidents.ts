@@ -65,11 +65,27 @@ export const INCIDENTS: readonly Incident[] = [
   incident('The key is revoked, or New Relic cannot be reached', {
     change: ({ name, labels, at }) => {
       if (name === 'newrelic_up') return () => 0;
+      if (name === 'newrelic_exporter_applications') return () => undefined;
       if (name === 'newrelic_exporter_collection_success') return () => 0;
       if (name === 'newrelic_exporter_collection_entities') return allMissingAfter(5, labels);
       if (name.startsWith('newrelic_exporter_oldest')) return until(5, standing);
       if (name.startsWith('newrelic_exporter_') || name === 'up') return undefined;
       return until(5, (_, now) => at(now));
+    },
+  }),
+  incident('The key sees no application any more', {
+    change: ({ name, labels, at }) => {
+      if (name === 'newrelic_exporter_applications') return () => 0;
+      if (name === 'newrelic_exporter_collection_entities')
+        return labels['group'] === 'applications' ? undefined : () => 0;
+      if (/^newrelic_(application|host|key_transaction)_/.test(name)) return () => undefined;
+      return name.startsWith('newrelic_exporter_oldest') ? () => undefined : (_, now) => at(now);
+    },
+  }),
+  incident('An application disappears from the list', {
+    change: ({ name, labels }) => {
+      if (name === 'newrelic_exporter_applications') return () => (labels['state'] === 'reporting' ? 3 : 4);
+      return labels['app'] === 'report' ? () => undefined : undefined;
     },
   }),
   incident('Metric data cannot be read, though the lists can', {
@@ -131,10 +147,10 @@ export const INCIDENTS: readonly Incident[] = [
   incident('A limit of series is too low', {
     change: ({ name }) => (name === 'newrelic_exporter_series_dropped_total' ? (minute) => 40 * minute : undefined),
   }),
-  incident('The REST interface ends within 90 days', {
+  incident('The REST interface ends within 180 days', {
     interfaces: ['rest'],
     change: ({ name }) =>
-      name === 'newrelic_exporter_api_end_of_life_timestamp_seconds' ? () => 80 * 86_400 : undefined,
+      name === 'newrelic_exporter_api_end_of_life_timestamp_seconds' ? () => 170 * 86_400 : undefined,
   }),
 ];
 

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { rulesOf } from '../monitoring/ruleFiles.ts';
+import { run } from '../real/support/processes.ts';
+import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
+import { blocksOf, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+
+const PAGE = pageAt('docs/alerts.md');
+const LIMITS = sectionOf(PAGE, '### Other limits for one application');
+
+test('the page has every recording rule, and no other', () => {
+  const named = rowsOf(sectionOf(PAGE, '## Recording rules')).map(([name = '']) => name.slice(1, -1));
+  expect(named).toEqual(rulesOf('recording.yaml').map(({ record }) => record));
+});
+
+test('the page names every alert that takes a limit', () => {
+  const taking = rulesOf('alerts.yaml').flatMap(({ alert = '', expr }) =>
+    expr.includes('newrelic_alert_threshold') ? [alert] : [],
+  );
+  const named = rowsOf(LIMITS).flatMap(([cell = '']) => {
+    const [first = '', ...endings] = [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+    return [first, ...endings.map((ending) => first.replace(/(?:Critical|High|Low)$/, ending))];
+  });
+  expect(new Set(named)).toEqual(new Set(taking));
+});
+
+/** Applications of one account, each of which would raise alerts by the limits of the rules. */
+const APPLICATIONS = ['checkout', 'report-daily', 'search-staging', 'import', 'catalogue'];
+
+await describeReal('the limits that the page shows', {
+  tools: ['promtool'],
+  lines: BOTH_LINES,
+  define: (program) => {
+    test('hold for the applications that they name, and the others keep the limits of the rules', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'limits-'));
+      try {
+        writeFileSync(join(folder, 'limits.yaml'), blocksOf(LIMITS, 'yaml')[0] ?? '');
+        const series = APPLICATIONS.flatMap((app, id) => {
+          const at = (name: string, values: string) => ({
+            series: `newrelic_application_${name}{job="newrelic-apm-exporter",instance="exporter:9126",account="production",app="${app}",app_id="${id}"}`,
+            values,
+          });
+          return [
+            at('info', '1x150'),
+            at('error_ratio', '0.1x150'),
+            at('errors_per_second', '1x150'),
+            at('response_time_seconds', '5x150'),
+            at('apdex_threshold_seconds', '0.5x150'),
+            at('web_requests_per_second', '5x150'),
+            at('rolling_requests_per_second', '5x60 0x90'),
+          ];
+        });
+        const firing = (alert: string, apps: readonly string[]) => ({
+          expr: `count by (app) (ALERTS{alertname="${alert}", alertstate="firing"})`,
+          eval_time: '90m',
+          exp_samples: apps.map((app) => ({ labels: `{app="${app}"}`, value: 1 })),
+        });
+        const file = {
+          rule_files: ['limits.yaml', join(ROOT, 'monitoring/rules/alerts.yaml')],
+          evaluation_interval: '1m',
+          tests: [
+            {
+              interval: '1m',
+              input_series: series,
+              promql_expr_test: [
+                firing('NewRelicApplicationErrorRatioHigh', ['report-daily', 'import', 'catalogue']),
+                // Where many requests fail, that alert says the same.
+                firing('NewRelicApplicationResponseTimeHigh', ['checkout']),
+                firing('NewRelicApplicationThroughputZero', ['checkout', 'report-daily', 'catalogue']),
+              ],
+            },
+          ],
+        };
+        writeFileSync(join(folder, 'test.yaml'), stringify(file));
+        const outcome = await run(program('promtool'), ['test', 'rules', 'test.yaml'], { cwd: folder });
+        expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
+        expect(outcome.status).toBe(0);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  },
+});
