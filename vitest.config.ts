@@ -1,15 +1,30 @@
 import { defineConfig } from 'vitest/config';
 import { SkipReporter } from './test/real/support/skipReporter.ts';
 
+/** Tests that start programs: the built one, real ones of others, a browser, tools. */
+const PROGRAMS = ['test/{real,e2e,e2e-tools,deploy,house,docs,bench}/**/*.test.ts', 'test/**/*.browser.test.ts'];
+const OUTSIDE = ['test/soak/**'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/soak/**'],
     reporters: ['default', new SkipReporter()],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
     maxWorkers: 3,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reportsDirectory: 'coverage' },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: [...OUTSIDE, ...PROGRAMS],
+          // What a file imports is kept for the next one, which saves most of the time of loading.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'programs', include: PROGRAMS, exclude: OUTSIDE } },
+    ],
   },
 });
