@@ -58,7 +58,7 @@ function fail(_endpoint: string, _reason: string, message: string): never {
 
 async function readOurs(): Promise<void> {
   const [outcome] = await reader.metricData.read([subject], range, call);
-  const data = outcome !== undefined && 'value' in outcome ? outcome.value.data : undefined;
+  const data = outcome !== undefined && 'value' in outcome ? outcome.value.metrics : undefined;
   if (data?.size !== 15 || !data.has(METRIC.web)) throw new Error('the answer is not whole');
 }
 

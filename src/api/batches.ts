@@ -1,27 +1,35 @@
-import type { Batch, BatchRead, TimeRange } from './reader.ts';
+import type { BatchRead, TimeRange } from './reader.ts';
 
-/**
- * Fills calls with subjects, in their order, each call with as many as it carries.
- *
- * @param filled told of every call once no more goes in: it carries the subjects from `start` up to, without, `end`
- */
-export function fillCalls<S, A, R extends TimeRange>(
-  read: BatchRead<S, A, R>,
+/** Subjects of one call, and how many calls they take when nothing fails. */
+interface PlannedCall<S> {
+  readonly subjects: readonly S[];
+  readonly calls: number;
+}
+
+/** More than one call ever carries: what is handed over at a time stays small, however many subjects there are. */
+const MOST_PER_CALL = 5_000;
+
+/** Cuts subjects, in their order, into what one call each carries. */
+export function inCalls<S, A, R extends TimeRange>(
+  read: Pick<BatchRead<S, A, R>, 'nextCall'>,
   subjects: readonly S[],
   range: R,
-  filled: (call: Batch<S>, start: number, end: number) => void,
-): void {
-  let call: Batch<S> | undefined;
-  let start = 0;
-  let end = 0;
-  for (const subject of subjects) {
-    if (call === undefined || call.full || !call.add(subject)) {
-      if (call !== undefined) filled(call, start, end);
-      call = read.open(range);
-      call.add(subject);
-      start = end;
-    }
-    end += 1;
+): readonly PlannedCall<S>[] {
+  const planned: PlannedCall<S>[] = [];
+  for (let start = 0; start < subjects.length;) {
+    const left = subjects.slice(start, start + MOST_PER_CALL);
+    const { count, calls } = read.nextCall(left, range);
+    planned.push({ subjects: left.slice(0, count), calls });
+    start += count;
   }
-  if (call !== undefined) filled(call, start, end);
+  return planned;
+}
+
+/** How many calls it takes to read all of these when nothing fails. */
+export function countCalls<S, A, R extends TimeRange>(
+  read: Pick<BatchRead<S, A, R>, 'nextCall'>,
+  subjects: readonly S[],
+  range: R,
+): number {
+  return inCalls(read, subjects, range).reduce((total, { calls }) => total + calls, 0);
 }

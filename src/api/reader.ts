@@ -5,7 +5,6 @@ import type {
   Host,
   Instance,
   KeyTransaction,
-  MetricData,
   MetricName,
   RollingValues,
   Timeslice,
@@ -69,20 +68,23 @@ export interface TimeRange {
 /** What became of one subject of a read: its failure is its own. */
 export type Outcome<A> = { readonly value: A } | { readonly error: UpstreamError };
 
-/** One call that is being filled with subjects. */
-export interface Batch<S> {
-  /** Takes the subject in while there is room; false: it has to go into another call. The first subject always fits. */
-  add(subject: S): boolean;
-  /** True when no further subject fits, whichever it is: none has to be tried. */
-  readonly full: boolean;
-  /** How many calls these subjects take when nothing fails; 1, or more where one subject needs several. */
+/** What one call carries of a list of subjects. */
+export interface NextCall {
+  /** The first `count` of them, at least 1. */
+  readonly count: number;
+  /** How many calls these take when nothing fails: 1, or more where the first alone needs several. */
   readonly calls: number;
 }
 
 /** A kind of data that is read for many subjects at a time, as many as one call carries. */
 export interface BatchRead<S, A, R extends TimeRange = TimeRange> {
-  /** An empty call to fill. What a reader knows of its subjects (sizes, earlier failures) decides how many fit. */
-  open(range: R): Batch<S>;
+  /**
+   * How many of these subjects, in their order, go into the next call. What a reader knows of its subjects (sizes, earlier
+   * failures) decides. The list is not empty; it is looked at only as far as subjects fit.
+   */
+  nextCall(subjects: readonly S[], range: R): NextCall;
+  /** How many calls it takes to read all of these when nothing fails. */
+  callsFor(subjects: readonly S[], range: R): number;
   /**
    * Reads these subjects over one range; gives one outcome for each, in their order. What fails as a whole is read again
    * in parts, so that no subject fails because of another. Rejects only with the reason of the signal.
@@ -101,13 +103,22 @@ export interface MetricDataSubject extends ApplicationSubject {
   readonly hostKey: string | undefined;
   /** In names of the REST interface. A reader without `datastores` adds the datastore types by itself. */
   readonly names: readonly string[];
-  /** The values that are wanted of a metric; undefined: all. A reader may give more. */
+  /** The values that are wanted of a metric; undefined: all. */
   readonly values?: (metricName: string) => readonly string[];
 }
 
-/** One summarized timeslice per metric over the range that was asked for. */
+/** What upstream says of an application or a host over one window. */
 export interface MetricDataAnswer {
-  readonly data: MetricData;
+  /**
+   * The window as it was answered, Unix seconds in whole minutes; it may differ a little from the one that was asked for.
+   * Counts and rates are of this window.
+   */
+  readonly window: TimeRange;
+  /**
+   * By metric name, as it was asked for, and value name: only what was asked for. A metric without an entry was not
+   * answered. One without values was, but nobody knows them: it could not be read, or upstream refused it.
+   */
+  readonly metrics: ReadonlyMap<string, Readonly<Record<string, number>>>;
   /**
    * The datastore metrics (`Datastore/TYPE/allWeb`) that count for this answer, sorted; undefined where the reader does
    * not find them by itself: then they are those that were asked for.

@@ -129,7 +129,7 @@ export interface Timeslice {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** The answer to one metric data call: timeslices by metric name, oldest first. */
+/** Timeslices by metric name, oldest first. */
 export type MetricData = ReadonlyMap<string, readonly Timeslice[]>;
 
 /**

@@ -9,10 +9,7 @@ import type {
   WindowInput,
   WindowReading,
 } from './records.ts';
-import type { MetricData } from '../api/types.ts';
 import { databaseKind } from '../formulas/responseTimes.ts';
-import type { MetricWindow } from '../formulas/metricInputs.ts';
-import { toMetricWindow } from '../metrics/windowTable.ts';
 import { writeSamples } from '../metrics/writeSamples.ts';
 
 const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
@@ -92,22 +89,6 @@ function sameNames(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((name, index) => name === b[index]));
 }
 
-/** What is worth keeping of an answer: of the metrics that were asked for, the values that something reads. */
-export function keepUsed(data: MetricData, asked: readonly string[], custom: CustomMatches): WindowInput['values'] {
-  const wanted = wantedValues(custom);
-  const kept = new Map<string, MetricWindow>();
-  // By the names as they were asked for: those of the answer would keep a copy of each for every entity.
-  for (const name of asked) {
-    const answered = toMetricWindow(data.get(name));
-    if (answered === undefined) continue;
-    const { seconds, values } = answered;
-    const picked: Record<string, number> = {};
-    pick(values, wanted(name), picked);
-    kept.set(name, { seconds, values: picked });
-  }
-  return kept;
-}
-
 /**
  * Calculates what is served of a reading, with the application's database kind and custom metrics of now.
  *
@@ -171,11 +152,4 @@ function databaseOf(
 function sameDatastores(a: AskedDatastores, b: AskedDatastores): boolean {
   if (a === b) return true;
   return Array.isArray(a) && Array.isArray(b) && sameNames(a, b);
-}
-
-function pick(values: MetricWindow['values'], names: Iterable<string>, picked: Record<string, number>): void {
-  for (const name of names) {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value !== undefined) picked[name] = value;
-  }
 }

@@ -3,7 +3,6 @@ import type { Plan } from './view.ts';
 import { effectiveInterval, type Pace } from './due.ts';
 import { intervalOf, type AccountContext } from './scope.ts';
 import { type Entity, GROUP_OF, type Kind } from './entity.ts';
-import { fillCalls } from '../api/batches.ts';
 import type { TimeRange } from '../api/reader.ts';
 import type { Turns } from '../eventLoop/turns.ts';
 import type { Inventory } from './inventory.ts';
@@ -281,10 +280,7 @@ export class CurrentPlan {
 
   /** Fills calls with entities of a kind. */
   #costOf(kind: Kind, entities: readonly Entity[], window: TimeRange): KindCost {
-    let calls = 0;
-    fillCalls(this.#sources.reads.of(kind), entities, window, (call) => {
-      calls += call.calls;
-    });
+    const calls = this.#sources.reads.of(kind).callsFor(entities, window);
     return { calls, entities: entities.length };
   }
 }

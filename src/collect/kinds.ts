@@ -3,7 +3,6 @@ import {
   type Host,
   type Instance,
   type KeyTransaction,
-  type MetricData,
   type RollingValues,
   UpstreamError,
 } from '../api/types.ts';
@@ -20,9 +19,8 @@ import {
   type ApplicationRecord,
   type AskedDatastores,
 } from './records.ts';
-import { calculate, decideDatabase, keepUsed, recalculate, customOf, wantedNames, wantedValues } from './calculate.ts';
+import { calculate, decideDatabase, recalculate, customOf, wantedNames, wantedValues } from './calculate.ts';
 import type {
-  Batch,
   BatchRead,
   CallOptions,
   Outcome,
@@ -39,10 +37,8 @@ type WithData = ApplicationRecord & { readonly data: ApplicationData };
 
 /** A metric data answer, and what it was asked for. */
 interface MetricDataArrival {
-  readonly data: MetricData;
-  readonly names: readonly string[];
+  readonly answer: MetricDataAnswer;
   readonly datastores: AskedDatastores;
-  readonly custom: CustomMatches;
 }
 
 /** Takes what upstream answered over into the inventory, and calculates what is served of it. */
@@ -76,9 +72,10 @@ export class Arrivals {
     this.#inventory.setInstances(record, instances);
   }
 
-  metricData(record: WithData, entity: Entity, { data, names, datastores, custom }: MetricDataArrival): void {
+  metricData(record: WithData, entity: Entity, { answer, datastores }: MetricDataArrival): void {
     const { customMetrics } = this.#context;
-    const input = { values: keepUsed(data, names, custom), datastores };
+    const { window, metrics } = answer;
+    const input = { values: { seconds: window.to - window.from, metrics }, datastores };
     if (entity.kind === 'application_metrics') {
       record.data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
       if (decideDatabase(record, record.data)) recalculate(record.data, customMetrics);
@@ -133,16 +130,8 @@ export type EntityRead = BatchRead<Entity, TakeOver>;
 /** A list of the account: one subject, which is read by a method of its own. */
 function wholeList(calls: number, read: (call: CallOptions) => Promise<TakeOver>): EntityRead {
   return {
-    open: () => {
-      let full = false;
-      return {
-        calls,
-        get full() {
-          return full;
-        },
-        add: () => !full && (full = true),
-      };
-    },
+    nextCall: () => ({ count: 1, calls }),
+    callsFor: (entities) => calls * entities.length,
     read: async (entities, _range, call) => {
       let outcome: Outcome<TakeOver>;
       try {
@@ -164,7 +153,8 @@ function mapped<S, A, Own extends S>(
 ): EntityRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
-    open: (range: TimeRange) => new EntityBatch(read.open(range), subjectOf),
+    nextCall: (entities, range) => read.nextCall(entities.map(subjectOf), range),
+    callsFor: (entities, range) => read.callsFor(entities.map(subjectOf), range),
     read: async (entities, range, call) => {
       const subjects = entities.map(subjectOf);
       const outcomes = await read.read(subjects, range, call);
@@ -178,28 +168,6 @@ function mapped<S, A, Own extends S>(
       });
     },
   };
-}
-
-class EntityBatch<S> implements Batch<Entity> {
-  readonly #batch: Batch<S>;
-  readonly #subjectOf: (entity: Entity) => S;
-
-  constructor(batch: Batch<S>, subjectOf: (entity: Entity) => S) {
-    this.#batch = batch;
-    this.#subjectOf = subjectOf;
-  }
-
-  get full(): boolean {
-    return this.#batch.full;
-  }
-
-  get calls(): number {
-    return this.#batch.calls;
-  }
-
-  add(entity: Entity): boolean {
-    return this.#batch.add(this.#subjectOf(entity));
-  }
 }
 
 /** What one metric data call was asked for, for one entity. */
@@ -321,8 +289,7 @@ export class Reads {
     return mapped(reader.metricData, subjectOf, (entity, answer: MetricDataAnswer, { asked: was }) =>
       this.#withData(entity, (record) => {
         const datastores = answer.datastores === undefined ? was.datastores : 'all';
-        const names = answer.datastores === undefined ? was.names : [...was.names, ...answer.datastores];
-        this.#arrivals.metricData(record, entity, { data: answer.data, names, datastores, custom: was.custom });
+        this.#arrivals.metricData(record, entity, { answer, datastores });
       }),
     );
   }

@@ -91,7 +91,7 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
 }
 
 function answeredMetrics(reading: WindowReading): string {
-  const answered = [...reading.values].map(([name, { values }]) => {
+  const answered = [...reading.values.metrics].map(([name, values]) => {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;
   });

@@ -275,15 +275,12 @@ export class Scheduler {
 
   /** The entities that one call carries, `first` among them. */
   #fill(read: EntityRead, first: Entity, window: CurrentWindow): Entity[] {
-    const batch = read.open(window);
-    batch.add(first);
     const entities = [first];
     const accept = (entity: Entity): boolean => {
-      if (!batch.add(entity)) return false;
+      if (read.nextCall([...entities, entity], window).count <= entities.length) return false;
       entities.push(entity);
       return true;
     };
-    if (batch.full) return entities;
     const hasRoom = this.#queue.takeWith(first, this.#clock.monotonic(), accept);
     if (!hasRoom || first.failures > 0) return entities;
     for (const entity of this.#hooks.companions(first.kind)) {

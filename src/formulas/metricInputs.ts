@@ -29,22 +29,19 @@ export function datastoreNames(metricNames: readonly string[]): string[] {
   return [...new Set(metricNames.filter(isDatastore))].sort();
 }
 
-/** What upstream answered for one metric over one window. A metric that it did not answer has none: it is absent. */
-export interface MetricWindow<Value extends string = string> {
-  /** Length of the answered timeslice in seconds, whole minutes. */
-  readonly seconds: number;
-  /**
-   * In upstream's names and units; only finite numbers. A value that is missing here was answered, but cannot be read
-   * (null, text): nobody knows what it is.
-   */
-  readonly values: Values<Value>;
-}
-
-/** Some of these values. */
+/**
+ * Some of these values of one metric, in upstream's names and units; only finite numbers. A value that is missing here was
+ * answered, but cannot be read (null, text): nobody knows what it is.
+ */
 export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
 
-/** The answered metrics of one application or host over one window, by metric name. */
-export type WindowValues = ReadonlyMap<string, MetricWindow>;
+/** What upstream answered about one application or host over one window. */
+export interface WindowValues {
+  /** Length of the window that was answered, in whole minutes. */
+  readonly seconds: number;
+  /** By metric name. A metric that upstream did not answer has no entry: it is absent. */
+  readonly metrics: ReadonlyMap<string, Values<string>>;
+}
 
 /** The values of a metric that counts calls and measures their time; the average is in milliseconds. */
 export type TimedCalls = Values<'call_count' | 'average_response_time'>;

@@ -1,8 +1,8 @@
-import { finite, type MetricWindow, type Values } from './metricInputs.ts';
+import { finite, type Values } from './metricInputs.ts';
 
 /** A count in a window of so many seconds as a rate per second; absent where the count is. */
-export function perSecond(count: number | undefined, seconds: number | undefined): number | undefined {
-  return count === undefined || seconds === undefined ? undefined : finite(count / seconds);
+export function perSecond(count: number | undefined, seconds: number): number | undefined {
+  return count === undefined ? undefined : finite(count / seconds);
 }
 
 /**
@@ -10,23 +10,24 @@ export function perSecond(count: number | undefined, seconds: number | undefined
  * the call count, which is exact.
  */
 export function requestRate(
-  requests: MetricWindow<'requests_per_minute' | 'call_count'> | undefined,
+  requests: Values<'requests_per_minute' | 'call_count'> | undefined,
+  seconds: number,
 ): number | undefined {
-  const rate = requests?.values.requests_per_minute;
-  const calls = requests?.values.call_count;
+  const rate = requests?.requests_per_minute;
+  const calls = requests?.call_count;
   const roundedAway = rate === 0 && calls !== undefined && calls > 0;
-  return rate === undefined || roundedAway ? perSecond(calls, requests?.seconds) : rate / 60;
+  return rate === undefined || roundedAway ? perSecond(calls, seconds) : rate / 60;
 }
 
 /** What upstream answered about errors and requests in a window; undefined: it has no such metric. */
 interface ErrorInputs {
   readonly scope: 'application' | 'host';
   /** `Errors/all`. */
-  readonly errors: MetricWindow<'error_count'> | undefined;
+  readonly errors: Values<'error_count'> | undefined;
   /** `HttpDispatcher`. */
-  readonly web: MetricWindow<'call_count'> | undefined;
+  readonly web: Values<'call_count'> | undefined;
   /** `OtherTransaction/all`. */
-  readonly nonWeb: MetricWindow<'call_count'> | undefined;
+  readonly nonWeb: Values<'call_count'> | undefined;
 }
 
 /**
@@ -36,15 +37,15 @@ interface ErrorInputs {
 export function errorRatio(inputs: ErrorInputs): number | undefined {
   const errors = errorCount(inputs);
   const unreadable = [inputs.web, inputs.nonWeb].some(
-    (window) => window !== undefined && callsOf(window) === undefined,
+    (metric) => metric !== undefined && metric.call_count === undefined,
   );
   const requests = requestCount(inputs);
   return errors === undefined || unreadable || requests <= 0 ? undefined : finite(errors / requests);
 }
 
 /** Errors per second over the window. */
-export function errorsPerSecond(inputs: ErrorInputs): number | undefined {
-  return perSecond(errorCount(inputs), (inputs.errors ?? inputs.web ?? inputs.nonWeb)?.seconds);
+export function errorsPerSecond(inputs: ErrorInputs, seconds: number): number | undefined {
+  return perSecond(errorCount(inputs), seconds);
 }
 
 /**
@@ -52,17 +53,13 @@ export function errorsPerSecond(inputs: ErrorInputs): number | undefined {
  * the metric at all, so nothing is known.
  */
 function errorCount(inputs: ErrorInputs): number | undefined {
-  if (inputs.errors !== undefined) return inputs.errors.values.error_count;
+  if (inputs.errors !== undefined) return inputs.errors.error_count;
   return inputs.scope === 'application' && requestCount(inputs) > 0 ? 0 : undefined;
 }
 
 /** The requests of the window as far as they are known. */
 function requestCount({ web, nonWeb }: ErrorInputs): number {
-  return (callsOf(web) ?? 0) + (callsOf(nonWeb) ?? 0);
-}
-
-function callsOf(window: { readonly values: Values<'call_count'> } | undefined): number | undefined {
-  return window?.values.call_count;
+  return (web?.call_count ?? 0) + (nonWeb?.call_count ?? 0);
 }
 
 /** `Apdex` or `EndUser/Apdex`: the score from 0 to 1; how many requests were satisfied (s), tolerating (t), frustrated (f). */

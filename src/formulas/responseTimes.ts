@@ -113,23 +113,23 @@ export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): s
 
 function candidates(values: WindowValues, ruby: boolean): readonly DatabaseKind[] {
   if (!ruby) return ['datastore', 'database'];
-  return values.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
+  return values.metrics.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
 }
 
 /** The metrics of a kind that upstream answered. */
 function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
   switch (choice) {
     case 'datastore':
-      return [...values.keys()].filter(isDatastore).sort();
+      return [...values.metrics.keys()].filter(isDatastore).sort();
     case 'database':
-      return values.has(METRIC.database) ? [METRIC.database] : [];
+      return values.metrics.has(METRIC.database) ? [METRIC.database] : [];
     case 'active_record':
-      return values.has(METRIC.activeRecord) ? [METRIC.activeRecord] : [];
+      return values.metrics.has(METRIC.activeRecord) ? [METRIC.activeRecord] : [];
     case 'none':
       return [];
   }
 }
 
 function callsOf(values: WindowValues, name: string): number | undefined {
-  return values.get(name)?.values['call_count'];
+  return values.metrics.get(name)?.['call_count'];
 }

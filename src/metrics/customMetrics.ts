@@ -116,7 +116,7 @@ export function hostPlaces(keys: Iterable<string>): ReadonlyMap<string, number> 
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, place = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (place >= series) return [];
-    const found = values.get(metricName)?.values;
+    const found = values.metrics.get(metricName);
     const unscaled =
       found !== undefined && Object.hasOwn(found, definition.value) ? found[definition.value] : undefined;
     const value = unscaled === undefined ? undefined : finite(unscaled * definition.scale);

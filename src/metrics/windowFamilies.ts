@@ -1,4 +1,4 @@
-import { METRIC, type MetricWindow } from '../formulas/metricInputs.ts';
+import { METRIC, type Values } from '../formulas/metricInputs.ts';
 import {
   requestRate,
   perSecond,
@@ -37,14 +37,14 @@ function webRows(row: WindowRowMaker) {
         '(HttpDispatcher:average_call_time (else average_response_time) + WebFrontend/QueueTime:call_count × ' +
         `WebFrontend/QueueTime:average_response_time / HttpDispatcher:call_count) / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
       reads: { web: read(METRIC.web, 'call_count', 'average_call_time', 'average_response_time'), queue },
-      calculate: (of) => responseTime(of.web?.values, of.queue?.values),
+      calculate: (of) => responseTime(of.web, of.queue),
     }),
     webTransactionTime: row({
       suffix: 'web_transaction_time_seconds',
       meaning: 'Time of a web transaction without queueing',
       source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
       reads: { web: read(METRIC.web, 'call_count', 'average_response_time') },
-      calculate: (of) => averageTime(of.web?.values),
+      calculate: (of) => averageTime(of.web),
     }),
     queueTime: row({
       suffix: 'queue_time_seconds',
@@ -53,21 +53,21 @@ function webRows(row: WindowRowMaker) {
         'WebFrontend/QueueTime:call_count × average_response_time / HttpDispatcher:call_count / 1000, ' +
         ABSENT_WITHOUT_REQUESTS,
       reads: { web: read(METRIC.web, 'call_count'), queue },
-      calculate: (of) => timePerRequest(of.queue?.values, of.web?.values.call_count),
+      calculate: (of) => timePerRequest(of.queue, of.web?.call_count),
     }),
     webRequests: row({
       suffix: 'web_requests_per_second',
       meaning: 'Web requests per second',
       source: `HttpDispatcher:${RATE}`,
       reads: { web: read(METRIC.web, 'requests_per_minute', 'call_count') },
-      calculate: (of) => requestRate(of.web),
+      calculate: (of, seconds) => requestRate(of.web, seconds),
     }),
     nonWebRequests: row({
       suffix: 'non_web_requests_per_second',
       meaning: 'Background transactions per second',
       source: `OtherTransaction/all:${RATE}`,
       reads: { nonWeb: read(METRIC.nonWeb, 'requests_per_minute', 'call_count') },
-      calculate: (of) => requestRate(of.nonWeb),
+      calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
     }),
   };
 }
@@ -92,10 +92,7 @@ function componentRows(row: WindowRowMaker) {
       labelNames: ['component'],
       reads: { web: read(METRIC.web, 'call_count'), components },
       calculate: (of) =>
-        of.components?.map(({ labels, values }) => ({
-          labels,
-          value: timePerRequest(values, of.web?.values.call_count),
-        })),
+        of.components?.map(({ labels, calls }) => ({ labels, value: timePerRequest(calls, of.web?.call_count) })),
     }),
     componentCalls: row({
       suffix: 'component_calls_per_second',
@@ -103,8 +100,8 @@ function componentRows(row: WindowRowMaker) {
       source: `call_count of ${NAMES} / length of the window`,
       labelNames: ['component'],
       reads: { components },
-      calculate: (of) =>
-        of.components?.map(({ labels, values, seconds }) => ({ labels, value: perSecond(values.call_count, seconds) })),
+      calculate: (of, seconds) =>
+        of.components?.map(({ labels, calls }) => ({ labels, value: perSecond(calls.call_count, seconds) })),
     }),
     totalTime: row({
       suffix: 'total_time_seconds',
@@ -120,9 +117,9 @@ function componentRows(row: WindowRowMaker) {
       calculate: (of) =>
         of.components &&
         totalTime(
-          of.web?.values,
-          of.total?.values,
-          of.components.map(({ values }) => values),
+          of.web,
+          of.total,
+          of.components.map(({ calls }) => calls),
         ),
     }),
   };
@@ -156,7 +153,7 @@ function errorRows(row: WindowRowMaker, scope: Scope) {
       meaning: 'Errors per second',
       source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
       reads,
-      calculate: (of) => errorsPerSecond({ scope, ...of }),
+      calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
     }),
   };
 }
@@ -175,14 +172,14 @@ function apdexRows(row: WindowRowMaker) {
       meaning: 'Apdex score, from 0 to 1',
       source: 'Apdex:score, absent without requests',
       reads: { apdex: read(METRIC.apdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex?.values),
+      calculate: (of) => apdexScore(of.apdex),
     }),
     apdexThreshold: row({
       suffix: 'apdex_threshold_seconds',
       meaning: 'Apdex threshold T that was in force (the highest in the window)',
       source: 'Apdex:threshold',
       reads: { apdex: read(METRIC.apdex, 'threshold') },
-      calculate: (of) => of.apdex?.values.threshold,
+      calculate: (of) => of.apdex?.threshold,
     }),
     apdexRequests: row({
       suffix: 'apdex_requests',
@@ -205,7 +202,7 @@ function endUserRows(row: WindowRowMaker, scope: Scope) {
       source: 'EndUser:average_response_time / 1000, absent without page views',
       ...where,
       reads: { views: read(METRIC.endUser, 'average_response_time', 'call_count') },
-      calculate: (of) => averageTime(of.views?.values),
+      calculate: (of) => averageTime(of.views),
     }),
     pageViews: row({
       suffix: 'end_user_page_views_per_second',
@@ -213,7 +210,7 @@ function endUserRows(row: WindowRowMaker, scope: Scope) {
       source: 'EndUser:call_count / length of the window',
       ...where,
       reads: { views: read(METRIC.endUser, 'call_count') },
-      calculate: (of) => perSecond(of.views?.values.call_count, of.views?.seconds),
+      calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
     }),
     endUserApdexScore: row({
       suffix: 'end_user_apdex_score',
@@ -221,7 +218,7 @@ function endUserRows(row: WindowRowMaker, scope: Scope) {
       source: 'EndUser/Apdex:score, absent without page views',
       ...where,
       reads: { apdex: read(METRIC.endUserApdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex?.values),
+      calculate: (of) => apdexScore(of.apdex),
     }),
     endUserApdexThreshold: row({
       suffix: 'end_user_apdex_threshold_seconds',
@@ -229,7 +226,7 @@ function endUserRows(row: WindowRowMaker, scope: Scope) {
       source: 'EndUser/Apdex:threshold',
       ...where,
       reads: { apdex: read(METRIC.endUserApdex, 'threshold') },
-      calculate: (of) => of.apdex?.values.threshold,
+      calculate: (of) => of.apdex?.threshold,
     }),
     endUserApdexRequests: row({
       suffix: 'end_user_apdex_requests',
@@ -243,8 +240,8 @@ function endUserRows(row: WindowRowMaker, scope: Scope) {
   };
 }
 
-function zonesOf(apdex: MetricWindow<'s' | 't' | 'f'> | undefined): LabelledValue[] {
-  return ZONES.map(({ value, labels }) => ({ labels, value: apdex?.values[value] }));
+function zonesOf(apdex: Values<'s' | 't' | 'f'> | undefined): LabelledValue[] {
+  return ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] }));
 }
 
 /** Memory and processor time. */
@@ -256,7 +253,7 @@ function machineRows(row: WindowRowMaker, scope: Scope) {
       meaning: 'CPU time per wall clock time, above 1 with several processes',
       source: 'CPU/User Time:percent / 100',
       reads: { cpu: read(METRIC.cpu, 'percent') },
-      calculate: (of) => cpuRatio(of.cpu?.values.percent),
+      calculate: (of) => cpuRatio(of.cpu?.percent),
     }),
   };
 }
@@ -271,7 +268,7 @@ function applicationMemory(row: WindowRowMaker): WindowRow {
       '(unverified: what the service does with it over several minutes; alert on newrelic_host_memory_used_bytes)',
     nerdgraph: 'average memory of a process × processes that report',
     reads: { memory: read(METRIC.memory, 'total_used_mb') },
-    calculate: (of) => memoryBytes(of.memory?.values.total_used_mb),
+    calculate: (of) => memoryBytes(of.memory?.total_used_mb),
   });
 }
 
@@ -281,7 +278,7 @@ function hostMemory(row: WindowRowMaker): WindowRow {
     source: 'Memory/Physical:used_mb_by_host × 1048576',
     nerdgraph: 'average memory of a process on the host',
     reads: { memory: read(METRIC.memory, 'used_mb_by_host') },
-    calculate: (of) => memoryBytes(of.memory?.values.used_mb_by_host),
+    calculate: (of) => memoryBytes(of.memory?.used_mb_by_host),
   });
 }
 

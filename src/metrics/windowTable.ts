@@ -1,6 +1,6 @@
 import type { Api } from '../api/reader.ts';
 import { type DatabaseChoice, databaseMetrics } from '../formulas/responseTimes.ts';
-import { type WindowValues, isDatastore, type MetricWindow, METRIC } from '../formulas/metricInputs.ts';
+import { type WindowValues, isDatastore, METRIC, type TimedCalls, type Values } from '../formulas/metricInputs.ts';
 import {
   samplesOf,
   type Scope,
@@ -11,7 +11,6 @@ import {
   type Row,
 } from './family.ts';
 import type { Sample, Labels } from './sample.ts';
-import { secondsOf, type Timeslice } from '../api/types.ts';
 
 /** The rows of each scope. */
 export type WindowRows = Readonly<Record<Scope, readonly WindowRow[]>>;
@@ -94,7 +93,8 @@ type Inputs<R extends Readings> = { readonly [Name in keyof R]: R[Name] extends 
 
 interface WindowRowSpec<R extends Readings> extends FamilySpec {
   readonly reads: R;
-  readonly calculate: (inputs: Inputs<R>) => Calculated;
+  /** @param seconds length of the window */
+  readonly calculate: (inputs: Inputs<R>, seconds: number) => Calculated;
 }
 
 /** Makes one row of one scope. */
@@ -104,8 +104,8 @@ export type WindowRowMaker = <R extends Readings>(spec: WindowRowSpec<R>) => Win
 export function read<Value extends string>(
   metric: string,
   ...values: readonly Value[]
-): Reading<MetricWindow<Value> | undefined> {
-  return { wanted: [{ metric, values }], of: (input) => input.values.get(metric) };
+): Reading<Values<Value> | undefined> {
+  return { wanted: [{ metric, values }], of: ({ values: { metrics } }) => metrics.get(metric) };
 }
 
 /** The maker of a scope's rows. */
@@ -119,15 +119,16 @@ export function windowRowMaker(scope: Scope): WindowRowMaker {
       calculate: (input) => {
         const inputs: Record<string, unknown> = {};
         for (const [name, reading] of readings) inputs[name] = reading.of(input);
-        return calculate(inputs as Inputs<typeof reads>);
+        return calculate(inputs as Inputs<typeof reads>, input.values.seconds);
       },
     };
   };
 }
 
 /** A part of the time of web requests that upstream answered and that counts. */
-export interface Component extends MetricWindow<'call_count' | 'average_response_time'> {
+export interface Component {
   readonly labels: Labels;
+  readonly calls: TimedCalls;
 }
 
 /** Labels that are kept: more than all accounts together have kinds of components. Beyond that, all are made anew. */
@@ -139,8 +140,8 @@ const kept = new Map<string, Labels>();
 function componentsOf(values: WindowValues, database: DatabaseChoice): Component[] {
   const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
   return names.flatMap((name) => {
-    const answered = values.get(name);
-    return answered === undefined ? [] : [{ labels: componentLabels(name), ...answered }];
+    const calls = values.metrics.get(name);
+    return calls === undefined ? [] : [{ labels: componentLabels(name), calls }];
   });
 }
 
@@ -156,25 +157,4 @@ export function componentLabels(metricName: string): Labels {
     kept.set(metricName, labels);
   }
   return labels;
-}
-
-/**
- * The input of the calculations from what a summarized answer says of a metric: one timeslice; of several, the last.
- * Undefined for a metric without one: it was not answered.
- */
-export function toMetricWindow(timeslices: readonly Timeslice[] | undefined): MetricWindow | undefined {
-  const last = timeslices?.at(-1);
-  return last === undefined ? undefined : { seconds: secondsOf(last), values: last.values };
-}
-
-/** The same for every metric of a summarized answer. */
-export function toWindowValues(
-  data: Iterable<readonly [name: string, timeslices: readonly Timeslice[]]>,
-): WindowValues {
-  const values = new Map<string, MetricWindow>();
-  for (const [name, timeslices] of data) {
-    const window = toMetricWindow(timeslices);
-    if (window !== undefined) values.set(name, window);
-  }
-  return values;
 }

@@ -1,64 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fillCalls } from '../../src/api/batches.ts';
-import type { Batch, BatchRead, TimeRange } from '../../src/api/reader.ts';
+import { countCalls, inCalls } from '../../src/api/batches.ts';
+import type { NextCall } from '../../src/api/reader.ts';
 
-const RANGE: TimeRange = { from: 0, to: 60 };
+const RANGE = { from: 0, to: 60 };
 
-/** Reads numbers; a call carries as many as add up to `most`, and the first one always. */
-function carrying(most: number): BatchRead<number, never> {
+/** A call carries numbers that add up to `most`, and the first one always; it takes as many calls as they add up to. */
+function carrying(most: number) {
   return {
-    open: (range) => {
-      expect(range).toBe(RANGE);
-      let sum: number | undefined;
-      return {
-        // Another subject of size 0 always fits.
-        full: false,
-        add: (size) => {
-          if (sum !== undefined && sum + size > most) return false;
-          sum = (sum ?? 0) + size;
-          return true;
-        },
-        get calls() {
-          return sum ?? 0;
-        },
-      } satisfies Batch<number>;
+    nextCall: (sizes: readonly number[]): NextCall => {
+      let count = 1;
+      let calls = sizes[0] ?? 0;
+      while (count < sizes.length && calls + (sizes[count] ?? 0) <= most) calls += sizes[count++] ?? 0;
+      return { count, calls };
     },
-    read: () => Promise.reject(new Error('nothing is read here')),
   };
 }
 
-function filledBy(
-  most: number,
-  sizes: readonly number[],
-): { readonly sizes: readonly number[]; readonly sum: number }[] {
-  const filled: { readonly sizes: readonly number[]; readonly sum: number }[] = [];
-  fillCalls(carrying(most), sizes, RANGE, ({ calls }, start, end) => {
-    filled.push({ sizes: sizes.slice(start, end), sum: calls });
-  });
-  return filled;
-}
-
-describe('filling calls', () => {
+describe('calls for subjects', () => {
   it.each([
-    ['no call for nothing', [], []],
-    ['one call for what fits into it', [1, 2, 2], [[1, 2, 2]]],
-    ['another call for what does not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
-    ['a call of its own for what is too large for any', [1, 9, 1], [[1], [9], [1]]],
-  ])('makes %s', (_, sizes, expected) => {
-    expect(filledBy(5, sizes).map((call) => call.sizes)).toEqual(expected);
+    ['none for nothing', [], []],
+    ['one for what fits into it', [1, 2, 2], [[1, 2, 2]]],
+    ['another for what does not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
+    ['one of its own for what is too large for any', [1, 9, 1], [[1], [9], [1]]],
+  ])('are %s', (_, sizes, expected) => {
+    expect(inCalls(carrying(5), sizes, RANGE).map(({ subjects }) => subjects)).toEqual(expected);
   });
 
-  it('puts each subject into one call, in their order, and tells of a call with what it carries', () => {
+  it('hold each subject once, in their order, and are counted as they are planned', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 12 })), fc.integer({ min: 1, max: 10 }), (sizes, most) => {
-        const filled = filledBy(most, sizes);
-        expect(filled.flatMap((call) => call.sizes)).toEqual(sizes);
-        for (const [place, call] of filled.entries()) {
-          expect(call.sum).toBe(call.sizes.reduce((sum, size) => sum + size, 0));
-          const next = filled[place + 1]?.sizes[0];
-          if (next !== undefined) expect(call.sum + next).toBeGreaterThan(most);
-        }
+        const planned = inCalls(carrying(most), sizes, RANGE);
+        expect(planned.flatMap(({ subjects }) => subjects)).toEqual(sizes);
+        expect(countCalls(carrying(most), sizes, RANGE)).toBe(sizes.reduce((sum, size) => sum + size, 0));
+        for (const { subjects, calls } of planned) expect(calls).toBe(subjects.reduce((sum, size) => sum + size, 0));
       }),
     );
   });

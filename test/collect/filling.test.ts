@@ -70,10 +70,8 @@ describe('a refresh that is being filled', () => {
 function scheduling(perCall: number, atOnce: number) {
   const calls: (number | undefined)[][] = [];
   const read: EntityRead = {
-    open: () => {
-      let size = 0;
-      return { full: perCall === 1, calls: 1, add: () => (size += 1) <= perCall };
-    },
+    nextCall: (entities) => ({ count: Math.min(entities.length, perCall), calls: 1 }),
+    callsFor: (entities) => Math.ceil(entities.length / perCall),
     read: (entities) => {
       calls.push(entities.map(({ subject }) => subject.applicationId));
       return new Promise(() => undefined);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WindowValues } from '../../src/formulas/metricInputs.ts';
 import { databaseKind, databaseMetrics } from '../../src/formulas/responseTimes.ts';
 
 const MYSQL = 'Datastore/MySQL/allWeb';
@@ -6,10 +7,15 @@ const REDIS = 'Datastore/Redis/allWeb';
 const DATABASE = 'Database/allWeb';
 const RECORD = 'ActiveRecord/all';
 
-const UNREADABLE = { seconds: 1800, values: {} };
+const UNREADABLE = {};
 
-const answered = (calls: Readonly<Record<string, number>>) =>
-  new Map(Object.entries(calls).map(([name, count]) => [name, { seconds: 1800, values: { call_count: count } }]));
+const answered = (calls: Readonly<Record<string, number>>, unreadable: readonly string[] = []): WindowValues => ({
+  seconds: 1800,
+  metrics: new Map([
+    ...Object.entries(calls).map(([name, count]) => [name, { call_count: count }] as const),
+    ...unreadable.map((name) => [name, UNREADABLE] as const),
+  ]),
+});
 
 describe('databaseKind', () => {
   it.each([
@@ -54,7 +60,7 @@ describe('databaseKind', () => {
 
   it.each(['datastore', 'database', 'active_record'] as const)('takes %s when it is told to', (override) => {
     expect(databaseKind(answered({ [MYSQL]: 5, [DATABASE]: 5, [RECORD]: 5 }), 'java', override)).toBe(override);
-    expect(databaseKind(new Map(), 'ruby', override)).toBe(override);
+    expect(databaseKind(answered({}), 'ruby', override)).toBe(override);
   });
 
   it.each([
@@ -68,7 +74,7 @@ describe('databaseKind', () => {
     ['unless it is ActiveRecord outside ruby', 'java', { [DATABASE]: 5 }, [RECORD], 'database'],
     ['unless it is no database metric', 'java', {}, ['External/allWeb'], 'none'],
   ] as const)('is undecided where the calls cannot be read %s', (_, language, calls, unreadable, expected) => {
-    const values = new Map([...answered(calls), ...unreadable.map((name) => [name, UNREADABLE] as const)]);
+    const values = answered(calls, unreadable);
     expect(databaseKind(values, language, 'auto')).toBe(expected);
     expect(databaseKind(values, language, 'database')).toBe('database');
   });
@@ -91,7 +97,7 @@ describe('databaseMetrics', () => {
   });
 
   it('gives a datastore type whose calls cannot be read: it may have some', () => {
-    const values = new Map([...answered({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }), [MYSQL, UNREADABLE]]);
+    const values = answered({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }, [MYSQL]);
     expect(databaseMetrics(values, 'datastore')).toEqual([MYSQL, REDIS]);
   });
 

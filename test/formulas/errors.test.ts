@@ -6,9 +6,7 @@ import { known } from './support.ts';
 type Count = number | undefined | 'absent';
 
 const windowOf = <Value extends string>(value: Value, count: Count) =>
-  count === 'absent'
-    ? undefined
-    : { seconds: 1800, values: known({ [value]: count } as Partial<Record<Value, number | undefined>>) };
+  count === 'absent' ? undefined : known({ [value]: count } as Partial<Record<Value, number | undefined>>);
 
 describe('errorRatio and errorsPerSecond', () => {
   it.each([
@@ -38,6 +36,6 @@ describe('errorRatio and errorsPerSecond', () => {
     };
     if (ratio === undefined) expect(errorRatio(inputs)).toBeUndefined();
     else expect(errorRatio(inputs)).toBeCloseTo(ratio, 14);
-    expect(errorsPerSecond(inputs)).toBe(rate);
+    expect(errorsPerSecond(inputs, 1800)).toBe(rate);
   });
 });

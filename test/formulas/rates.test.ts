@@ -7,7 +7,6 @@ describe('perSecond', () => {
     ['is the count over the length of the timeslice', 5400, 1800, 3],
     ['is 0 where nothing was counted', 0, 1800, 0],
     ['is absent where the count is', undefined, 1800, undefined],
-    ['is absent where the metric is', undefined, undefined, undefined],
     ['is absent where it is no finite number', 1, 0, undefined],
   ])('%s', (_, count, seconds, expected) => {
     expect(perSecond(count, seconds)).toBe(expected);
@@ -24,10 +23,10 @@ describe('requestRate', () => {
     ['takes the calls where the rate is absent', undefined, 90, 1800, 0.05],
     ['is absent where both are', undefined, undefined, 1800, undefined],
   ])('%s', (_, requests_per_minute, call_count, seconds, expected) => {
-    expect(requestRate({ seconds, values: known({ requests_per_minute, call_count }) })).toBe(expected);
+    expect(requestRate(known({ requests_per_minute, call_count }), seconds)).toBe(expected);
   });
 
   it('is absent where upstream has no such metric', () => {
-    expect(requestRate(undefined)).toBeUndefined();
+    expect(requestRate(undefined, 1800)).toBeUndefined();
   });
 });

@@ -8,7 +8,6 @@ describe('calculations worked by hand', () => {
   const queue = { call_count: 1200, average_response_time: 30 };
   const datastore = { call_count: 7200, average_response_time: 8 };
   const external = { call_count: 600, average_response_time: 220 };
-  const window = <V>(values: V) => ({ seconds: 1800, values });
 
   it('response time: 180 ms, and 1200 × 30 ms of queueing over 2400 requests, are 195 ms', () => {
     expect(responseTime(web, queue)).toBeCloseTo(0.195, 12);
@@ -25,8 +24,8 @@ describe('calculations worked by hand', () => {
   });
 
   it('error rate: 6 errors of 23992 web requests and 8 others are 0.025 percent', () => {
-    const counts = { web: window({ call_count: 23_992 }), nonWeb: window({ call_count: 8 }) };
-    expect(errorRatio({ scope: 'application', errors: window({ error_count: 6 }), ...counts })).toBe(0.00025);
+    const counts = { web: { call_count: 23_992 }, nonWeb: { call_count: 8 } };
+    expect(errorRatio({ scope: 'application', errors: { error_count: 6 }, ...counts })).toBe(0.00025);
   });
 
   it('Apdex: 340 satisfied, 40 tolerating and 20 frustrated requests score 0.9', () => {
@@ -39,8 +38,8 @@ describe('calculations worked by hand', () => {
   });
 
   it('rate: a rate printed with three digits is taken as it is, the calls where it was rounded to 0', () => {
-    expect(requestRate({ seconds: 60, values: { call_count: 45_660, requests_per_minute: 45_700 } })).toBe(45_700 / 60);
-    expect(requestRate({ seconds: 86_400, values: { call_count: 36, requests_per_minute: 0 } })).toBe(36 / 86_400);
+    expect(requestRate({ call_count: 45_660, requests_per_minute: 45_700 }, 60)).toBe(45_700 / 60);
+    expect(requestRate({ call_count: 36, requests_per_minute: 0 }, 86_400)).toBe(36 / 86_400);
   });
 
   it('average: 0.273 s are 273 ms', () => {

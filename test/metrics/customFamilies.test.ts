@@ -21,8 +21,10 @@ const DEPTH: CustomMetricDefinition = {
 
 const NAMES = ['Custom/Queue/mail/depth', 'Custom/Queue/jobs/depth', 'Custom/Queue/jobs/age', 'HttpDispatcher'];
 
-const answered = (value: number, ...names: readonly string[]) =>
-  new Map(names.map((name) => [name, { seconds: 1800, values: { average_value: value } }]));
+const answered = (value: number, ...names: readonly string[]) => ({
+  seconds: 1800,
+  metrics: new Map(names.map((name) => [name, { average_value: value }])),
+});
 
 const read = (definitions: readonly CustomMetricDefinition[], names: readonly string[], entities?: number) => {
   const { matches, cut } = customMatches(customMetrics(definitions), names, entities);
@@ -163,7 +165,7 @@ describe('customSamples', () => {
   });
 
   it('has no sample where upstream has no such metric or no such value', () => {
-    const values = new Map([['Custom/Queue/jobs/depth', { seconds: 1800, values: { call_count: 1 } }]]);
+    const values = { seconds: 1800, metrics: new Map([['Custom/Queue/jobs/depth', { call_count: 1 }]]) };
     expect(customSamples(matches, values)).toEqual([]);
     const odd = customMatches(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
     expect(customSamples(odd, values)).toEqual([]);

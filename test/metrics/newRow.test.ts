@@ -13,7 +13,7 @@ const garbageCollection = (scope: Scope) =>
     meaning: 'Average time of a garbage collection',
     source: 'GC/cumulative:average_response_time / 1000',
     reads: { collections: read('GC/cumulative', 'call_count', 'average_response_time') },
-    calculate: (of) => averageTime(of.collections?.values),
+    calculate: (of) => averageTime(of.collections),
   });
 
 describe('a new row among the window families', () => {
@@ -69,9 +69,8 @@ describe('a new row among the window families', () => {
   });
 
   it('has a sample', () => {
-    const values = new Map([
-      ['GC/cumulative', { seconds: 1800, values: { call_count: 4, average_response_time: 30 } }],
-    ]);
+    const metrics = new Map([['GC/cumulative', { call_count: 4, average_response_time: 30 }]]);
+    const values = { seconds: 1800, metrics };
     expect(WINDOW_TABLE.windowSamples('host', values, undefined)).toEqual([]);
     const samples = table.windowSamples('host', values, undefined);
     expect(samples.map(({ family, value }) => [family.name, value])).toEqual([

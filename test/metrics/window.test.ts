@@ -12,8 +12,10 @@ const DATASTORES = ['Datastore/MySQL/allWeb', 'Datastore/Redis/allWeb'];
 const NAMES = queryNames(DATASTORES);
 const CHOICES = ['datastore', 'database', 'active_record', 'none', undefined] as const;
 
-const windowOf = (values: Values, seconds = 1800): WindowValues =>
-  new Map(Object.entries(values).map(([name, found]) => [name, { seconds, values: found }]));
+const windowOf = (values: Values, seconds = 1800): WindowValues => ({
+  seconds,
+  metrics: new Map(Object.entries(values)),
+});
 
 /** Samples as `family{label="value"}` and value. */
 const written = (samples: readonly Sample[]): Record<string, number> =>
@@ -124,7 +126,7 @@ describe('windowSamples', () => {
 
   it('gives nothing where nothing was answered', () => {
     for (const scope of ['application', 'host'] as const) {
-      for (const choice of CHOICES) expect(windowSamples(scope, new Map(), choice)).toEqual([]);
+      for (const choice of CHOICES) expect(windowSamples(scope, windowOf({}), choice)).toEqual([]);
     }
   });
 
@@ -181,16 +183,17 @@ describe('windowSamples', () => {
     expect(found.sort()).toEqual(wanted.sort());
   });
 
-  it('divides a count by the length of its own timeslice', () => {
-    const values = new Map([
-      ['EndUser', { seconds: 600, values: { call_count: 60 } }],
-      ['Errors/all', { seconds: 300, values: { error_count: 60 } }],
-      ['Memcache/allWeb', { seconds: 120, values: { call_count: 60 } }],
-      ['HttpDispatcher', { seconds: 60, values: { call_count: 60, requests_per_minute: 0 } }],
-    ]);
+  it('divides a count by the length of the window', () => {
+    const metrics = {
+      EndUser: { call_count: 30 },
+      'Errors/all': { error_count: 60 },
+      'Memcache/allWeb': { call_count: 150 },
+      HttpDispatcher: { call_count: 60, requests_per_minute: 0 },
+    };
+    const values = windowOf(metrics, 300);
     expect(written(windowSamples('host', values, 'none'))).toEqual({
       'newrelic_host_component_calls_per_second{component=Memcache}': 0.5,
-      newrelic_host_web_requests_per_second: 1,
+      newrelic_host_web_requests_per_second: 0.2,
       newrelic_host_error_ratio: 1,
       newrelic_host_errors_per_second: 0.2,
       newrelic_host_end_user_page_views_per_second: 0.1,

@@ -1,7 +1,7 @@
 import type { Application } from '../types.ts';
 import { DATASTORES_LIKE } from './terms.ts';
 import { divide, termsOf, type Part, type Piece, type Term } from './part.ts';
-import type { Batch } from '../reader.ts';
+import type { NextCall } from '../reader.ts';
 
 /** After so many good answers alone, what once broke a query travels with the others again. */
 const GOOD_ANSWERS = 30;
@@ -307,10 +307,8 @@ export interface Wanted {
   readonly host: string | undefined;
 }
 
-/** One query that is being filled; several hosts of an application cost as much as one. */
-export class CellBatch<S> implements Batch<S> {
-  /** Another host of an application that is in it always fits. */
-  readonly full = false;
+/** One query that is being filled. The first subject always fits; several hosts of an application cost as much as one. */
+class CellBatch<S> {
   readonly #fleet: Fleet;
   readonly #wanted: (subject: S) => Wanted;
   readonly #optionsOf: (subject: S) => PlanOptions;
@@ -344,6 +342,19 @@ export class CellBatch<S> implements Batch<S> {
     if (this.#open.filling.fits) return 1;
     return plan(cellsOf(this.#subjects.map(this.#wanted)), this.#fleet, this.#open.options).length;
   }
+}
+
+/** How many subjects the next query carries. */
+export function nextCell<S>(
+  subjects: readonly S[],
+  fleet: Fleet,
+  wanted: (subject: S) => Wanted,
+  optionsOf: (subject: S) => PlanOptions,
+): NextCall {
+  const batch = new CellBatch(fleet, wanted, optionsOf);
+  let count = 0;
+  while (count < subjects.length && batch.add(subjects[count] as S)) count += 1;
+  return { count, calls: Math.max(1, batch.calls) };
 }
 
 /** One cell for each application, with all the hosts and all the metrics that are asked for of it. */

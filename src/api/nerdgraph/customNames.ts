@@ -7,14 +7,15 @@ import { isList, isObject } from '../http/jsonShape.ts';
 import type {
   CallOptions,
   TimeRange,
-  Batch,
+  NextCall,
   BatchRead,
   CustomNamesSubject,
   Outcome,
   MetricNameList,
   MetricNameQuery,
 } from '../reader.ts';
-import { CellBatch, cellsOf, type Wanted, type Fleet, MOST_ROWS } from './batching.ts';
+import { countCalls } from '../batches.ts';
+import { nextCell, cellsOf, type Wanted, type Fleet, MOST_ROWS } from './batching.ts';
 import { ITSELF } from './rows.ts';
 import type { Terms } from './terms.ts';
 import type { Timeslices } from './timeslices.ts';
@@ -140,12 +141,17 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
     this.#terms = terms;
   }
 
-  open(): Batch<CustomNamesSubject> {
-    return new CellBatch(
+  nextCall(subjects: readonly CustomNamesSubject[]): NextCall {
+    return nextCell(
+      subjects,
       this.#fleet,
       (subject) => this.#wanted(subject),
       () => OPTIONS,
     );
+  }
+
+  callsFor(subjects: readonly CustomNamesSubject[], range: TimeRange): number {
+    return countCalls(this, subjects, range);
   }
 
   async read(

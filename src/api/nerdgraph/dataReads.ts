@@ -1,16 +1,17 @@
-import { CellBatch, cellsOf, type Wanted, type Fleet, MOST_ROWS, type PlanOptions } from './batching.ts';
+import { countCalls } from '../batches.ts';
+import { nextCell, cellsOf, type Wanted, type Fleet, MOST_ROWS, type PlanOptions } from './batching.ts';
 import { SIGN_OF_LIFE, WEB, type Terms } from './terms.ts';
 import type { Term } from './part.ts';
 import type { Timeslices } from './timeslices.ts';
 import type {
   ApplicationSubject,
-  Batch,
   BatchRead,
   CallOptions,
   Outcome,
   TimeRange,
   MetricDataAnswer,
   MetricDataSubject,
+  NextCall,
 } from '../reader.ts';
 import type { Host } from '../types.ts';
 import { ITSELF, type Found, FirstRows, type Row } from './rows.ts';
@@ -32,12 +33,17 @@ export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]>
     this.#terms = terms.of([SIGN_OF_LIFE, WEB]);
   }
 
-  open(): Batch<ApplicationSubject> {
-    return new CellBatch(
+  nextCall(subjects: readonly ApplicationSubject[]): NextCall {
+    return nextCell(
+      subjects,
       this.#fleet,
       (subject) => this.#wanted(subject),
       () => OPTIONS,
     );
+  }
+
+  callsFor(subjects: readonly ApplicationSubject[], range: TimeRange): number {
+    return countCalls(this, subjects, range);
   }
 
   async read(
@@ -86,8 +92,12 @@ export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAn
     this.#terms = terms;
   }
 
-  open(): Batch<MetricDataSubject> {
-    return new CellBatch(this.#fleet, (subject) => wantedOf(subject, this.#terms), optionsOf);
+  nextCall(subjects: readonly MetricDataSubject[]): NextCall {
+    return nextCell(subjects, this.#fleet, (subject) => wantedOf(subject, this.#terms), optionsOf);
+  }
+
+  callsFor(subjects: readonly MetricDataSubject[], range: TimeRange): number {
+    return countCalls(this, subjects, range);
   }
 
   async read(

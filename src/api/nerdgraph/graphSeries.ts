@@ -1,7 +1,7 @@
 import type {
   SeriesChunk,
   TimeRange,
-  Batch,
+  NextCall,
   CallOptions,
   MetricDataAnswer,
   MetricDataSubject,
@@ -9,7 +9,8 @@ import type {
   Outcome,
   SeriesRead,
 } from '../reader.ts';
-import { CellBatch, cellsOf, type Fleet, MOST_ROWS, rowsOf, type Cell, type PlanOptions } from './batching.ts';
+import { countCalls } from '../batches.ts';
+import { nextCell, cellsOf, type Fleet, MOST_ROWS, rowsOf, type Cell, type PlanOptions } from './batching.ts';
 import { ITSELF, type Found, mergeRows, type Row } from './rows.ts';
 import { groupOf, needsSquares, optionsOf, readByScope, wantedOf } from './dataReads.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW, type Terms } from './terms.ts';
@@ -75,12 +76,17 @@ export class MetricSeriesRead implements SeriesRead {
     return planChunks(range, window, now);
   }
 
-  open(chunk: SeriesChunk): Batch<MetricDataSubject> {
-    return new CellBatch(
+  nextCall(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): NextCall {
+    return nextCell(
+      subjects,
       this.#fleet,
       (subject) => wantedOf(subject, this.#terms),
       (subject) => limited(optionsOf(subject), Math.min(MOST_BUCKETS, bucketsOf(chunk))),
     );
+  }
+
+  callsFor(subjects: readonly MetricDataSubject[], range: SeriesChunk): number {
+    return countCalls(this, subjects, range);
   }
 
   async read(

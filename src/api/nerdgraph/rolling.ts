@@ -1,4 +1,5 @@
-import { CellBatch, cellsOf, type Wanted, type Fleet, MOST_ROWS, plan, type PlanOptions } from './batching.ts';
+import { countCalls } from '../batches.ts';
+import { nextCell, cellsOf, type Wanted, type Fleet, MOST_ROWS, plan, type PlanOptions } from './batching.ts';
 import { ITSELF, FirstRows, type Row } from './rows.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
 import { MOST_GUIDS, type KeyTransactionRowsRead } from './keyTransactionRows.ts';
@@ -8,7 +9,7 @@ import { keyTransactionOf, rollingOf } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { Batch, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../reader.ts';
+import type { BatchRead, CallOptions, NextCall, Outcome, RollingSubject, TimeRange } from '../reader.ts';
 import type { RollingValues } from '../types.ts';
 
 /** Seconds before the end of the range that the rolling values are taken over. */
@@ -62,15 +63,25 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
     this.#rows = parts.rows;
   }
 
-  open(): Batch<RollingSubject> {
-    return new RollingBatch(
-      new CellBatch<Machine>(
+  /** Applications, hosts and key transactions need queries of their own; key transactions one more for their owners. */
+  nextCall(subjects: readonly RollingSubject[]): NextCall {
+    const other = subjects.findIndex(({ kind }) => kind !== subjects[0]?.kind);
+    const alike = other === -1 ? subjects : subjects.slice(0, other);
+    const keyTransactions = alike.filter(isKeyTransaction).slice(0, MOST_GUIDS);
+    if (keyTransactions.length === 0) {
+      return nextCell(
+        alike.filter((subject) => subject.kind !== 'key_transaction'),
         this.#fleet,
         (subject) => this.#machine(subject),
         ({ kind }) => OPTIONS[kind],
-      ),
-      (subjects) => plan(cellsOf(this.#owners(subjects)), this.#fleet, OPTIONS.key_transaction).length,
-    );
+      );
+    }
+    const owners = plan(cellsOf(this.#owners(keyTransactions)), this.#fleet, OPTIONS.key_transaction);
+    return { count: keyTransactions.length, calls: 1 + owners.length };
+  }
+
+  callsFor(subjects: readonly RollingSubject[], range: TimeRange): number {
+    return countCalls(this, subjects, range);
   }
 
   async read(
@@ -175,32 +186,6 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       host: undefined,
       terms: this.#terms.of(list),
     }));
-  }
-}
-
-/** Applications, hosts and key transactions need queries of their own; key transactions one more for their owners. */
-class RollingBatch implements Batch<RollingSubject> {
-  /** Another host of an application that is in it always fits. */
-  readonly full = false;
-  readonly #machines: CellBatch<Machine>;
-  readonly #ownerCalls: (subjects: readonly OfKeyTransaction[]) => number;
-  readonly #keyTransactions: OfKeyTransaction[] = [];
-
-  constructor(machines: CellBatch<Machine>, ownerCalls: (subjects: readonly OfKeyTransaction[]) => number) {
-    this.#machines = machines;
-    this.#ownerCalls = ownerCalls;
-  }
-
-  add(subject: RollingSubject): boolean {
-    if (subject.kind !== 'key_transaction') return this.#keyTransactions.length === 0 && this.#machines.add(subject);
-    if (this.#machines.calls > 0 || this.#keyTransactions.length >= MOST_GUIDS) return false;
-    this.#keyTransactions.push(subject);
-    return true;
-  }
-
-  get calls(): number {
-    if (this.#keyTransactions.length === 0) return this.#machines.calls;
-    return 1 + this.#ownerCalls(this.#keyTransactions);
   }
 }
 

@@ -133,25 +133,23 @@ export function answerOf(
   range: { readonly from: number; readonly to: number },
   values?: (metricName: string) => readonly string[],
 ): MetricDataAnswer {
-  const data = new Map<string, readonly Timeslice[]>();
+  const metrics = new Map<string, Readonly<Record<string, number>>>();
   const datastores = [...rows.keys()].filter(isDatastore).sort();
   for (const name of names) {
     const row = rows.get(name) ?? (rows.size > 0 && ZERO_WITHOUT_ROW.includes(name) ? noRow(range) : undefined);
-    if (row !== undefined) data.set(name, [timeslice(name, row, rows, values?.(name))]);
+    if (row !== undefined) metrics.set(name, valuesOf(name, row, rows, values?.(name)));
   }
   for (const name of datastores) {
     const row = rows.get(name);
-    if (row !== undefined && !data.has(name)) data.set(name, [timeslice(name, row, rows, values?.(name))]);
+    if (row !== undefined && !metrics.has(name)) metrics.set(name, valuesOf(name, row, rows, values?.(name)));
   }
-  return { data, datastores };
+  const [first] = rows.keys();
+  const row = first === undefined ? undefined : rows.get(first);
+  return { window: row === undefined ? range : { from: row.from, to: row.to }, metrics, datastores };
 }
 
 function noRow({ from, to }: { readonly from: number; readonly to: number }): Row {
   return { from, to, count: 0, sum: 0, exclusive: 0, min: undefined, max: undefined, squares: undefined };
-}
-
-function timeslice(name: string, row: Row, rows: Rows, wanted: readonly string[] | undefined): Timeslice {
-  return { from: row.from, to: row.to, values: valuesOf(name, row, rows, wanted) };
 }
 
 /**

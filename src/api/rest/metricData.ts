@@ -2,7 +2,7 @@ import * as endpoints from './endpoints.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import { parseTime } from '../records/fields.ts';
-import type { MetricData, Timeslice } from '../types.ts';
+import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import type { LeftOut } from '../records/lenient.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import { summarizeSeries, toSeries, planChunks } from './restSeries.ts';
@@ -139,7 +139,7 @@ export class MetricDataCalls {
   /** One timeslice per metric over the range. */
   get summarized(): BatchRead<MetricDataSubject, MetricDataAnswer> {
     return oneByOne(
-      async (subject, range, call) => ({ data: await this.#read(subject, range, true, call), datastores: undefined }),
+      async (subject, range, call) => summarized(await this.#read(subject, range, true, call), subject, range),
       (subject) => this.#splitting.calls(subject),
     );
   }
@@ -203,4 +203,32 @@ function withUnknown(
   const known = new Set(answered.flat());
   const refused = names.filter((name) => !known.has(name));
   return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: {} }]] as const)]);
+}
+
+/**
+ * The wanted values of a summarized answer. It has one timeslice of each metric; of several, the last counts. What is for
+ * another length of time than the others is not known: its counts would be taken for theirs.
+ */
+function summarized(data: MetricData, { names, values }: MetricDataSubject, range: TimeRange): MetricDataAnswer {
+  const metrics = new Map<string, Readonly<Record<string, number>>>();
+  let window: TimeRange | undefined;
+  for (const name of names) {
+    const last = data.get(name)?.at(-1);
+    if (last === undefined) continue;
+    const isKnown = Object.keys(last.values).length > 0;
+    if (isKnown) window ??= { from: last.from, to: endOf(last) };
+    const fits = !isKnown || window === undefined || secondsOf(last) === window.to - window.from;
+    metrics.set(name, fits ? picked(last.values, values?.(name)) : NO_VALUES);
+  }
+  return { window: window ?? range, metrics, datastores: undefined };
+}
+
+function picked(values: Timeslice['values'], wanted: readonly string[] | undefined): Timeslice['values'] {
+  if (wanted === undefined) return values;
+  const result: Record<string, number> = {};
+  for (const name of wanted) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value !== undefined) result[name] = value;
+  }
+  return result;
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { UpstreamError } from '../types.ts';
-import type { Batch, BatchRead, CallOptions, Outcome, TimeRange } from '../reader.ts';
+import type { BatchRead, CallOptions, Outcome, TimeRange } from '../reader.ts';
 import { under } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
@@ -18,33 +18,16 @@ export function oneByOne<S, A, R extends TimeRange = TimeRange>(
   read: (subject: S, range: R, call: CallOptions) => Promise<A>,
   callsOf: (subject: S) => number = () => 1,
 ): BatchRead<S, A, R> {
+  const callsAtLeast = (subject: S): number => Math.max(1, callsOf(subject));
   return {
-    open: () => new SingleBatch(callsOf),
+    nextCall: ([first]) => ({ count: 1, calls: first === undefined ? 1 : callsAtLeast(first) }),
+    callsFor: (subjects) => subjects.reduce((calls, subject) => calls + callsAtLeast(subject), 0),
     read: async (subjects, range, call) => {
       const outcomes: Outcome<A>[] = [];
       for (const subject of subjects) outcomes.push(await outcomeOf(read(subject, range, call)));
       return outcomes;
     },
   };
-}
-
-class SingleBatch<S> implements Batch<S> {
-  calls = 0;
-  readonly #callsOf: (subject: S) => number;
-
-  constructor(callsOf: (subject: S) => number) {
-    this.#callsOf = callsOf;
-  }
-
-  get full(): boolean {
-    return this.calls > 0;
-  }
-
-  add(subject: S): boolean {
-    if (this.full) return false;
-    this.calls = Math.max(1, this.#callsOf(subject));
-    return true;
-  }
 }
 
 async function outcomeOf<A>(reading: Promise<A>): Promise<Outcome<A>> {

@@ -183,15 +183,15 @@ export function summarizeSeries(
   range: TimeRange,
   granule: number,
 ): MetricDataAnswer {
-  const data = new Map<string, readonly Timeslice[]>();
+  const metrics = new Map<string, Readonly<Record<string, number>>>();
   let reports = false;
   for (const [name, inside] of timeslices) {
     if (inside.length === 0) continue;
     reports ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
-    data.set(name, [{ ...range, values: joined(inside, secondsOf(range), granule) }]);
+    metrics.set(name, joined(inside, secondsOf(range), granule));
   }
   // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized answer.
-  return { data: reports ? data : new Map(), datastores: undefined };
+  return { window: range, metrics: reports ? metrics : new Map(), datastores: undefined };
 }
 
 function joined(timeslices: readonly Timeslice[], length: number, granule: number): Timeslice['values'] {

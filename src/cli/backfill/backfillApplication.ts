@@ -3,7 +3,8 @@ import type { Labels, Sample } from '../../metrics/sample.ts';
 import type { CallOptions, MetricDataSubject, TimeRange, SeriesChunk } from '../../api/reader.ts';
 import type { Scope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readOne, inBatches, valueOf } from '../upstream/reading.ts';
+import { readOne, valueOf } from '../upstream/reading.ts';
+import { inCalls } from '../../api/batches.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Subject, WorkFolder, State } from './workFolder.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
@@ -275,7 +276,7 @@ async function readChunks(home: string, { entities }: Layout, context: Applicati
     const missing = entities.filter((entity) => !folder.has(chunkFile(home, entity, index)));
     context.done(entities.length - missing.length);
     const bySubject = new Map(missing.map((entity) => [subjectOf(entity), entity]));
-    return inBatches(read, [...bySubject.keys()], chunk).map((subjects) => ({
+    return inCalls(read, [...bySubject.keys()], chunk).map(({ subjects }) => ({
       chunk,
       index,
       subjects,

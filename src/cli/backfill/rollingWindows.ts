@@ -3,7 +3,6 @@ import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { endOf, type Timeslice } from '../../api/types.ts';
-import { toWindowValues } from '../../metrics/windowTable.ts';
 
 /** What was read of an application or a host over one chunk; also how it is written to disk. */
 export interface ReadChunk extends MetricSeries, TimeRange {}
@@ -15,20 +14,19 @@ export class DatabaseTally {
   /** Undefined: the metric was answered, but its calls never could be read. */
   readonly #calls = new Map<string, number | undefined>();
 
-  add(values: WindowValues): void {
-    for (const [name, { values: found }] of values) {
-      const calls = found['call_count'];
+  add({ metrics }: WindowValues): void {
+    for (const [name, values] of metrics) {
+      const calls = values['call_count'];
       const before = this.#calls.get(name);
       this.#calls.set(name, calls === undefined ? before : (before ?? 0) + calls);
     }
   }
 
   choose(language: string | undefined, override: DatabaseComponent): DatabaseChoice | undefined {
-    const values = [...this.#calls].map(
-      ([name, calls]) =>
-        [name, { seconds: ANY_LENGTH, values: calls === undefined ? {} : { call_count: calls } }] as const,
+    const metrics = [...this.#calls].map(
+      ([name, calls]) => [name, calls === undefined ? {} : { call_count: calls }] as const,
     );
-    return databaseKind(new Map(values), language, override);
+    return databaseKind({ seconds: ANY_LENGTH, metrics: new Map(metrics) }, language, override);
   }
 }
 
@@ -101,8 +99,8 @@ export class RollingWindows {
       const ofMetric = within(timeslices, time - length, time);
       if (ofMetric.length > 0) inside.set(name, ofMetric);
     }
-    const { data } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
-    return toWindowValues(data);
+    const { metrics } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
+    return { seconds: length, metrics };
   }
 }
 

@@ -1,11 +1,17 @@
-import type { ApplicationSubject, MetricDataSubject, RollingSubject, TimeRange } from '../../api/reader.ts';
+import type {
+  ApplicationSubject,
+  MetricDataAnswer,
+  MetricDataSubject,
+  RollingSubject,
+  TimeRange,
+} from '../../api/reader.ts';
 import type { Application, Host, KeyTransaction } from '../../api/types.ts';
 import { effectiveSettings } from '../../collect/selection.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import type { Scope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/entityFamilies.ts';
-import { toWindowValues } from '../../metrics/windowTable.ts';
+import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readEach } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
@@ -120,17 +126,21 @@ async function readWindow(
   ]);
   const databases = new Map<number, DatabaseChoice | undefined>();
   const series: SideSeries[] = [];
-  for (const [application, { data }] of ofApplications) {
-    const values = toWindowValues(data);
+  for (const [application, answer] of ofApplications) {
+    const values = windowValues(answer);
     const database = databaseKind(values, application.language, effectiveSettings(config, application).database);
     databases.set(application.id, database);
     series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
   }
-  for (const [each, { data }] of ofHosts) {
-    const samples = windowSamples('host', toWindowValues(data), databases.get(each.application.id));
+  for (const [each, answer] of ofHosts) {
+    const samples = windowSamples('host', windowValues(answer), databases.get(each.application.id));
     series.push(...seriesOf(hostLabels(each), samples));
   }
   return series;
+}
+
+function windowValues({ window: { from, to }, metrics }: MetricDataAnswer): WindowValues {
+  return { seconds: to - from, metrics };
 }
 
 async function readDatastores(

@@ -1,20 +1,9 @@
-import { fillCalls } from '../../api/batches.ts';
+import { inCalls } from '../../api/batches.ts';
 import type { BatchRead, CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
 import { UpstreamError, type Application } from '../../api/types.ts';
 import type { LiveAccount } from './session.ts';
 
 const NO_OUTCOME = 'the reader gave no outcome for its subject';
-
-/** Splits subjects, in their order, into lists that one call each carries. */
-export function inBatches<S, A, R extends TimeRange>(
-  read: BatchRead<S, A, R>,
-  subjects: readonly S[],
-  range: R,
-): readonly (readonly S[])[] {
-  const batches: (readonly S[])[] = [];
-  fillCalls(read, subjects, range, (_, start, end) => batches.push(subjects.slice(start, end)));
-  return batches;
-}
 
 /**
  * Reads all subjects, as many calls at once as the gate lets in; gives their outcomes in their order.
@@ -29,9 +18,9 @@ export async function readAll<S, A, R extends TimeRange>(
   ended: (subjects: number) => void = () => undefined,
 ): Promise<readonly Outcome<A>[]> {
   const outcomes = await Promise.all(
-    inBatches(read, subjects, range).map(async (batch) => {
-      const ofBatch = await read.read(batch, range, call);
-      ended(batch.length);
+    inCalls(read, subjects, range).map(async ({ subjects: some }) => {
+      const ofBatch = await read.read(some, range, call);
+      ended(some.length);
       return ofBatch;
     }),
   );

@@ -103,8 +103,9 @@ describe('a query for many applications', () => {
       const values = (): readonly string[] => wanted;
       const subject = { applicationId: IDS[0]!, hostKey: undefined, names: ['HttpDispatcher'], values };
       const [outcome] = await reader.metricData.read([subject], RANGE, call);
-      const found = outcome !== undefined && 'value' in outcome ? outcome.value.data.get('HttpDispatcher') : undefined;
-      return [asked.at(-1)!.nrql.includes('sumOfSquares'), Object.keys(found?.[0]?.values ?? {})];
+      const found =
+        outcome !== undefined && 'value' in outcome ? outcome.value.metrics.get('HttpDispatcher') : undefined;
+      return [asked.at(-1)!.nrql.includes('sumOfSquares'), Object.keys(found ?? {})];
     };
     expect(await read('call_count', 'max_value')).toEqual([false, ['call_count', 'max_value']]);
     expect(await read('call_count', 'standard_deviation')).toEqual([true, ['call_count', 'standard_deviation']]);
@@ -352,9 +353,12 @@ describe('a query for many applications', () => {
       for (const row of results) row[column] = 'unreadable';
     });
     const [first] = await readAll(between);
-    const data = first !== undefined && 'value' in first ? first.value.data : new Map<string, never>();
-    expect(data.get('HttpDispatcher')?.[0]?.values['call_count']).toBeGreaterThan(0);
-    const apdex = data.get('Apdex')?.[0]?.values ?? {};
+    const data =
+      first !== undefined && 'value' in first
+        ? first.value.metrics
+        : new Map<string, Readonly<Record<string, number>>>();
+    expect(data.get('HttpDispatcher')?.['call_count']).toBeGreaterThan(0);
+    const apdex = data.get('Apdex') ?? {};
     expect(Object.hasOwn(apdex, 'score')).toBe(column !== 'x');
     expect(Object.hasOwn(apdex, 'threshold')).toBe(column !== 'mx');
     expect(between.notes.failures[0]?.message).toMatch(/left out \d+ bad values/);
@@ -383,11 +387,14 @@ describe('a query for many applications', () => {
       });
     });
     const [silent, alive] = await readAll(between);
-    expect(silent).toEqual({ value: { data: new Map(), datastores: [] } });
-    const data = alive !== undefined && 'value' in alive ? alive.value.data : new Map<string, never>();
+    expect(silent).toEqual({ value: { window: RANGE, metrics: new Map(), datastores: [] } });
+    const data =
+      alive !== undefined && 'value' in alive
+        ? alive.value.metrics
+        : new Map<string, Readonly<Record<string, number>>>();
     expect([...data.keys()].sort()).toEqual(['Errors/all', 'HttpDispatcher', 'OtherTransaction/all']);
-    expect(data.get('HttpDispatcher')?.[0]?.values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
-    expect(Object.hasOwn(data.get('HttpDispatcher')?.[0]?.values ?? {}, 'average_response_time')).toBe(false);
+    expect(data.get('HttpDispatcher')).toMatchObject({ call_count: 0, requests_per_minute: 0 });
+    expect(Object.hasOwn(data.get('HttpDispatcher') ?? {}, 'average_response_time')).toBe(false);
   });
 });
 
@@ -500,21 +507,15 @@ describe('the plan of queries', () => {
   });
 });
 
-describe('a batch that is being filled', () => {
+describe('the next call', () => {
   it('takes further hosts of an application at no cost, and no host beside applications', async () => {
     const { reader, call } = await startBetween({ ...WORLD, hostsPerApplication: 5 });
     await reader.listApplications({}, call);
-    const batch = reader.metricData.open(RANGE);
-    const host = (applicationId: number, hostKey: string | undefined) =>
-      batch.add({ applicationId, hostKey, names: NAMES });
-    expect([host(IDS[0]!, 'a'), host(IDS[0]!, 'b'), host(IDS[1]!, 'c'), host(IDS[0]!, 'd')]).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ]);
-    expect(host(IDS[2]!, undefined)).toBe(false);
-    expect(batch.calls).toBe(1);
+    const host = (applicationId: number, hostKey: string | undefined) => ({ applicationId, hostKey, names: NAMES });
+    const hosts = [host(IDS[0]!, 'a'), host(IDS[0]!, 'b'), host(IDS[1]!, 'c'), host(IDS[0]!, 'd')];
+    const others = [host(IDS[2]!, undefined), host(IDS[3]!, undefined)];
+    expect(reader.metricData.nextCall([...hosts, ...others], RANGE)).toEqual({ count: 4, calls: 1 });
+    expect(reader.metricData.callsFor([...hosts, ...others], RANGE)).toBe(2);
     expect(reader.listCalls(201)).toBe(2);
   });
 
@@ -526,11 +527,10 @@ describe('a batch that is being filled', () => {
     const keys = hosts !== undefined && 'value' in hosts ? hosts.value.map(({ key }) => key) : [];
     expect(keys).toHaveLength(400);
     const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, names: NAMES }));
-    const batch = reader.metricData.open(RANGE);
-    expect(subjects.map((each) => batch.add(each))).not.toContain(false);
-    expect(batch.add({ applicationId: IDS[1]!, hostKey: 'a', names: NAMES })).toBe(false);
+    const other = { applicationId: IDS[1]!, hostKey: 'a', names: NAMES };
+    const { count, calls } = reader.metricData.nextCall([...subjects, other], RANGE);
+    expect(count).toBe(400);
     const before = asked.length;
-    const { calls } = batch;
     expect(failed(await reader.metricData.read(subjects, RANGE, call))).toEqual([]);
     expect(calls).toBeGreaterThan(1);
     expect(asked.length - before).toBe(calls);
@@ -539,11 +539,10 @@ describe('a batch that is being filled', () => {
   it('takes the custom names of many applications as one call, and no names for two sets of filters of one', async () => {
     const { reader, call } = await startBetween({ ...WORLD, applications: 3 });
     await reader.listApplications({}, call);
-    const batch = reader.customNames.open(RANGE);
-    expect(batch.calls).toBe(0);
-    const add = (applicationId: number, ...filters: string[]) => batch.add({ applicationId, filters });
-    expect([add(IDS[0]!, 'Custom/a', 'Custom/b'), add(IDS[1]!, 'Custom/b', 'Custom/a')]).toEqual([true, true]);
-    expect(add(IDS[0]!, 'Custom/c')).toBe(false);
-    expect(batch.calls).toBe(1);
+    const subject = (applicationId: number, ...filters: string[]) => ({ applicationId, filters });
+    const some = [subject(IDS[0]!, 'Custom/a', 'Custom/b'), subject(IDS[1]!, 'Custom/b', 'Custom/a')];
+    const again = subject(IDS[0]!, 'Custom/c');
+    expect(reader.customNames.nextCall([...some, again], RANGE)).toEqual({ count: 2, calls: 1 });
+    expect(reader.customNames.callsFor([], RANGE)).toBe(0);
   });
 });

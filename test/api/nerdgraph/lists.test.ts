@@ -394,6 +394,6 @@ describe('a large answer', () => {
       names,
     }));
     const outcomes = await reader.metricData.read(subjects, RANGE, call);
-    expect(outcomes.filter((outcome) => 'value' in outcome && outcome.value.data.size >= 15)).toHaveLength(290);
+    expect(outcomes.filter((outcome) => 'value' in outcome && outcome.value.metrics.size >= 15)).toHaveLength(290);
   });
 });

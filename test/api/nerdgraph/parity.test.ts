@@ -12,7 +12,6 @@ import type { Scope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
 import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/entityFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
-import { toWindowValues } from '../../../src/metrics/windowTable.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 
@@ -80,8 +79,8 @@ async function windowSeries(reading: Reading, applications: readonly Application
   );
 }
 
-function windowsOf({ data }: MetricDataAnswer, { language }: Application, scope: Scope): Sample[] {
-  const values = toWindowValues(data);
+function windowsOf({ window, metrics }: MetricDataAnswer, { language }: Application, scope: Scope): Sample[] {
+  const values = { seconds: window.to - window.from, metrics };
   return windowSamples(scope, values, databaseKind(values, language, 'auto'));
 }
 
@@ -206,7 +205,7 @@ describe('both interfaces over one world', () => {
     );
     let compared = 0;
     for (const [index, { summary, endUserSummary }] of rolling.entries()) {
-      const value = (name: string, of: string): number | undefined => sums[index]!.data.get(name)?.[0]?.values[of];
+      const value = (name: string, of: string): number | undefined => sums[index]!.metrics.get(name)?.[of];
       const calls = (name: string): number => value(name, 'call_count') ?? 0;
       const requests = calls('HttpDispatcher') + calls('OtherTransaction/all');
       const expected = [
@@ -299,12 +298,12 @@ describe('both interfaces over one world', () => {
           granule,
         );
         expect(merged.datastores).toEqual(summarized[index]!.datastores);
-        expect([...merged.data.keys()].sort()).toEqual([...summarized[index]!.data.keys()].sort());
-        for (const [name, [slice]] of summarized[index]!.data) {
-          const again = merged.data.get(name)![0]!;
-          expect({ from: again.from, to: again.to }).toEqual(window);
-          for (const [value, number] of Object.entries(slice!.values)) {
-            expect(difference(number, again.values[value]!).relative, `${name}:${value}`).toBeLessThan(SAME);
+        expect([...merged.metrics.keys()].sort()).toEqual([...summarized[index]!.metrics.keys()].sort());
+        expect(merged.window).toEqual(window);
+        for (const [name, values] of summarized[index]!.metrics) {
+          const again = merged.metrics.get(name)!;
+          for (const [value, number] of Object.entries(values)) {
+            expect(difference(number, again[value]!).relative, `${name}:${value}`).toBeLessThan(SAME);
             compared += 1;
           }
         }

@@ -114,15 +114,19 @@ describe('the values that need the sum of squares', () => {
 
 describe('the answer for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
-    const { data } = answerOf(new Map([['Memory/Physical', row()]]), ['HttpDispatcher', 'Errors/all', 'Apdex'], RANGE);
-    expect([...data.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
-    expect(data.get('Errors/all')).toEqual([
-      { ...RANGE, values: expect.objectContaining({ error_count: 0 }) as unknown },
-    ]);
+    const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
+    const { window, metrics } = answerOf(new Map([['Memory/Physical', row()]]), names, RANGE);
+    expect([...metrics.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
+    expect(metrics.get('Errors/all')).toMatchObject({ error_count: 0 });
+    expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(answerOf(new Map(), ['HttpDispatcher'], RANGE)).toEqual({ data: new Map(), datastores: [] });
+    expect(answerOf(new Map(), ['HttpDispatcher'], RANGE)).toEqual({
+      window: RANGE,
+      metrics: new Map(),
+      datastores: [],
+    });
   });
 
   it('has the datastores that it found, sorted, and no sum of them', () => {

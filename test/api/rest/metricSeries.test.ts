@@ -60,15 +60,15 @@ describe('the summary of a window', () => {
 
   it('joins the timeslices that lie in it', () => {
     const web = [600, 660, 720].map((from) => slice(from, { call_count: 2 }));
-    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).data).toEqual(
-      new Map([['HttpDispatcher', [{ ...range, values: { call_count: 6 } }]]]),
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics).toEqual(
+      new Map([['HttpDispatcher', { call_count: 6 }]]),
     );
   });
 
   it('is not known where one of its timeslices is not known', () => {
     const web = [slice(600, { call_count: 2 }), slice(660, {})];
     const other = [slice(600, { call_count: 1 })];
-    const { data } = summarizeSeries(
+    const { metrics } = summarizeSeries(
       new Map([
         ['HttpDispatcher', web],
         ['Errors/all', other],
@@ -76,18 +76,19 @@ describe('the summary of a window', () => {
       range,
       60,
     );
-    expect(data.get('HttpDispatcher')).toEqual([{ ...range, values: {} }]);
+    expect(metrics.get('HttpDispatcher')).toEqual({});
   });
 
   it('is empty where nothing but filling is in it: the application did not report', () => {
     const web = [600, 660].map((from) => slice(from, { call_count: 0, average_response_time: 0 }));
-    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).data.size).toBe(0);
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.size).toBe(0);
   });
 
   it('is the timeslice itself where that is as long as the window', () => {
     const web = [slice(600, { call_count: 2, average_response_time: 7 }, 180)];
-    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 180).data.get('HttpDispatcher')).toEqual([
-      { ...range, values: { call_count: 2, average_response_time: 7 } },
-    ]);
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 180).metrics.get('HttpDispatcher')).toEqual({
+      call_count: 2,
+      average_response_time: 7,
+    });
   });
 });

@@ -16,16 +16,13 @@ describe('createRestReader', () => {
   it('takes one subject per call, which may need several calls', async () => {
     const { reader } = await serve((response) => json(response, {}));
     const range = { from: 0, to: 60 };
-    const hosts = reader.hosts.open(range);
-    expect([hosts.calls, hosts.add({ applicationId: 1 }), hosts.add({ applicationId: 2 }), hosts.calls]).toEqual([
-      0,
-      true,
-      false,
-      1,
-    ]);
-    const data = reader.metricData.open(range);
+    const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
+    expect(reader.hosts.nextCall(subjects, range)).toEqual({ count: 1, calls: 1 });
+    expect(reader.hosts.callsFor(subjects, range)).toBe(2);
     const names = Array.from({ length: 31 }, (_, index) => `metric/${index}`);
-    expect([data.add({ applicationId: 1, hostKey: undefined, names }), data.calls]).toEqual([true, 2]);
+    const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, names }));
+    expect(reader.metricData.nextCall(data, range)).toEqual({ count: 1, calls: 2 });
+    expect(reader.metricData.callsFor(data, range)).toBe(4);
   });
 
   it.each([
@@ -170,8 +167,8 @@ describe('createRestReader', () => {
       const data = await readMetricData(reader, { names }, call, range);
       expect(data).toEqual(
         new Map([
-          ['HttpDispatcher', [expect.objectContaining({ values: { call_count: 5 } })]],
-          ['Errors/all', [{ ...range, values: {} }]],
+          ['HttpDispatcher', { call_count: 5 }],
+          ['Errors/all', {}],
         ]),
       );
     }

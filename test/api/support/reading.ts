@@ -142,7 +142,7 @@ export async function readMetricData(
   call: CallOptions,
   range?: TimeRange,
 ): Promise<unknown> {
-  return (await readOne(metricData, { applicationId, hostKey, names }, call, range)).data;
+  return (await readOne(metricData, { applicationId, hostKey, names }, call, range)).metrics;
 }
 
 /** An application as upstream writes it. */

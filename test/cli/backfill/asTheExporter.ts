@@ -6,7 +6,6 @@ import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labelNames.ts';
 import type { Labels, Sample } from '../../../src/metrics/sample.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
-import { toWindowValues } from '../../../src/metrics/windowTable.ts';
 
 /**
  * What the running exporter publishes for one application and its hosts over the window that ends at `time`, from
@@ -23,8 +22,8 @@ export async function publishedAt(
     reader.datastores === undefined ? [] : await readOne(reader.datastores, { applicationId }, ofTime, call);
   const read = async (from: number, to: number, hostKey?: string) => {
     const names = queryNames(datastores, hostKey === undefined ? 'application' : 'host', reader.api);
-    const { data } = await readOne(reader.metricData, { applicationId, hostKey, names }, { from, to }, call);
-    return toWindowValues(data);
+    const answer = await readOne(reader.metricData, { applicationId, hostKey, names }, { from, to }, call);
+    return { seconds: answer.window.to - answer.window.from, metrics: answer.metrics };
   };
   const database = databaseKind(await read(...range), application.language, 'auto');
   const published = new Map<string, number>();

@@ -6,8 +6,10 @@ import { WINDOW } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {
-  const minute = (name: string, calls?: number) =>
-    new Map([[name, { seconds: 60, values: calls === undefined ? {} : { call_count: calls } }]]);
+  const minute = (name: string, calls?: number) => ({
+    seconds: 60,
+    metrics: new Map([[name, calls === undefined ? {} : { call_count: calls }]]),
+  });
 
   it('decides over all minutes: one with calls anywhere is enough', () => {
     const tally = new DatabaseTally();

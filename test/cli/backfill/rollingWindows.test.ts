@@ -21,7 +21,7 @@ function minutes(from: number, to: number, leftOut: readonly number[] = []): Rea
 }
 
 function countsOf(windows: Iterable<EndedWindow>): [number, number | undefined][] {
-  return [...windows].map(({ time, values }) => [time, values.get('HttpDispatcher')?.values['call_count']]);
+  return [...windows].map(({ time, values }) => [time, values.metrics.get('HttpDispatcher')?.['call_count']]);
 }
 
 describe('RollingWindows', () => {
@@ -52,7 +52,7 @@ describe('RollingWindows', () => {
 
   it('keeps the length of the whole window where minutes are missing', () => {
     const [last] = [...rolling(180, 240).add(minutes(120, 300, [180]))];
-    expect(last!.values.get('HttpDispatcher')).toEqual({ seconds: 180, values: { call_count: 3 + 5 } });
+    expect(last!.values).toEqual({ seconds: 180, metrics: new Map([['HttpDispatcher', { call_count: 3 + 5 }]]) });
   });
 
   it('has no metric of which the window has no timeslice', () => {
@@ -72,7 +72,7 @@ describe('RollingWindows', () => {
     const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
     for (const window of [60, 1800, 3600, 5400]) {
       const [only] = [...rolling(window, 0).add(chunk)];
-      expect(only).toEqual({ time: 3600, values: new Map([['Apdex', { seconds: 3600, values }]]) });
+      expect(only).toEqual({ time: 3600, values: { seconds: 3600, metrics: new Map([['Apdex', values]]) } });
     }
   });
 
@@ -112,6 +112,6 @@ describe('RollingWindows', () => {
       granule: 60,
       metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]],
     };
-    expect([...rolling(120, 0).add(chunk)].map(({ values }) => values.size)).toEqual([1, 0]);
+    expect([...rolling(120, 0).add(chunk)].map(({ values }) => values.metrics.size)).toEqual([1, 0]);
   });
 });

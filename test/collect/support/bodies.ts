@@ -1,11 +1,4 @@
-import type {
-  Application,
-  Host,
-  Instance,
-  KeyTransaction,
-  MetricData,
-  RollingSummary,
-} from '../../../src/api/types.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingSummary } from '../../../src/api/types.ts';
 
 const SUMMARY: RollingSummary = {
   responseTime: 120,
@@ -68,15 +61,16 @@ export function keyTransaction(id: number, applicationId: number, over: Partial<
   };
 }
 
-/** One summarized timeslice for each of the wanted names; others are not answered. */
-export function metricData(
-  values: Readonly<Record<string, Readonly<Record<string, number>>>>,
-  { names, from, to }: { readonly names: readonly string[]; readonly from: number; readonly to: number },
-): MetricData {
+/** The wanted values of each of the wanted names; names that are not known are not answered. */
+export function metricsOf(
+  known: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  names: readonly string[],
+  wanted: (name: string) => readonly string[],
+): ReadonlyMap<string, Readonly<Record<string, number>>> {
   return new Map(
     names.flatMap((name) => {
-      const found = values[name];
-      return found === undefined ? [] : [[name, [{ from, to, values: found }]] as const];
+      const values = Object.entries(known[name] ?? {}).filter(([value]) => wanted(name).includes(value));
+      return known[name] === undefined ? [] : [[name, Object.fromEntries(values)] as const];
     }),
   );
 }

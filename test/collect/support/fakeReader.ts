@@ -1,3 +1,4 @@
+import { countCalls } from '../../../src/api/batches.ts';
 import {
   UpstreamError,
   type FailureReason,
@@ -18,6 +19,7 @@ import type {
   MetricDataSubject,
   MetricNameList,
   MetricNameQuery,
+  NextCall,
   Outcome,
   Overload,
   RollingSubject,
@@ -25,7 +27,7 @@ import type {
   TimeRange,
   UpstreamReader,
 } from '../../../src/api/reader.ts';
-import { metricData, TRAFFIC } from './bodies.ts';
+import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
 export type CallKind =
@@ -135,7 +137,8 @@ export class FakeReader implements UpstreamReader {
         const datastores = this.#namesOf(subject.applicationId);
         const names = rest ? subject.names : [...subject.names, ...datastores];
         return {
-          data: metricData(this.values({ ...subject, ...range }), { names, ...range }),
+          window: { from: range.from, to: range.to },
+          metrics: metricsOf(this.values({ ...subject, ...range }), names, subject.values ?? (() => [])),
           datastores: rest ? undefined : datastores,
         };
       },
@@ -208,26 +211,13 @@ export class FakeReader implements UpstreamReader {
     answer: (subject: S, range: TimeRange) => A,
     callsOf: (subject: S) => number = () => 1,
   ): BatchRead<S, A> {
+    const nextCall = (subjects: readonly S[]): NextCall => {
+      const some = subjects.slice(0, this.#perCall);
+      return { count: some.length, calls: Math.max(...some.map(callsOf)) };
+    };
     return {
-      open: () => {
-        const most = this.#perCall;
-        let size = 0;
-        let calls = 1;
-        return {
-          get full() {
-            return size >= most;
-          },
-          add: (subject) => {
-            if (size >= most) return false;
-            size += 1;
-            calls = Math.max(calls, callsOf(subject));
-            return true;
-          },
-          get calls() {
-            return calls;
-          },
-        };
-      },
+      nextCall,
+      callsFor: (subjects, range) => countCalls({ nextCall }, subjects, range),
       read: async (subjects, range, call) => {
         const [first] = subjects;
         if (first === undefined || subjects.length > this.#perCall) throw new Error(`${subjects.length} subjects`);
