@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { formatFault, type Fault } from '../config/fault.ts';
-import { type Findings, describeInterfaceEnd } from './configuration.ts';
+import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/reader.ts';
 import type { Collector } from '../collect/collector.ts';
@@ -9,6 +9,7 @@ import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
 import { withLists } from './upstream/listReading.ts';
+import type { ReadingOptions } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 
 export interface CheckOutput {
@@ -33,11 +34,27 @@ function asWarning(fault: Fault): Fault {
   return { ...fault, message: `warning: ${fault.message}` };
 }
 
+/** The flags of the command. */
+export interface CheckOptions extends CommonOptions {
+  readonly 'web.config.file'?: string;
+  readonly live: boolean;
+}
+
+/** The command `check`: the files, and with `--live` the accounts too. */
+export async function runCheck(options: CheckOptions): Promise<void> {
+  const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], pipe: true };
+  const { loaded, findings } = await readFiles(files);
+  const status = check(findings, process);
+  if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
+  if (options.live) await checkLive({ ...options, loaded });
+  else sayOrigin(openLog(options).logger, loaded.origin);
+}
+
 /**
- * The command `check --live`, after the files were found valid: what each key can see, what matches nothing, and whether
- * the plan fits. An account that is refused or cannot be read ends it with status 1; warnings do not.
+ * What each key can see, what matches nothing, and whether the plan fits. An account that is refused or cannot be read ends
+ * it with status 1; warnings do not.
  */
-export async function runCheckLive(options: CommonOptions): Promise<void> {
+async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal }) => {
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(

@@ -1,4 +1,3 @@
-import process from 'node:process';
 import { Command } from 'commander';
 import { NAME } from './version.ts';
 import { suggest } from '../config/fault.ts';
@@ -16,7 +15,7 @@ import {
   type SimulatorFlags,
 } from './flags.ts';
 import { collectGarbageEarly } from './garbage.ts';
-import { ExitStatus } from './process.ts';
+import type { CheckOptions } from './check.ts';
 import type { DiscoverOptions } from './discover.ts';
 import type { MetricNamesOptions } from './metricNamesCommand.ts';
 import { parseDuration } from '../config/duration.ts';
@@ -77,21 +76,9 @@ export function checkCommand(): Command {
     .option('--web.config.file <path>', 'check this web configuration, too')
     .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
     .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
-    .action(async (options: CommonOptions & { 'web.config.file'?: string; live: boolean }) => {
-      const [{ readFiles }, { check }] = await Promise.all([import('./configuration.ts'), import('./check.ts')]);
-      const { findings } = await readFiles({
-        configFile: options['config.file'],
-        webConfigFile: options['web.config.file'],
-      });
-      const status = check(findings, process);
-      if (status !== 0) throw new ExitStatus(status);
-      if (!options.live) {
-        const { sayOrigin } = await import('./upstream/session.ts');
-        sayOrigin(options);
-        return;
-      }
-      const { runCheckLive } = await import('./check.ts');
-      await runCheckLive(options);
+    .action(async (options: CheckOptions) => {
+      const { runCheck } = await import('./check.ts');
+      await runCheck(options);
     });
 }
 
@@ -102,7 +89,7 @@ export function planCommand(): Command {
     .addOption(formatFlag(['table', 'json']))
     .addHelpText('after', examples('plan', '--config.file=config.yaml', '--format=json'))
     .action(async (options: CommonOptions & { format: 'table' | 'json' }) => {
-      const { runPlan } = await import('./planCommand.ts');
+      const { runPlan } = await import('./plan.ts');
       await runPlan(options);
     });
 }

@@ -6,7 +6,15 @@ import { Secrets } from '../log/secrets.ts';
 import type { LogOptions } from './flags.ts';
 import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
 import { formatFault, type Fault } from '../config/fault.ts';
-import { DEFAULT_CONFIG_FILE, findConfig, readFrom, type ConfigOrigin, type FindOptions } from '../config/find.ts';
+import type { ReadOptions } from '../config/load.ts';
+import {
+  DEFAULT_CONFIG_FILE,
+  describeOrigin,
+  findConfig,
+  readFrom,
+  type ConfigOrigin,
+  type FindOptions,
+} from '../config/find.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
@@ -38,8 +46,13 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 
+/** Says in one log line that there is no file and the environment took its place; says nothing of a file. */
+export function sayOrigin(logger: Logger, origin: ConfigOrigin): void {
+  if (origin.kind === 'environment') logger.info(describeOrigin(origin));
+}
+
 /** The files that a command is told to use; without a configuration file, it is looked for. */
-export interface ConfigurationFiles {
+export interface ConfigurationFiles extends ReadOptions {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
 }
@@ -85,10 +98,10 @@ function exitOnFaults(findings: readonly Findings[]): void {
 
 /** Reads every file, also after one that is at fault, so that all faults are told in one round. */
 export async function readFiles(
-  { configFile, webConfigFile }: ConfigurationFiles,
+  { configFile, webConfigFile, pipe }: ConfigurationFiles,
   machine: Machine = { exists: existsSync, env: process.env },
 ): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
-  const { loaded, ...configuration } = await readConfiguration(configFile, machine);
+  const { loaded, ...configuration } = await readConfiguration(configFile, machine, { pipe });
   return { loaded, findings: [configuration, ...webFindings(webConfigFile)] };
 }
 
@@ -101,6 +114,7 @@ function webFindings(webConfigFile: string | undefined): Findings[] {
 async function readConfiguration(
   configFile: string | undefined,
   { exists, env }: Machine,
+  options: ReadOptions,
 ): Promise<Findings & { readonly loaded: LoadedConfiguration | undefined }> {
   const found = findConfig({ flag: configFile, exists, env });
   if ('faults' in found) {
@@ -108,7 +122,7 @@ async function readConfiguration(
   }
   const { origin } = found;
   const name = origin.kind === 'file' ? origin.path : 'environment';
-  const read = await readFrom(origin, env);
+  const read = await readFrom(origin, env, options);
   if ('faults' in read) return { name, faults: read.faults, warnings: [], loaded: undefined };
   const { config, warnings } = read;
   return { name, faults: [], warnings, loaded: { origin, config, warnings } };

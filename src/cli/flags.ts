@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readFileSync } from 'node:fs';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
 import { parseDuration } from '../config/duration.ts';
+import { readFile } from '../config/files.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
@@ -269,7 +269,13 @@ function readTls({ tlsCertFile, tlsKeyFile }: SimulatorFlags): TlsFiles | undefi
   if (tlsCertFile === undefined || tlsKeyFile === undefined) {
     throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
   }
-  return { cert: readFileSync(tlsCertFile, 'utf8'), key: readFileSync(tlsKeyFile, 'utf8') };
+  return { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) };
+}
+
+function readPem(path: string): string {
+  const read = readFile(path);
+  if ('problem' in read) throw new InvalidArgumentError(`${path} ${read.problem}`);
+  return read.bytes.toString('utf8');
 }
 
 /** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */

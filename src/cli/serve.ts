@@ -23,7 +23,6 @@ import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';
 import { REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/readers.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
-import { check } from './check.ts';
 import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
 import { ExitStatus, runReloadingService } from './process.ts';
 
@@ -237,10 +236,13 @@ function createCollector({ config, logger, secrets, environment }: DaemonOptions
 /** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & LogOptions): Promise<void> {
   const flags = readServeFlags(options);
-  if (flags.configCheck) throw new ExitStatus(check((await readFiles(flags)).findings, process));
+  if (flags.configCheck) {
+    const { check } = await import('./check.ts');
+    throw new ExitStatus(check((await readFiles({ ...flags, pipe: true })).findings, process));
+  }
   const { logger, secrets } = openLog(options);
   await runReloadingService(logger, async () => {
-    const { origin, config, warnings } = await loadOrExit(flags);
+    const { origin, config, warnings } = await loadOrExit({ ...flags, pipe: false });
     logger.info(describeOrigin(origin));
     for (const warning of warnings) logger.warn(formatFault(warning));
     for (const account of config.accounts) {
@@ -250,7 +252,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & LogOpti
     try {
       const daemon = await startDaemon({
         config,
-        readConfig: () => readFrom(origin, process.env),
+        readConfig: () => readFrom(origin, process.env, { pipe: false }),
         flags,
         logger,
         secrets,

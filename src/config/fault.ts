@@ -64,9 +64,21 @@ export function showPath(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** Faults in the order of the file. */
-export function sortFaults(faults: readonly Fault[]): Fault[] {
-  return faults.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+/** How many faults of a file are told; nobody corrects more in one go. */
+export const MOST_FAULTS = 100;
+
+/**
+ * The first faults in the order of the file. Where there are more, one that says how many stands at the end.
+ *
+ * @param more how many were found besides, but not told
+ */
+export function firstFaults(faults: readonly Fault[], more = 0): Fault[] {
+  const sorted = faults.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  const [first] = sorted;
+  const left = Math.max(0, sorted.length - MOST_FAULTS) + more;
+  if (first === undefined || left === 0) return sorted;
+  const rest = { file: first.file, line: undefined, column: undefined, path: '', message: `and ${left} more` };
+  return [...sorted.slice(0, MOST_FAULTS), rest];
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none is near. */

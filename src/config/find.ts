@@ -1,5 +1,5 @@
 import { type Fault, type Path, formatPath } from './fault.ts';
-import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig } from './load.ts';
+import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig, type ReadOptions } from './load.ts';
 import type { Environment } from './yaml/preparedDocument.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -91,8 +91,8 @@ export function findConfig(
 }
 
 /** Reads the configuration from where it was found; a reload calls it again with the same origin. */
-export function readFrom(origin: ConfigOrigin, env: Environment): Promise<ConfigResult> {
-  return origin.kind === 'file' ? readConfig(origin.path, env) : Promise.resolve(configFromEnvironment(env));
+export function readFrom(origin: ConfigOrigin, env: Environment, options: ReadOptions): Promise<ConfigResult> {
+  return origin.kind === 'file' ? readConfig(origin.path, env, options) : Promise.resolve(configFromEnvironment(env));
 }
 
 /** For the one log line that says what the program runs with. */

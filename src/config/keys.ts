@@ -1,6 +1,5 @@
-import { closeSync, fstatSync, openSync, readFileSync, statSync, constants, type Stats } from 'node:fs';
-import { fileProblem } from './files.ts';
 import type { AccountConfig } from './config.ts';
+import { identityAt, readFile } from './files.ts';
 
 /** A key without the white space around it, or why there is none, which never quotes it. */
 type KeyResult = { readonly key: string } | { readonly problem: string };
@@ -35,44 +34,13 @@ interface KeyFile {
 
 /** Reads a key file; a file of any other kind, a large one and an unusable key are problems. */
 function readKeyFile(path: string): KeyFile {
-  const failed = (problem: string, identity?: string): KeyFile => ({
-    result: { problem },
-    identity,
-  });
-  let file: number;
-  try {
-    // Without O_NONBLOCK a named pipe in the file's place would hold the whole process.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    return failed(fileProblem(error));
-  }
-  try {
-    const stats = fstatSync(file);
-    const identity = identityOf(stats);
-    if (stats.isDirectory()) return failed('is a directory, not a file', identity);
-    if (!stats.isFile()) return failed('is not a regular file', identity);
-    if (stats.size > MAX_KEY_FILE_BYTES) return failed('is larger than a key can be', identity);
-    const key = readFileSync(file, 'utf8').trim();
-    const problem = key === '' ? 'is empty' : keyProblem(key);
-    return problem === undefined ? { result: { key }, identity } : failed(problem, identity);
-  } catch (error) {
-    return failed(fileProblem(error));
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The identity of the file that is at a path now; undefined when there is none. */
-function identityAt(path: string): string | undefined {
-  try {
-    return identityOf(statSync(path));
-  } catch {
-    return undefined;
-  }
-}
-
-function identityOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+  const read = readFile(path);
+  const { identity } = read;
+  if ('problem' in read) return { result: { problem: read.problem }, identity };
+  if (read.bytes.length > MAX_KEY_FILE_BYTES) return { result: { problem: 'is larger than a key can be' }, identity };
+  const key = read.bytes.toString('utf8').trim();
+  const problem = key === '' ? 'is empty' : keyProblem(key);
+  return { result: problem === undefined ? { key } : { problem }, identity };
 }
 
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;

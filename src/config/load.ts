@@ -1,12 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, createReadStream } from 'node:fs';
 import { resolve, dirname, isAbsolute, join } from 'node:path';
-import { TextDecoder } from 'node:util';
 import type { Config, AccountConfig } from './config.ts';
-import { type Path, explain, flatten, type Issue, mayBeSecret, type Fault, sortFaults } from './fault.ts';
+import { type Path, explain, flatten, type Issue, mayBeSecret, type Fault } from './fault.ts';
 import { brokenRules, accountsOf, issue, mappingOf } from './schema/rules.ts';
 import { fileSchema, keysAt } from './schema/file.ts';
-import { fileProblem } from './files.ts';
+import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import type { Environment } from './yaml/preparedDocument.ts';
@@ -79,17 +77,23 @@ function problemOf(
   return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
 }
 
+const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
+const END_CERTIFICATE = '-----END CERTIFICATE-----';
+
 function certificateProblem(path: string): string | undefined {
-  let pem: string;
-  try {
-    pem = readFileSync(path, 'latin1');
-  } catch (error) {
-    return fileProblem(error);
-  }
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [];
+  const read = readFile(path);
+  if ('problem' in read) return read.problem;
+  const blocks = read.bytes
+    .toString('latin1')
+    .split(END_CERTIFICATE)
+    .slice(0, -1)
+    .map((text) =>
+      text.lastIndexOf(BEGIN_CERTIFICATE) < 0 ? undefined : text.slice(text.lastIndexOf(BEGIN_CERTIFICATE)),
+    )
+    .filter((block) => block !== undefined);
   if (blocks.length === 0) return 'holds no certificate in PEM form';
   try {
-    for (const block of blocks) new X509Certificate(block);
+    for (const block of blocks) new X509Certificate(`${block}${END_CERTIFICATE}`);
     return undefined;
   } catch {
     return 'holds a certificate that cannot be read';
@@ -125,20 +129,25 @@ export function warningsOf(config: Config, faultAt: (path: Path, message: string
   });
 }
 
-const MAX_BYTES = 1_048_576;
-
 /** A valid configuration with its warnings, or everything that is wrong with it, in file order. */
 export type ConfigResult =
   { readonly config: Config; readonly warnings: readonly Fault[] } | { readonly faults: readonly Fault[] };
+
+/** How a configuration file is read. */
+export interface ReadOptions {
+  /** True: it may be a pipe, because it is read once. */
+  readonly pipe: boolean;
+}
 
 /**
  * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
  * missing, unreadable or empty are faults at the place where they are named. All faults are told at once.
  */
-export async function readConfig(path: string, env: Environment): Promise<ConfigResult> {
-  const read = await readText(path);
+export async function readConfig(path: string, env: Environment, { pipe }: ReadOptions): Promise<ConfigResult> {
+  const read = pipe ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
-    return { faults: [{ file: path, line: undefined, column: undefined, path: '', message: read.problem }] };
+    const message = `the configuration file ${read.problem}`;
+    return { faults: [{ file: path, line: undefined, column: undefined, path: '', message }] };
   }
   return loadConfig({ path, text: read.text }, env, accountFileIssues);
 }
@@ -154,14 +163,11 @@ export function loadConfig(
   fileIssues: (file: unknown, folder: string) => readonly Issue[] = () => [],
 ): ConfigResult {
   const file = readYaml(source, env);
-  const { value, faults } = file;
-  if (value === undefined) return { faults };
-  const result = validate(value, (path) => file.textAt(path));
-  const issues = [...('issues' in result ? result.issues : []), ...fileIssues(value, dirname(source.path))].filter(
-    ({ path }) => !file.isFaulty(path),
-  );
-  const all = sortFaults([...faults, ...issues.map(({ path, message, at }) => file.fault(path, message, at))]);
-  if ('issues' in result || all.length > 0) return { faults: all };
+  if (file.value === undefined) return { faults: file.faultsWith([]) };
+  const result = validate(file.value, (path) => file.textAt(path));
+  const ofSchema = 'issues' in result ? result.issues : [];
+  const faults = file.faultsWith([...ofSchema, ...fileIssues(file.value, dirname(source.path))]);
+  if ('issues' in result || faults.length > 0) return { faults };
   const config = {
     ...result.config,
     accounts: result.config.accounts.map((account) => resolveFiles(source.path, account)),
@@ -176,21 +182,4 @@ function resolveFiles(file: string, account: AccountConfig): AccountConfig {
     path === undefined || isAbsolute(path) ? path : join(dirname(file), path);
   const { api_key_file, tls } = account;
   return { ...account, api_key_file: locate(api_key_file), tls: { ...tls, ca_file: locate(tls.ca_file) } };
-}
-
-async function readText(path: string): Promise<{ readonly text: string } | { readonly problem: string }> {
-  const chunks: Buffer[] = [];
-  try {
-    // Reading one byte more than is allowed shows that a file is too large, also for a pipe.
-    for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk as Buffer);
-  } catch (error) {
-    return { problem: `the configuration file ${fileProblem(error)}` };
-  }
-  const bytes = Buffer.concat(chunks);
-  if (bytes.length > MAX_BYTES) return { problem: 'the configuration file is larger than 1 MiB' };
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
-  } catch {
-    return { problem: 'the configuration file is not UTF-8 text: save it as UTF-8' };
-  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remedies } from '../../src/cli/planCommand.ts';
+import { remedies } from '../../src/cli/plan.ts';
 import { planCalls } from '../../src/collect/callPlan.ts';
 import type { Plan } from '../../src/collect/view.ts';
 import { parseDuration } from '../../src/config/duration.ts';

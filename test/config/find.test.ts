@@ -53,8 +53,10 @@ describe('the place of the configuration', () => {
   it('is read, whichever it is', async () => {
     const path = join(newFolder(), 'c.yaml');
     writeFileSync(path, 'accounts: [{name: filed, api_key: abcd}]');
-    expect(await readFrom({ kind: 'file', path }, {})).toMatchObject({ config: { accounts: [{ name: 'filed' }] } });
-    expect(await readFrom({ kind: 'environment' }, { NEW_RELIC_API_KEY: 'abcd' })).toMatchObject({
+    expect(await readFrom({ kind: 'file', path }, {}, { pipe: false })).toMatchObject({
+      config: { accounts: [{ name: 'filed' }] },
+    });
+    expect(await readFrom({ kind: 'environment' }, { NEW_RELIC_API_KEY: 'abcd' }, { pipe: false })).toMatchObject({
       config: { accounts: [{ name: 'default' }] },
     });
   });

@@ -38,9 +38,43 @@ describe('faults of a configuration', () => {
     expect(text[0]?.faults.length).toBeGreaterThan(15);
   });
 
-  it('are told of every key of a large file within a moment', () => {
+  it('are at most a hundred, the first of the file, and a line that counts the others', () => {
     const keys = Array.from({ length: 5_000 }, (_, index) => `key_${String(index)}: 1\n`).join('');
-    expect(faultsOf(`accounts: [{api_key: abcd}]\n${keys}`)).toHaveLength(5_000);
+    const faults = faultsOf(`accounts: [{api_key: abcd}]\n${keys}`);
+    expect(faults).toHaveLength(101);
+    expect(faults[99]).toMatch(/^c\.yaml:101:1: key_99: unknown key/);
+    expect(faults[100]).toBe('c.yaml: and 4900 more');
+  });
+
+  it.each([
+    ['tags', '  - !foo x\n', 'the tag of this value is unknown'],
+    ['aliases', '  - *none\n', 'no anchor of this name'],
+    ['placeholders', '  - ${NOT_SET}\n', 'the environment variable NOT_SET is not set'],
+    ['placeholders without an end', '  - ${A:-\n', '"${" must begin ${NAME}'],
+    ['keys', '  - {a: 1, a: 2}\n', 'duplicate key'],
+    ['lines', '  - "a" b\n', 'not expected here'],
+  ])('of 0.8 MB of bad %s are told as those of a small file', (_, line, message) => {
+    const count = Math.floor(800_000 / line.length);
+    const faults = faultsOf(`accounts:\n${line.repeat(count)}`);
+    expect(faults).toHaveLength(101);
+    expect(faults.slice(0, 100).every((fault) => fault.includes(message))).toBe(true);
+    expect(Number(/^c\.yaml: and (\d+) more$/.exec(faults[100] ?? '')?.[1])).toBeGreaterThanOrEqual(count - 100);
+  });
+
+  it.each([
+    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(160_000)}"\n`],
+    ['one long line of commas', `a: [${','.repeat(800_000)}]\n`],
+    ['one long line of closing brackets', ']'.repeat(800_000)],
+    ['one long line of colons', 'a: '.repeat(270_000)],
+    ['one long line of anchors', '&a '.repeat(270_000)],
+    [
+      'a thousand aliases of the last of many anchors',
+      `a: [${'x,'.repeat(100_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,
+    ],
+    ['eight megabytes of short items', '- a\n'.repeat(2_000_000)],
+    ['a hundred thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(100_000)}`],
+  ])('come in a moment from %s', (_, text) => {
+    expect(faultsOf(text)).not.toEqual([]);
   });
 
   it('include values nested beyond any sense, at every depth', () => {
@@ -48,6 +82,16 @@ describe('faults of a configuration', () => {
       const faults = faultsOf(`accounts: ${'['.repeat(depth)}${']'.repeat(depth)}\n`);
       expect(faults).toContainEqual(expect.stringContaining('lists and mappings are nested too deeply'));
     }
+  });
+
+  it.each([
+    ['list marks on one line', '- '.repeat(400_000)],
+    ['marks of keys on one line', '? '.repeat(400_000)],
+    ['lists and brackets', `${'- '.repeat(60)}${'['.repeat(60)}`],
+    ['indentation', Array.from({ length: 1_200 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['lists in mappings', Array.from({ length: 400 }, (_, depth) => `${'    '.repeat(depth)}- a:\n`).join('')],
+  ])('include values nested by %s, which are counted before they are parsed', (_, text) => {
+    expect(faultsOf(text)).toEqual([expect.stringContaining('lists and mappings are nested too deeply')]);
   });
 
   it('include aliases that stand for too many values', () => {

@@ -14,7 +14,7 @@ async function faultsOf(content: string | Buffer, prepare?: (folder: string) => 
   const file = join(folder, 'config.yaml');
   writeFileSync(file, content);
   prepare?.(folder);
-  const result = await readConfig(file, {});
+  const result = await readConfig(file, {}, { pipe: false });
   const faults = 'faults' in result ? result.faults.map(formatFault) : [];
   return faults.map((fault) => fault.replaceAll(file, 'FILE').replaceAll(folder, 'DIR'));
 }
@@ -29,12 +29,14 @@ describe('a configuration file', () => {
   it('is read with the environment given', async () => {
     const file = join(newFolder(), 'config.yaml');
     writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
-    expect(await readConfig(file, { KEY: 'abcd' })).toMatchObject({ config: { accounts: [{ api_key: 'abcd' }] } });
+    expect(await readConfig(file, { KEY: 'abcd' }, { pipe: false })).toMatchObject({
+      config: { accounts: [{ api_key: 'abcd' }] },
+    });
   });
 
   it('must exist', async () => {
     const file = join(newFolder(), 'none', 'config.yaml');
-    expect(await readConfig(file, {})).toEqual({
+    expect(await readConfig(file, {}, { pipe: false })).toEqual({
       faults: [
         { file, line: undefined, column: undefined, path: '', message: 'the configuration file does not exist' },
       ],
@@ -43,15 +45,17 @@ describe('a configuration file', () => {
 
   it('must be a file', async () => {
     const folder = newFolder();
-    expect(await readConfig(folder, {})).toMatchObject({
+    expect(await readConfig(folder, {}, { pipe: false })).toMatchObject({
       faults: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
     });
   });
 
-  it('must not be larger than a mebibyte', async () => {
+  it('must not be larger than 8 MB', async () => {
     const text = 'accounts: [{api_key: abcd}]\n#';
-    expect(await faultsOf(text.padEnd(1_048_576, 'x'))).toEqual([]);
-    expect(await faultsOf(text.padEnd(1_048_577, 'x'))).toEqual(['FILE: the configuration file is larger than 1 MiB']);
+    expect(await faultsOf(text.padEnd(8 * 1_048_576, 'x'))).toEqual([]);
+    expect(await faultsOf(text.padEnd(8 * 1_048_576 + 1, 'x'))).toEqual([
+      'FILE: the configuration file is larger than 8 MB',
+    ]);
   });
 
   it('must be UTF-8, with or without a byte order mark', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -154,6 +155,45 @@ test('a refused account heals when its key file changes, without a restart', asy
     await simulator.close();
   }
 });
+
+test.each<[string, (files: { readonly config: string; readonly pipe: string }) => string | undefined]>([
+  ['nests lists four hundred thousand deep', () => '- '.repeat(400_000)],
+  ['nests brackets four hundred thousand deep', () => `a: ${'['.repeat(400_000)}`],
+  ['is a named pipe', () => undefined],
+  ['names a pipe as CA file', ({ pipe }) => accountWith(`tls: {ca_file: ${pipe}}`)],
+  ['names a pipe as key file', ({ pipe }) => `accounts: [{api_key_file: ${pipe}}]\n`],
+  ['has eight megabytes of values', () => '- a\n'.repeat(2_000_000)],
+])('a file that %s neither hangs nor kills a reload, and the running configuration stays', async (_, textOf) => {
+  const simulator = await startSimulator({ applications: 1 });
+  const exporter = await startExporter({
+    config: { accounts: [account(simulator)] },
+    nodeArgs: ['--max-old-space-size=256'],
+  });
+  try {
+    const pipe = join(exporter.folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const config = join(exporter.folder, 'config.yaml');
+    const text = textOf({ config, pipe });
+    rmSync(config);
+    if (text === undefined) execFileSync('mkfifo', [config]);
+    else writeFileSync(config, text);
+    const refusals = () => exporter.output().split('the running one stays').length - 1;
+    for (const times of [1, 2]) {
+      exporter.signal('SIGHUP');
+      await until(`refusal ${times}`, () => Promise.resolve(refusals() >= times || undefined));
+    }
+    const families = await exporter.scrape();
+    expect(value(families, RELOADED)).toBe(0);
+    expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(1);
+  } finally {
+    expect(await exporter.stop()).toEqual({ status: 0, signal: null });
+    await simulator.close();
+  }
+});
+
+function accountWith(keys: string): string {
+  return `accounts: [{api_key: abcd, ${keys}}]\n`;
+}
 
 test('in background mode a scrape calls nothing itself and never waits', async () => {
   const simulator = await startSimulator({ applications: 2 });

@@ -3,9 +3,8 @@ import { CollectorLog } from '../../collect/collectorLog.ts';
 import { systemClock } from '../../collect/clock.ts';
 import type { AccountStatus } from '../../collect/view.ts';
 import type { Group } from '../../metrics/sample.ts';
-import type { CommonOptions } from '../flags.ts';
 import { showProgress } from '../terminal.ts';
-import { runReadingCommand, type CommandContext } from './session.ts';
+import { runReadingCommand, type CommandContext, type ReadingOptions } from './session.ts';
 
 const LOOK_EVERY_MS = 250;
 const HOUR_MS = 3_600_000;
@@ -29,7 +28,7 @@ export interface ListContext extends CommandContext {
  * Runs a command that looks at the lists of every account, those of metric names too, as runReadingCommand does. They are
  * read by the daemon's own collector, so that plan and budget are the daemon's.
  */
-export function withLists<T>(options: CommonOptions, run: (context: ListContext) => Promise<T>): Promise<T> {
+export function withLists<T>(options: ReadingOptions, run: (context: ListContext) => Promise<T>): Promise<T> {
   return runReadingCommand(options, async (context) => {
     const { config, signal, logger, openReader } = context;
     const collector = new Collector(config, {

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver, UpstreamReader } from '../../api/reader.ts';
 import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
@@ -8,6 +7,7 @@ import { createRestReader, type RestReaderOptions } from '../../api/rest/restRea
 import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Environment } from '../../config/yaml/preparedDocument.ts';
+import { readFile } from '../../config/files.ts';
 import { KeySource } from '../../config/keys.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { USER_AGENT } from '../version.ts';
@@ -100,7 +100,7 @@ function prepare(
     maxConcurrent: account.limits.max_concurrent_requests,
     raw: config.collection.raw_values,
     refusedNamesMs: config.collection.intervals.metric_names,
-    tls: { ca: ca_file === undefined ? undefined : readFileSync(ca_file, 'utf8'), serverName: server_name },
+    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
     observer: options.observer(account.name),
     environment: options.environment,
     now: Date.now,
@@ -109,4 +109,10 @@ function prepare(
     sleep: (ms, signal) => sleep(ms, undefined, { signal }),
   };
   return { source, readerOptions };
+}
+
+function certificatesIn(path: string, account: string): string {
+  const read = readFile(path);
+  if ('problem' in read) throw new Error(`account ${account}: the file ${path} ${read.problem}`);
+  return read.bytes.toString('utf8');
 }

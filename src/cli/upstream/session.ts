@@ -1,11 +1,9 @@
 import process from 'node:process';
-import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
-import { describeOrigin, findConfig } from '../../config/find.ts';
 import { errorText, isMistake } from '../../log/logger.ts';
-import { loadOrExit, openLog } from '../configuration.ts';
+import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
 import { observeCalls, SILENT, openReader } from './readers.ts';
@@ -24,11 +22,9 @@ export interface CommandContext {
   readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
 }
 
-/** Says in one log line that there is no file and the environment took its place; says nothing of a file. */
-export function sayOrigin(options: CommonOptions): void {
-  const found = findConfig({ flag: options['config.file'], exists: existsSync, env: process.env });
-  if ('faults' in found || found.origin.kind !== 'environment') return;
-  openLog(options).logger.info(describeOrigin(found.origin));
+/** How a command reads: its flags, and its configuration where it was read already. */
+export interface ReadingOptions extends CommonOptions {
+  readonly loaded?: LoadedConfiguration;
 }
 
 /**
@@ -38,15 +34,14 @@ export function sayOrigin(options: CommonOptions): void {
  * @param prepare makes of the configuration the one to read with; may throw a UsageError
  */
 export async function runReadingCommand<T>(
-  options: CommonOptions,
+  options: ReadingOptions,
   run: (context: CommandContext) => Promise<T>,
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<T> {
-  const loaded = await loadOrExit({ configFile: options['config.file'] });
+  const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], pipe: true }));
   const config = orWrongUsage(() => prepare(loaded.config));
-  const { origin } = loaded;
   const { logger, secrets } = openLog(options);
-  if (origin.kind === 'environment') logger.info(describeOrigin(origin));
+  sayOrigin(logger, loaded.origin);
   const signal = stopOnSignals();
   const context: CommandContext = {
     config,

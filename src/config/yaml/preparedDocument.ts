@@ -12,43 +12,53 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { mayBeSecret, type Path } from '../fault.ts';
+import { mayBeSecret, MOST_FAULTS, type Path } from '../fault.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Expansion = { readonly text: string; readonly replaced: boolean } | { readonly problem: string };
 
-/** `$${`, a whole placeholder with its name and default, or a `${` that begins none. */
-const PLACEHOLDER = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?/g;
+/** A `${` with what belongs to it: a name and its end, or the begin of its default; nothing where it begins no placeholder. */
+const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
+
+const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
 /**
  * Replaces `${NAME}` and `${NAME:-default}` (the default counts when the variable is not set or empty); `$${` stands
  * for `${`. What a variable holds is taken as it is, never looked through for placeholders again.
  */
 export function expandPlaceholders(text: string, env: Environment): Expansion {
-  let problem: string | undefined;
-  let replaced = false;
-  const expanded = text.replace(PLACEHOLDER, (whole: string, name?: string, fallback?: string) => {
-    replaced = true;
-    if (whole === '$${') return '${';
-    if (name === undefined) {
-      problem ??= '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
-      return '';
+  const parts: string[] = [];
+  let done = 0;
+  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', done)) {
+    if (at > done && text[at - 1] === '$') {
+      parts.push(text.slice(done, at - 1), '${');
+      done = at + 2;
+      continue;
     }
+    parts.push(text.slice(done, at));
+    PLACEHOLDER.lastIndex = at;
+    const [whole = '', name, ending] = PLACEHOLDER.exec(text) ?? [];
+    done = at + whole.length;
+    const end = ending === ':-' ? text.indexOf('}', done) : done;
+    if (name === undefined || end < 0) return { problem: INCOMPLETE };
+    const fallback = ending === ':-' ? text.slice(done, end) : undefined;
+    if (fallback !== undefined) done = end + 1;
     if (fallback?.includes('${') === true) {
-      problem ??= 'a default cannot hold another "${": give ${NAME:-default} a default of plain text';
-      return '';
+      return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value === undefined && fallback === undefined) {
-      problem ??= mayBeSecret(name)
-        ? 'the environment variable of this name is not set: write the name of a variable between "${" and "}"'
-        : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
-    }
-    return value === undefined || value === '' ? (fallback ?? '') : value;
-  });
-  return problem === undefined ? { text: expanded, replaced } : { problem };
+    if (value === undefined && fallback === undefined) return { problem: notSet(name) };
+    parts.push(value === undefined || value === '' ? (fallback ?? '') : value);
+  }
+  return { text: parts.join('') + text.slice(done), replaced: done > 0 };
+}
+
+function notSet(name: string): string {
+  return mayBeSecret(name)
+    ? 'the environment variable of this name is not set: write the name of a variable between "${" and "}"'
+    : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
 }
 
 /** The reverse: a text that expands to the given one. */
@@ -120,10 +130,15 @@ function startOf(node: Node | null, holder: unknown): number {
 
 /** More levels than any valid file has. Deeper ones could overflow the stack of the library. */
 const MAX_DEPTH = 50;
-/** More aliases than a configuration needs. For each alias the library searches all nodes for its anchor. */
+/** More aliases than a configuration needs. */
 const MAX_ALIASES = 1_000;
+/** Aliases of aliases can make a billion values out of a few lines. */
+const MAX_ALIASED_VALUES = 10_000;
+/** More values, lists and mappings than any configuration has. */
+const MAX_VALUES = 50_000;
 
-export const TOO_MANY_ALIASES = 'the aliases stand for too many values';
+const TOO_MANY_ALIASES = 'the aliases stand for too many values';
+export const TOO_LARGE = 'the file has more values than a configuration can have';
 
 /** What a tag of the core schema says about the value it stands before. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -146,7 +161,9 @@ interface TreeProblem {
 
 /** What became known of the nodes of a document. */
 interface PreparedDocument {
+  /** The first ones, in the order of the file, and how many there are besides. */
   readonly problems: readonly TreeProblem[];
+  readonly more: number;
   /** The nodes that are at fault: nothing further can be said about their values. */
   readonly faulty: ReadonlySet<Node>;
   /** For unquoted values with placeholders: the text that they expanded to, before it was typed. */
@@ -177,6 +194,7 @@ export function prepareDocument(document: Document.Parsed, env: Environment): Pr
 /** The document while its nodes are visited, from the top of the file down. */
 class Preparation implements PreparedDocument {
   readonly problems: TreeProblem[] = [];
+  more = 0;
   readonly faulty = new Set<Node>();
   readonly texts = new Map<Node, string>();
   readonly targets = new Map<Node, Node>();
@@ -199,11 +217,11 @@ class Preparation implements PreparedDocument {
         this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
         return false;
       }
-      const message = keyProblem(key.value, earlier);
-      earlier.add(key.value);
+      const { value: name, range } = key;
+      const message = keyProblem(name, earlier);
+      earlier.add(name);
       if (message === undefined) return true;
-      const path = [...pathOf(node, ancestors), key.value];
-      this.problems.push({ offset: key.range?.[0] ?? 0, path, message });
+      this.#add(() => ({ offset: range?.[0] ?? 0, path: [...pathOf(node, ancestors), name], message }));
       return false;
     });
     return true;
@@ -257,14 +275,24 @@ class Preparation implements PreparedDocument {
 
   #checkTag(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
     if (node.tag === undefined || CORE_TAGS[node.tag]?.(value) === true) return;
-    const start = startOf(node, ancestors.at(-1));
-    const tag = this.#document.warnings.findLast(({ pos }) => pos[0] < start)?.pos[0];
-    this.#fail(node, ancestors, 'the tag of this value is unknown or does not fit it: remove it', tag);
+    this.faulty.add(node);
+    this.#add(() => {
+      const start = startOf(node, ancestors.at(-1));
+      const tag = this.#document.warnings.findLast(({ pos }) => pos[0] < start)?.pos[0];
+      const message = 'the tag of this value is unknown or does not fit it: remove it';
+      return { offset: tag ?? start, path: pathOf(node, ancestors), message };
+    });
   }
 
-  #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node, ancestors.at(-1))): void {
+  #fail(node: Node, ancestors: Ancestors, message: string): void {
     this.faulty.add(node);
-    this.problems.push({ offset, path: pathOf(node, ancestors), message });
+    this.#add(() => ({ offset: startOf(node, ancestors.at(-1)), path: pathOf(node, ancestors), message }));
+  }
+
+  /** Finding the place of a problem goes through all nodes beside it, so only those that are told get one. */
+  #add(problem: () => TreeProblem): void {
+    if (this.problems.length < MOST_FAULTS) this.problems.push(problem());
+    else this.more += 1;
   }
 }
 
@@ -292,4 +320,30 @@ function pathOf(node: Node, ancestors: Ancestors): Path {
     const holder = chain[index - 1];
     return isSeq(holder) ? [holder.items.indexOf(part)] : [];
   });
+}
+
+/** The plain values of a prepared document, or why they are too many. */
+export function plainValue(
+  document: Document.Parsed,
+  targets: ReadonlyMap<Node, Node>,
+): { readonly value: unknown } | { readonly problem: string } {
+  let values = 0;
+  let aliased = 0;
+  const plain = (node: unknown, isAliased: boolean): unknown => {
+    values += 1;
+    if (isAliased) aliased += 1;
+    if (aliased > MAX_ALIASED_VALUES || values > MAX_VALUES || node === null) return null;
+    const target = targets.get(node as Node);
+    if (target !== undefined) return plain(target, true);
+    if (isMap(node)) {
+      // Whatever is no text was taken out as a fault.
+      const keyOf = ({ key }: Pair): string => (isScalar(key) ? String(key.value) : '');
+      return Object.fromEntries(node.items.map((pair) => [keyOf(pair), plain(pair.value, isAliased)]));
+    }
+    if (isSeq(node)) return node.items.map((item) => plain(item, isAliased));
+    return (node as Scalar).value;
+  };
+  const value = plain(document.contents, false);
+  if (aliased > MAX_ALIASED_VALUES) return { problem: TOO_MANY_ALIASES };
+  return values > MAX_VALUES ? { problem: TOO_LARGE } : { value };
 }

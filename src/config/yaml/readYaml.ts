@@ -1,6 +1,6 @@
-import { Lexer, LineCounter, type YAMLError, parseDocument, type Document } from 'yaml';
-import { showPath, type Fault, type Path } from '../fault.ts';
-import { type Environment, Places, prepareDocument, TOO_MANY_ALIASES } from './preparedDocument.ts';
+import { type Document, Lexer, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { firstFaults, MOST_FAULTS, showPath, type Fault, type Issue, type Path } from '../fault.ts';
+import { type Environment, Places, plainValue, prepareDocument, TOO_LARGE } from './preparedDocument.ts';
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
 
@@ -33,54 +33,106 @@ interface YamlProblem {
   readonly message: string;
 }
 
-/** More levels of brackets than any valid file has. */
-const MAX_FLOW_DEPTH = 100;
+/** More levels than any valid file has; for deeper ones the parser takes minutes, or overflows the stack. */
+const MAX_NESTING = 100;
+/** More pieces (values, marks, spaces, line ends) than any configuration has; the parser takes some 300 bytes for each. */
+const MAX_PIECES = 1_000_000;
+/** What the lexer puts before a scalar. */
+const SCALAR = '\u001f';
 /** Marks of the lexer that stand for no character of the text. */
-const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f']);
+const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', SCALAR]);
 
-/** Finds brackets that are nested so deeply that the parser would take minutes, or overflow the stack. */
-function nestingProblem(text: string, lines: LineCounter): YamlProblem | undefined {
-  let depth = 0;
+/** Finds what the parser must not be given: text that is nested too deeply, or that has too many pieces. */
+function sizeProblem(text: string, lines: LineCounter): YamlProblem | undefined {
+  const nesting = new Nesting();
   let offset = 0;
+  let pieces = 0;
+  let isScalar = false;
   for (const token of new Lexer().lex(text)) {
-    if (token === '[' || token === '{') depth += 1;
-    if (token === ']' || token === '}') depth -= 1;
-    if (depth > MAX_FLOW_DEPTH) {
+    pieces += 1;
+    const message = nesting.depth > MAX_NESTING ? TOO_DEEP : pieces > MAX_PIECES ? TOO_LARGE : undefined;
+    if (message !== undefined) {
       for (const { index } of text.slice(0, offset).matchAll(/^/gm)) lines.addNewLine(index);
-      return { offset, message: TOO_DEEP };
+      return { offset, message };
     }
-    if (!MARKS.has(token)) offset += token.length;
+    if (!MARKS.has(token)) {
+      nesting.pass(token, isScalar);
+      offset += token.length;
+    }
+    isScalar = token === SCALAR;
   }
   return undefined;
 }
 
-/** One problem per line: further problems on a line mostly come from the first one. */
-function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
-  const seen = new Set<number>();
-  return errors.flatMap((error) => {
-    const offset = Math.min(error.pos[0], text.length);
-    const { line } = lines.linePos(offset);
-    if (seen.has(line)) return [];
-    seen.add(line);
-    const sentence = SENTENCES[error.code] ?? 'this is not valid YAML 1.2';
-    const lineText = text.slice(lines.lineStarts[line - 1], lines.lineStarts[line]);
-    const hint = /[[{,].*\$\{/.test(lineText) ? PLACEHOLDER_HINT : '';
-    return [{ offset, message: `${sentence}${hint}` }];
-  });
+/** How deeply lists and mappings are nested while the pieces of a text pass. */
+class Nesting {
+  #brackets = 0;
+  /** The columns in which lists and mappings without brackets began that are still open, increasing. */
+  readonly #blocks: number[] = [];
+  #column = 0;
+  /** Where the key or value begins that may be followed by a colon. */
+  #keyColumn: number | undefined;
+
+  get depth(): number {
+    return this.#brackets + this.#blocks.length;
+  }
+
+  pass(token: string, isScalar: boolean): void {
+    if (isScalar || !this.#isMark(token)) {
+      if (!/^[\s#]/.test(token) || isScalar) this.#keyColumn ??= this.#column;
+    }
+    const lineEnd = token.lastIndexOf('\n');
+    this.#column = lineEnd < 0 ? this.#column + token.length : token.length - lineEnd - 1;
+    if (lineEnd >= 0) this.#keyColumn = undefined;
+  }
+
+  /** True of a mark that begins or ends a list or mapping, or an entry of it, once it is taken into account. */
+  #isMark(token: string): boolean {
+    if (token === '[' || token === '{') this.#brackets += 1;
+    else if (token === ']' || token === '}') this.#brackets -= 1;
+    else if (token !== '-' && token !== '?' && token !== ':') return false;
+    else if (this.#brackets <= 0) {
+      this.#open(token === ':' ? (this.#keyColumn ?? this.#column) : this.#column);
+      this.#keyColumn = undefined;
+    }
+    return true;
+  }
+
+  #open(column: number): void {
+    while ((this.#blocks.at(-1) ?? -1) > column) this.#blocks.pop();
+    if (this.#blocks.at(-1) !== column) this.#blocks.push(column);
+  }
 }
 
-/** Aliases of aliases can make a billion values out of a few lines. */
-const MAX_ALIASED_VALUES = 10_000;
+/** One problem per line: further problems on a line mostly come from the first one. Gives the first ones, and how many more. */
+function syntaxProblems(
+  errors: readonly YAMLError[],
+  text: string,
+  lines: LineCounter,
+): { readonly problems: readonly YamlProblem[]; readonly more: number } {
+  const places = new Map<number, { readonly offset: number; readonly code: YAMLError['code'] }>();
+  for (const { pos, code } of errors) {
+    const offset = Math.min(pos[0], text.length);
+    const { line } = lines.linePos(offset);
+    if (!places.has(line)) places.set(line, { offset, code });
+  }
+  const problems = [...places].slice(0, MOST_FAULTS).map(([line, { offset, code }]) => {
+    const sentence = SENTENCES[code] ?? 'this is not valid YAML 1.2';
+    const lineText = text.slice(lines.lineStarts[line - 1], lines.lineStarts[line]);
+    const hasBracket = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
+    return { offset, message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` };
+  });
+  return { problems, more: places.size - problems.length };
+}
 
 /** A file of YAML as plain values, with the places that they came from. */
 export interface YamlFile {
   /** Mappings, lists and scalars of the file, null for what is at fault; undefined when it could not be read as YAML. */
   readonly value: unknown;
-  readonly faults: readonly Fault[];
+  /** Its own faults with those of further issues, in the order of the file; not those of values that are at fault already. */
+  faultsWith(issues: readonly Issue[]): Fault[];
   /** A fault at a value, or at its key; where there is no such value, at the nearest one that should hold it. */
   fault(path: Path, message: string, at: 'key' | 'value'): Fault;
-  /** True when the value, or one that holds it, is at fault already. */
-  isFaulty(path: Path): boolean;
   /** For an unquoted value with placeholders: the text that it expanded to, before it was typed. */
   textAt(path: Path): string | undefined;
 }
@@ -92,59 +144,75 @@ export function readYaml(source: { readonly path: string; readonly text: string 
     const { line, col } = lines.linePos(offset);
     return { file: source.path, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   };
-  const unreadable = (...problems: readonly YamlProblem[]): YamlFile => ({
+  const unreadable = (problems: readonly YamlProblem[], more = 0): YamlFile => ({
     value: undefined,
-    faults: problems.map(({ offset, message }) => faultAt(offset, [], message)),
+    faultsWith: () =>
+      firstFaults(
+        problems.map(({ offset, message }) => faultAt(offset, [], message)),
+        more,
+      ),
     fault: (path, message) => faultAt(0, path, message),
-    isFaulty: () => true,
     textAt: () => undefined,
   });
-  const tooDeep = nestingProblem(source.text, lines);
-  if (tooDeep !== undefined) return unreadable(tooDeep);
-  const document = parseDocument(source.text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: 'error',
-    stringKeys: true,
-    uniqueKeys: false,
-    resolveKnownTags: false,
-  });
-  if (document.errors.length > 0) return unreadable(...syntaxProblems(document.errors, source.text, lines));
-  const { explicit, version } = document.directives.yaml;
-  if (explicit === true && version !== '1.2') {
-    return unreadable({ offset: 0, message: 'the file must be YAML 1.2: remove the %YAML directive' });
+  const tooMuch = sizeProblem(source.text, lines);
+  if (tooMuch !== undefined) return unreadable([tooMuch]);
+  const document = parse(source.text, lines);
+  if (document.errors.length > 0) {
+    const { problems, more } = syntaxProblems(document.errors, source.text, lines);
+    return unreadable(problems, more);
   }
-  if (document.contents === null || source.text.trim() === '') {
-    return unreadable({ offset: 0, message: 'the file is empty: it needs "accounts" with at least one account' });
-  }
-  const prepared = prepareDocument(document, env);
-  const faults = prepared.problems.map(({ offset, path, message }) => faultAt(offset, path, message));
-  const value = plainValue(document);
-  if (value === undefined) return unreadable({ offset: 0, message: TOO_MANY_ALIASES });
-  const places = new Places(document, prepared.targets);
-  return {
-    value,
-    faults,
+  const whole = documentProblem(document, source.text);
+  if (whole !== undefined) return unreadable([{ offset: 0, message: whole }]);
+  const { problems, more, faulty, targets, texts } = prepareDocument(document, env);
+  const faults = problems.map(({ offset, path, message }) => faultAt(offset, path, message));
+  // With so many faults, what the values are needs no telling.
+  if (more > 0) return { ...unreadable([]), faultsWith: () => firstFaults(faults, more) };
+  const plain = plainValue(document, targets);
+  if ('problem' in plain) return unreadable([{ offset: 0, message: plain.problem }]);
+  const places = new Places(document, targets);
+  const isFaulty = (path: Path): boolean => places.on(path).some(({ nodes }) => nodes.some((node) => faulty.has(node)));
+  const file: YamlFile = {
+    value: plain.value,
+    faultsWith: (issues) => {
+      const further = issues.filter(({ path }) => !isFaulty(path));
+      return firstFaults([...faults, ...further.map(({ path, message, at }) => file.fault(path, message, at))]);
+    },
     fault: (path, message, at) => {
       const found = places.on(path);
       const nearest = found.at(-1);
       const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
       return faultAt(key ?? nearest?.value ?? 0, path, message);
     },
-    isFaulty: (path) => places.on(path).some(({ nodes }) => nodes.some((node) => prepared.faulty.has(node))),
     textAt: (path) => {
       const node = places.on(path)[path.length]?.nodes.at(-1);
-      return node === undefined ? undefined : prepared.texts.get(node);
+      return node === undefined ? undefined : texts.get(node);
     },
   };
+  return file;
 }
 
-/** The plain values; undefined when the aliases stand for too many values: the library throws then. */
-function plainValue(document: Document.Parsed): unknown {
+function parse(text: string, lineCounter: LineCounter): Document.Parsed {
+  const { stackTraceLimit } = Error;
+  // The library makes an error for each of perhaps a million faults; their stacks would take a gigabyte.
+  Error.stackTraceLimit = 0;
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASED_VALUES }) as unknown;
-  } catch (error) {
-    if (error instanceof ReferenceError) return undefined;
-    throw error;
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      logLevel: 'error',
+      stringKeys: true,
+      uniqueKeys: false,
+      resolveKnownTags: false,
+    });
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+/** What is wrong with the document as a whole. */
+function documentProblem({ directives, contents }: Document.Parsed, text: string): string | undefined {
+  const { explicit, version } = directives.yaml;
+  if (explicit === true && version !== '1.2') return 'the file must be YAML 1.2: remove the %YAML directive';
+  if (contents !== null && text.trim() !== '') return undefined;
+  return 'the file is empty: it needs "accounts" with at least one account';
 }

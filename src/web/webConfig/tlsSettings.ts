@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { mayBeSecret } from '../../config/fault.ts';
+import { readFile } from '../../config/files.ts';
 import {
   CIPHER_SUITES,
   CURVES,
@@ -44,14 +44,11 @@ export function readTlsSettings(section: TlsSection, folder: string): TlsResult 
     if (section[name] !== undefined) problems.push({ key: name, message: `give ${name} or ${name}_file, not both` });
     const path = resolve(folder, file);
     files.push(path);
-    try {
-      return readFileSync(path, 'utf8');
-    } catch (error) {
-      // The key itself in the place of its file's name is a common slip.
-      const what = mayBeSecret(file) ? 'the file' : path;
-      problems.push({ key: `${name}_file`, message: `cannot read ${what} (${errorCode(error)})` });
-      return undefined;
-    }
+    const pem = readFile(path);
+    if ('bytes' in pem) return pem.bytes.toString('utf8');
+    // The key itself in the place of its file's name is a common slip.
+    problems.push({ key: `${name}_file`, message: `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}` });
+    return undefined;
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
   if (problems.length > 0) return { settings: undefined, problems, files };

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { sortFaults, type Fault, explain, flatten, formatFault } from '../../config/fault.ts';
+import { type Fault, explain, firstFaults, flatten, formatFault } from '../../config/fault.ts';
+import { readText } from '../../config/files.ts';
 import { readYaml, type YamlFile } from '../../config/yaml/readYaml.ts';
 import { readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { knownKeys, webConfigSchema, type WebConfigFile } from './webConfigFile.ts';
@@ -55,16 +56,19 @@ const NOTHING_OPEN: OpenOnPurpose = { noUsers: false, noClientCertificates: fals
 /** The same, with what a change while the exporter runs is judged by. */
 function readWebConfig(path: string): WebConfigReading {
   const file = readText(path);
-  if ('fault' in file) return { result: { faults: [file.fault] }, files: [path], onPurpose: NOTHING_OPEN };
+  if ('problem' in file) {
+    const message = `the web configuration ${file.problem}`;
+    const fault = { file: path, line: undefined, column: undefined, path: '', message };
+    return { result: { faults: [fault] }, files: [path], onPurpose: NOTHING_OPEN };
+  }
   if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], onPurpose: NOTHING_OPEN };
   const tree = readYaml({ path, text: file.text }, {});
-  if (tree.faults.length > 0)
-    return { result: { faults: sortFaults(tree.faults) }, files: [path], onPurpose: NOTHING_OPEN };
+  const unreadable = tree.faultsWith([]);
+  if (unreadable.length > 0) return { result: { faults: unreadable }, files: [path], onPurpose: NOTHING_OPEN };
   const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
   if (!parsed.success) {
-    const issues = flatten(parsed.error.issues, knownKeys);
-    const faults = issues.map((issue) => tree.fault(issue.path, issue.message, issue.at));
-    return { result: { faults: sortFaults(faults) }, files: [path], onPurpose: NOTHING_OPEN };
+    const faults = tree.faultsWith(flatten(parsed.error.issues, knownKeys));
+    return { result: { faults }, files: [path], onPurpose: NOTHING_OPEN };
   }
   return assemble(parsed.data, path, tree);
 }
@@ -86,7 +90,7 @@ function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigR
         key === undefined ? 'key' : 'value',
       ),
     );
-    return { result: { faults: sortFaults(faults) }, files, onPurpose };
+    return { result: { faults: firstFaults(faults) }, files, onPurpose };
   }
   const { interval = 0, burst = 0 } = data.rate_limit ?? {};
   const headers = Object.entries(data.http_server_config?.headers ?? {}).filter(isSet);
@@ -112,17 +116,6 @@ function isSet(entry: readonly [string, string | undefined]): entry is [string, 
 /** A file of comments alone is allowed, as in the exporter toolkit. */
 function setsNothing(text: string): boolean {
   return text.split('\n').every((line) => /^\s*(?:#|$)/.test(line));
-}
-
-function readText(path: string): { readonly text: string } | { readonly fault: Fault } {
-  try {
-    if (statSync(path).isFile()) return { text: readFileSync(path, 'utf8') };
-    return { fault: { file: path, line: undefined, column: undefined, path: '', message: 'is not a file' } };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const message = `cannot be read (${code}): check the path given with --web.config.file and its permissions`;
-    return { fault: { file: path, line: undefined, column: undefined, path: '', message } };
-  }
 }
 
 /**
