@@ -12,7 +12,7 @@ interface ControlAnswer {
 }
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
-const CONTROL = /^\/control\/(?<what>faults|requests|applications)(?:\/(?<id>\d{1,15}))?$/;
+const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
 const MOST_ENTRIES = 1000;
 
 export function isControl(target: Target): boolean {
@@ -34,7 +34,7 @@ function requests(state: SimulatorState): unknown {
 }
 
 function applications(state: SimulatorState): unknown {
-  const { world } = state;
+  const world = state.world('rest');
   return world.applications().map((application) => ({
     id: application.id,
     name: application.name,
@@ -71,8 +71,8 @@ function onRequests(state: SimulatorState, { verb, id }: Command): ControlAnswer
   return { status: 204 };
 }
 
-function onApplications(state: SimulatorState, { verb, id, body }: Command): ControlAnswer | undefined {
-  if (verb === 'GET' && id === undefined) return { status: 200, body: applications(state) };
+function onEntities(state: SimulatorState, { verb, what, id, body }: Command): ControlAnswer | undefined {
+  if (verb === 'GET' && id === undefined && what === 'applications') return { status: 200, body: applications(state) };
   if (id === undefined || (verb !== 'POST' && verb !== 'DELETE')) return undefined;
   if (verb === 'POST') state.change(id, CHANGE.parse(body));
   else state.restore(id);
@@ -82,7 +82,12 @@ function onApplications(state: SimulatorState, { verb, id, body }: Command): Con
 async function obey(state: SimulatorState, request: IncomingMessage, target: Target): Promise<ControlAnswer> {
   const groups = CONTROL.exec(target.path)?.groups;
   if (groups === undefined) {
-    return { status: 404, body: { error: 'there are /control/faults, /control/requests and /control/applications' } };
+    return {
+      status: 404,
+      body: {
+        error: 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions',
+      },
+    };
   }
   const verb = request.method ?? '';
   const text = verb === 'POST' ? await readBody(request) : '';
@@ -93,7 +98,7 @@ async function obey(state: SimulatorState, request: IncomingMessage, target: Tar
     id: groups['id'] === undefined ? undefined : Number(groups['id']),
     body: text === '' ? undefined : (JSON.parse(text) as unknown),
   };
-  const act = { faults: onFaults, requests: onRequests, applications: onApplications }[what];
+  const act = { faults: onFaults, requests: onRequests, applications: onEntities, key_transactions: onEntities }[what];
   return act?.(state, command) ?? { status: 405, body: { error: `${verb} is not possible here` } };
 }
 

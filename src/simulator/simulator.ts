@@ -13,6 +13,8 @@ import { type World, type WorldOptions, createWorld } from './world/world.ts';
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
   /** Default 127.0.0.1. */
   readonly host?: string;
+  /** false: answers are never compressed; else they are for callers that accept it. */
+  readonly gzip?: boolean;
   /** Default 0: any free port. */
   readonly port?: number;
   /** Every call waits this long first. */
@@ -32,14 +34,14 @@ export interface Simulator {
   /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** The world in force: changes give another one. */
+  /** The world in force, as the REST interface shows it: changes give another one. */
   readonly world: World;
   readonly faults: FaultBook;
   readonly requests: RequestLog;
-  /** Changes an application from now on: see `Change`. */
-  change: (applicationId: number, change: Change) => void;
-  /** Takes back everything that was changed about an application. */
-  restore: (applicationId: number) => void;
+  /** Changes an application or a key transaction from now on: see `Change`. */
+  change: (id: number, change: Change) => void;
+  /** Takes back everything that was changed about one of them. */
+  restore: (id: number) => void;
   close: () => Promise<void>;
 }
 
@@ -79,6 +81,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const nerdGraph = new NerdGraph({ ...shared, executor: await createExecutor() });
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const target = targetOf(request);
+    if (options.gzip === false) delete request.headers['accept-encoding'];
     if (options.control !== false && isControl(target)) await control(state, request, response, target);
     else if (target.path === NERDGRAPH_PATH) await nerdGraph.handle(request, response);
     else await service.handle(request, response, target);
@@ -90,12 +93,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     url: `${scheme}://${reachable(host)}:${listener.port}`,
     port: listener.port,
     get world() {
-      return state.world;
+      return state.world('rest');
     },
     faults: state.faults,
     requests: state.requests,
-    change: (applicationId, change) => state.change(applicationId, change),
-    restore: (applicationId) => state.restore(applicationId),
+    change: (id, change) => state.change(id, change),
+    restore: (id) => state.restore(id),
     close: () => {
       stopping.abort();
       return listener.close();

@@ -3,10 +3,27 @@ import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts'
 import { type CallKind, type GraphqlKind, FaultBook } from './faults/faultRules.ts';
 import type { World } from './world/world.ts';
 
-/** What can be changed about an application while the simulator runs; members that are left out stay as they are. */
+/** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
+const INTERFACES = ['rest', 'nerdgraph'] as const;
+type Interface = (typeof INTERFACES)[number];
+
+/**
+ * What can be changed about an application, or a key transaction, while the simulator runs; members that are left out stay as
+ * they are.
+ */
 export const CHANGE = z.strictObject({
+  /** The interface through which the change is seen; without it, both. */
+  on: z.enum(INTERFACES).optional(),
   removed: z.boolean().optional(),
   name: z.string().min(1).optional(),
+  /** Names of hosts that are not listed; what they did still counts for the application. */
+  hosts_removed: z.array(z.string().min(1)).optional(),
+  /** The settings are null. */
+  settings: z.null().optional(),
+  /** The id of the application that a key transaction belongs to. */
+  application: z.int().positive().optional(),
+  /** NerdGraph cannot say the threshold of a key transaction, which it may not leave out. */
+  failing: z.boolean().optional(),
   /** false: it reports nothing from now on; true: it does, and did all along. */
   reporting: z.boolean().optional(),
   /** Slow and failing for so many minutes; null ends all incidents ordered by hand. */
@@ -33,13 +50,17 @@ export const CHANGE = z.strictObject({
 
 export type Change = z.input<typeof CHANGE>;
 
-/** The amendment a change makes at a time. Throws a ZodError on a bad one. */
-function toAmendment(input: unknown, now: number): Amendment {
-  const { removed, name, reporting, incident, traffic } = CHANGE.parse(input);
+/** The amendment a change makes at a time. */
+function toAmendment(change: Parsed, now: number): Amendment {
+  const { removed, name, hosts_removed, settings, application, failing, reporting, incident, traffic } = change;
   const minute = firstIncompleteMinute(now);
   return {
     ...(removed === undefined ? {} : { removed }),
     ...(name === undefined ? {} : { name }),
+    ...(hosts_removed === undefined ? {} : { hostsRemoved: hosts_removed }),
+    ...(settings === undefined ? {} : { hasNoSettings: true }),
+    ...(application === undefined ? {} : { owner: application }),
+    ...(failing === undefined ? {} : { isFailing: failing }),
     ...(reporting === undefined ? {} : { silentFromMinute: reporting ? undefined : minute }),
     ...(incident === undefined ? {} : { incidents: incident === null ? undefined : [toIncident(incident, minute)] }),
     ...(traffic === undefined ? {} : { traffic: traffic === null ? undefined : toTraffic(traffic) }),
@@ -222,29 +243,33 @@ export class RequestLog {
   }
 }
 
-/** What a running simulator holds and may change: the world in force, the faults, the log of calls. */
+/** What a running simulator holds and may change: the world as each interface shows it, the faults, the log of calls. */
 export class SimulatorState {
   readonly faults = new FaultBook();
   readonly requests = new RequestLog();
   readonly now: () => number;
-  #world: World;
+  readonly #worlds: Record<Interface, World>;
 
   constructor(world: World, now: () => number) {
-    this.#world = world;
+    this.#worlds = { rest: world, nerdgraph: world };
     this.now = now;
   }
 
-  get world(): World {
-    return this.#world;
+  world(through: Interface): World {
+    return this.#worlds[through];
   }
 
-  /** Changes one application from now on. Throws a ZodError on a bad change. */
-  change(applicationId: number, change: Change): void {
-    this.#world = this.#world.amend(applicationId, toAmendment(change, this.now()));
+  /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
+  change(id: number, change: Change): void {
+    const parsed = CHANGE.parse(change);
+    const amendment = toAmendment(parsed, this.now());
+    for (const through of INTERFACES)
+      if (parsed.on === undefined || parsed.on === through)
+        this.#worlds[through] = this.#worlds[through].amend(id, amendment);
   }
 
-  /** Takes back everything that was changed about one application. */
-  restore(applicationId: number): void {
-    this.#world = this.#world.amend(applicationId, undefined);
+  /** Takes back everything that was changed about one application or key transaction. */
+  restore(id: number): void {
+    for (const through of INTERFACES) this.#worlds[through] = this.#worlds[through].amend(id, undefined);
   }
 }

@@ -15,13 +15,14 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { type GraphqlKind, isMeant, pageFaultOf, type FaultRule } from '../faults/faultRules.ts';
-import { NrqlSyntaxError, QueryTooBigError } from '../nrql/condition.ts';
-import { type NrqlLimits, type NrqlResult, runNrql } from '../nrql/runQuery.ts';
+import { NrqlError } from '../nrql/condition.ts';
+import { type NrqlContext, type NrqlResult, runNrql } from '../nrql/runQuery.ts';
 import type { Account } from '../simulatorSettings.ts';
 import {
   type EntityContext,
   keyTransactionEntity,
   applicationGuid,
+  guidOf,
   isSameGuid,
   keyTransactionGuid,
 } from './graphqlEntities.ts';
@@ -39,7 +40,9 @@ import {
 export interface DocumentContext extends EntityContext {
   /** The accounts that `accounts` names. */
   readonly accounts: readonly Account[];
-  readonly limits: NrqlLimits;
+  readonly limits: NrqlContext['limits'];
+  /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
+  readonly snaps: boolean;
   /** Counts an NRQL query; false when it is one too many in this minute. */
   readonly countQuery: () => boolean;
   /** The fault of this call; it applies to the fields that it is meant for. */
@@ -51,6 +54,8 @@ export interface DocumentContext extends EntityContext {
 export type Outcome = { readonly rows: number } | { readonly error: string };
 
 const MOST_GUIDS = 25;
+/** What the service says of an account that the key does not see. */
+const FORBIDDEN = { classification: 'DataFetchingException' };
 
 /** The answer of a field after the fault that is meant for it: null, an error, or what the service gives. */
 function field<Answer>(
@@ -70,7 +75,7 @@ function field<Answer>(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     context.note(kind, text, { error: error.message });
-    throw error instanceof NrqlSyntaxError || error instanceof QueryTooBigError ? invalidInput(error.message) : error;
+    throw error instanceof NrqlError ? invalidInput(error.message) : error;
   }
 }
 
@@ -92,12 +97,13 @@ function nrql(context: DocumentContext, query: string) {
         errorClass: 'TOO_MANY_REQUESTS',
       });
     }
-    const { world, now, limits, accountId } = context;
+    const { world, now, limits, snaps, accountId } = context;
     const guids = {
       application: (id: number) => applicationGuid(accountId, id),
       keyTransaction: (id: number) => keyTransactionGuid(accountId, id),
+      other: (domain: string, type: string, id: number) => guidOf(accountId, domain, type, id),
     };
-    const result = runNrql(query, { world, guids, now, limits, truncate: truncation(rule) });
+    const result = runNrql(query, { world, guids, now, limits, snaps, truncate: truncation(rule) });
     return { value: container(result), rows: result.results.length };
   });
 }
@@ -115,9 +121,10 @@ function container({ results, otherResult, totalResult, facets, since, until }: 
   };
 }
 
-function entitySearch(context: DocumentContext, text: string, limit: number | null | undefined) {
+function entitySearch(context: DocumentContext, isListed: boolean, text: string, limit: number | null | undefined) {
   return field(context, kindOfSearch(text), [], text, (rule) => {
-    const found = findEntities(context, parseSearch(text));
+    const condition = parseSearch(text);
+    const found = isListed ? findEntities(context, condition) : [];
     const results = ({ cursor }: { readonly cursor?: string | null }) =>
       entityPage(found, { cursor, limit, fault: pageFaultOf(rule), truncate: truncation(rule) });
     return { value: { count: found.length, results }, rows: found.length };
@@ -147,11 +154,13 @@ interface SearchOptions {
 /** The object that GraphQL documents are executed on: the members of the schema's `Query`, with their arguments. */
 export function rootOf(context: DocumentContext) {
   const { accounts, accountId } = context;
+  const isListed = accounts.some(({ id }) => id === accountId);
   const level = context.rule?.effect === 'null-alias' ? context.rule.level : undefined;
   const actor = {
     accounts: () => field(context, 'graphql_accounts', [], '', () => ({ value: accounts, rows: accounts.length })),
     account: ({ id }: { readonly id: number }) => {
-      if (id !== accountId) throw new ServiceError(`Access denied to account ${id}`, { errorClass: 'ACCESS_DENIED' });
+      if (id !== accountId || !isListed)
+        throw new ServiceError(`You are not authorized to query account ${id}`, FORBIDDEN);
       if (level === 'account') return null;
       return {
         id,
@@ -160,8 +169,8 @@ export function rootOf(context: DocumentContext) {
       };
     },
     entitySearch: (search: { readonly query?: string | null; readonly options?: SearchOptions | null }) =>
-      entitySearch(context, search.query ?? '', search.options?.limit),
-    entities: ({ guids }: { readonly guids: readonly (string | null)[] }) => entities(context, guids),
+      entitySearch(context, isListed, search.query ?? '', search.options?.limit),
+    entities: ({ guids }: { readonly guids: readonly (string | null)[] }) => entities(context, isListed ? guids : []),
   };
   return { actor: () => (level === 'actor' ? null : actor) };
 }

@@ -1,4 +1,9 @@
-import { type KeyTransaction, type ApplicationIdentity, isReporting } from '../world/worldEntities.ts';
+import {
+  type ApplicationIdentity,
+  INVISIBLE_APPLICATION_ID,
+  isReporting,
+  type KeyTransaction,
+} from '../world/worldEntities.ts';
 import {
   health,
   keyTransactionReports,
@@ -8,43 +13,34 @@ import {
 } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 
-/** The service's name of an entity: account, domain, type and its own id, in base64. */
-interface GuidParts {
-  readonly account: number;
-  readonly domain: 'APM' | 'EXT';
-  readonly type: 'APPLICATION' | 'KEY_TRANSACTION';
-  readonly id: number;
-}
-
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
 /** In the guid, a key transaction has another id than the one that the REST interface uses. */
 const KEY_TRANSACTION_OFFSET = 1_777_770;
 
-function encode({ account, domain, type, id }: GuidParts): string {
+function paddedGuid(account: number, domain: string, type: string, id: number): string {
   return Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64');
 }
 
-/** Entities bear their guid without the padding of base64. */
 const unpadded = (guid: string): string => guid.replace(/=+$/, '');
 
+/** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
+export function guidOf(account: number, domain: string, type: string, id: number): string {
+  return unpadded(paddedGuid(account, domain, type, id));
+}
+
 export function applicationGuid(account: number, id: number): string {
-  return unpadded(encode({ account, domain: 'APM', type: 'APPLICATION', id }));
+  return guidOf(account, 'APM', 'APPLICATION', id);
 }
 
 export function keyTransactionGuid(account: number, id: number): string {
-  return unpadded(encode({ account, domain: 'EXT', type: 'KEY_TRANSACTION', id: id + KEY_TRANSACTION_OFFSET }));
+  return guidOf(account, 'EXT', 'KEY_TRANSACTION', id + KEY_TRANSACTION_OFFSET);
 }
 
 /** The guid that a key transaction names as its application's: of some with the padding, of some without. */
 function owningApplicationGuid(account: number, key: KeyTransaction): string {
-  const isVisible = key.applicationId === key.source.applicationId;
-  const guid = encode({
-    account: isVisible ? account : OTHER_ACCOUNT,
-    domain: 'APM',
-    type: 'APPLICATION',
-    id: key.applicationId,
-  });
+  const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
+  const guid = paddedGuid(owner, 'APM', 'APPLICATION', key.applicationId);
   return key.id % 2 === 0 ? guid : unpadded(guid);
 }
 
@@ -83,8 +79,8 @@ export interface Outline {
   readonly alertSeverity: () => string | null;
 }
 
-function tags(values: Readonly<Record<string, string | number>>): Outline['tags'] {
-  return Object.entries(values).map(([key, value]) => ({ key, values: [String(value)] }));
+function tags(values: Readonly<Record<string, string | number | readonly string[]>>): Outline['tags'] {
+  return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
 export function applicationOutline(context: EntityContext, application: ApplicationIdentity): Outline {
@@ -104,14 +100,23 @@ export function applicationOutline(context: EntityContext, application: Applicat
     type: 'APPLICATION',
     // The old agent whose REST summary has no counts is the one of which the service does not know.
     reporting: reports && kind.summaryCounts === 'none' ? null : reports,
-    tags: tags({ account: 'Simulator', accountId, language: kind.language, trustedAccountId: accountId }),
+    tags: tags({
+      account: 'Simulator',
+      accountId,
+      language: kind.language,
+      trustedAccountId: accountId,
+      ...kind.tags,
+    }),
     alertSeverity: () => SEVERITY[health(reports, kind.alertPolicy, figures())],
   };
   return Object.assign(outline, {
     applicationId: application.id,
     language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
     apmSummary: () => apmSummary(context, application),
-    settings: { apdexTarget: kind.apdexTarget, serverSideConfig: kind.serverSideConfig },
+    settings:
+      application.amendment.hasNoSettings === true
+        ? null
+        : { apdexTarget: kind.apdexTarget, serverSideConfig: kind.serverSideConfig },
   });
 }
 
@@ -165,7 +170,10 @@ export function keyTransactionEntity(context: EntityContext, key: KeyTransaction
     name,
     accountId,
     reporting,
-    apdexTarget: key.apdexTarget,
+    apdexTarget: () => {
+      if (key.isFailing) throw new Error('An error occurred resolving this field');
+      return key.apdexTarget;
+    },
     browserApdexTarget: source?.archetype.endUserApdexTarget ?? null,
     metricName: key.transactionName,
     application: {

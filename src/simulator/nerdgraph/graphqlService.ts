@@ -112,14 +112,15 @@ export class NerdGraph {
   async #execute({ request, operations, key }: Call, rule: FaultRule | undefined): Promise<Answer> {
     if (request === undefined) throw new Error('a call without a request was not refused');
     const { state, settings, executor } = this.#options;
-    const { accountId, accounts, nrqlCharacters, nrqlRows } = settings;
+    const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping } = settings;
     const now = state.now();
     const body = await executor.execute(request, {
-      world: state.world,
+      world: state.world('nerdgraph'),
       now,
       accountId,
       accounts: accounts ?? [{ id: accountId, name: 'Simulator' }],
       limits: { characters: nrqlCharacters, rows: nrqlRows },
+      snaps: nrqlSnapping,
       countQuery: () => this.#queries.count(key, now),
       rule,
       note: (kind, text, outcome) => {

@@ -1,12 +1,12 @@
 import type { PageFault, GraphqlKind } from '../faults/faultRules.ts';
 import {
   type Condition,
-  type Dialect,
+  comparedValues,
+  comparisons,
   meets,
+  NrqlError,
   parseCondition,
-  valuesOf,
   TokenReader,
-  NrqlSyntaxError,
 } from '../nrql/condition.ts';
 import { type EntityContext, type Outline, applicationOutline, keyTransactionOutline } from './graphqlEntities.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
@@ -28,11 +28,7 @@ export function invalidInput(message: string): ServiceError {
 }
 
 const ENTITIES_PER_PAGE = 200;
-/** Searches find a LIKE text anywhere in the value. */
-const SEARCH: Dialect = {
-  attributes: new Set(['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type']),
-  likeContains: true,
-};
+const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
 /** How one page is asked for. */
 interface PageRequest {
@@ -49,19 +45,23 @@ interface EntityPage {
   readonly entities: readonly Outline[];
 }
 
-/** Reads the text of an entity search. Throws an NrqlSyntaxError. */
+/** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
 export function parseSearch(text: string): Condition | undefined {
   const reader = new TokenReader(text);
   if (reader.peek().kind === 'end') return undefined;
-  const condition = parseCondition(reader, SEARCH);
+  const condition = parseCondition(reader, true);
   if (reader.peek().kind !== 'end') reader.fail('AND, OR or the end');
+  const unknown = comparisons(condition).find(({ attribute }) => !ATTRIBUTES.includes(attribute));
+  if (unknown !== undefined) throw new NrqlError(`there is no ${unknown.attribute} to search for`);
   return condition;
 }
 
 /** Whether a search is for key transactions rather than for applications. */
 function isForKeyTransactions(condition: Condition | undefined): boolean {
   if (condition === undefined) return false;
-  return valuesOf(condition, 'type').includes('KEY_TRANSACTION') || valuesOf(condition, 'domain').includes('EXT');
+  return (
+    comparedValues(condition, 'type').includes('KEY_TRANSACTION') || comparedValues(condition, 'domain').includes('EXT')
+  );
 }
 
 /** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
@@ -122,7 +122,7 @@ function reading<Subject>(read: () => Subject, fallback: Subject): Subject {
   try {
     return read();
   } catch (error) {
-    if (error instanceof NrqlSyntaxError) return fallback;
+    if (error instanceof NrqlError) return fallback;
     throw error;
   }
 }
@@ -137,6 +137,6 @@ export function kindOfSearch(text: string): GraphqlKind {
 export function applicationIdsOf(query: string): readonly number[] {
   return reading(() => {
     const { where } = parseNrql(query);
-    return where === undefined ? [] : valuesOf(where, 'appId').map(Number);
+    return where === undefined ? [] : comparedValues(where, 'appId').map(Number);
   }, []);
 }

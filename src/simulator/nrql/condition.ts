@@ -1,34 +1,29 @@
-/** The text is not a query that the service understands. The message says where it stopped reading. */
-export class NrqlSyntaxError extends Error {
-  override readonly name = 'NrqlSyntaxError';
+/** The words of NRQL and of entity searches, and the conditions that both are made of. */
 
-  constructor(problem: string, position?: number) {
-    super(`NRQL Syntax error: ${position === undefined ? '' : `Error at position ${position}, `}${problem}`);
-  }
+/** Why a query is not answered, in the service's words. */
+export class NrqlError extends Error {
+  override readonly name = 'NrqlError';
 }
 
-/** The query is longer, or its result larger, than the service allows. */
-export class QueryTooBigError extends Error {
-  override readonly name = 'QueryTooBigError';
-
-  constructor() {
-    super('that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT');
-  }
+/** The text is not a query that the service understands. `position` counts its characters from 1. */
+export function syntaxError(text: string, position: number, problem: string): NrqlError {
+  const before = text.slice(0, position - 1).split('\n');
+  const column = (before.at(-1) ?? '').length + 1;
+  return new NrqlError(`NRQL Syntax Error: Error at line ${before.length} position ${column}, ${problem}`);
 }
 
-/** A piece of a query: a word (a keyword, a function or an attribute), a text in quotes, a whole number, or a sign. */
+/** A word (a keyword, a function or an attribute), an attribute in backticks, a text in quotes, a number, or a sign. */
 interface Token {
-  readonly kind: 'word' | 'text' | 'number' | 'sign' | 'end';
-  /** A text without its quotes and escapes; anything else as it was written. */
+  readonly kind: 'word' | 'name' | 'text' | 'number' | 'sign' | 'end';
+  /** Without quotes and escapes. */
   readonly value: string;
   /** Where it begins, counted from 1. */
   readonly position: number;
 }
 
 const PIECE =
-  /(?<space>\s+)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+)|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[()[\],=])/y;
+  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/y;
 
-/** Takes a query apart. Throws an NrqlSyntaxError at the first character that begins no piece. */
 function tokenize(query: string): readonly Token[] {
   const tokens: Token[] = [];
   const piece = new RegExp(PIECE);
@@ -36,12 +31,14 @@ function tokenize(query: string): readonly Token[] {
     const position = piece.lastIndex + 1;
     const groups = piece.exec(query)?.groups;
     if (groups === undefined)
-      throw new NrqlSyntaxError(`unexpected '${query.slice(position - 1, position + 9)}'`, position);
-    const { word, number, text, sign } = groups;
-    if (word !== undefined) tokens.push({ kind: 'word', value: word, position });
-    else if (number !== undefined) tokens.push({ kind: 'number', value: number, position });
-    else if (text !== undefined) tokens.push({ kind: 'text', value: text.replace(/\\([\s\S])/g, '$1'), position });
-    else if (sign !== undefined) tokens.push({ kind: 'sign', value: sign, position });
+      throw syntaxError(query, position, `unexpected '${query.slice(position - 1, position + 9)}'`);
+    const [kind, value] = Object.entries(groups).find(([, found]) => (found as string | undefined) !== undefined) ?? [];
+    if (value === undefined) continue;
+    tokens.push({
+      kind: kind as Token['kind'],
+      value: kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value,
+      position,
+    });
   }
   tokens.push({ kind: 'end', value: '', position: query.length + 1 });
   return tokens;
@@ -49,16 +46,19 @@ function tokenize(query: string): readonly Token[] {
 
 /** Reads the pieces of a query one after the other. Keywords are read whatever their case. */
 export class TokenReader {
+  readonly #query: string;
   readonly #tokens: readonly Token[];
   #next = 0;
 
+  /** Throws an NrqlError at the first character that begins no piece. */
   constructor(query: string) {
+    this.#query = query;
     this.#tokens = tokenize(query);
   }
 
-  /** The next piece, which stays the next. */
-  peek(): Token {
-    const token = this.#tokens[this.#next] ?? this.#tokens.at(-1);
+  /** The next piece, which stays the next; or the one so many behind it. */
+  peek(further = 0): Token {
+    const token = this.#tokens[this.#next + further] ?? this.#tokens.at(-1);
     if (token === undefined) throw new Error('a query has at least its end');
     return token;
   }
@@ -77,11 +77,12 @@ export class TokenReader {
     return isIt;
   }
 
-  takeSign(sign: string): boolean {
+  /** Takes the next piece if it is one of these signs, and says which. */
+  takeSign<Sign extends string>(...signs: readonly Sign[]): Sign | undefined {
     const { kind, value } = this.peek();
-    const isIt = kind === 'sign' && value === sign;
-    if (isIt) this.take();
-    return isIt;
+    const sign = kind === 'sign' ? signs.find((one) => one === value) : undefined;
+    if (sign !== undefined) this.take();
+    return sign;
   }
 
   expectWord(keyword: string): void {
@@ -89,85 +90,110 @@ export class TokenReader {
   }
 
   expectSign(sign: string): void {
-    if (!this.takeSign(sign)) this.fail(`'${sign}'`);
+    if (this.takeSign(sign) === undefined) this.fail(`'${sign}'`);
   }
 
-  /** Takes a piece of this kind. Throws an NrqlSyntaxError that says what was expected when the next one is another. */
-  expect(kind: Token['kind'], expected: string): Token {
-    return this.peek().kind === kind ? this.take() : this.fail(expected);
+  /** Takes a piece of one of these kinds. Throws an NrqlError that says what was expected when the next is another. */
+  expect(expected: string, ...kinds: readonly Token['kind'][]): Token {
+    return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
+  }
+
+  /** What `read` reads, once for each part between commas. */
+  list<Item>(read: () => Item): readonly Item[] {
+    const items = [read()];
+    while (this.takeSign(',') !== undefined) items.push(read());
+    return items;
   }
 
   /** Refuses the next piece. */
   fail(expected: string): never {
     const { kind, value, position } = this.peek();
-    throw new NrqlSyntaxError(
-      `unexpected ${kind === 'end' ? 'end of query' : `'${value}'`}; expected ${expected}`,
-      position,
-    );
+    const found = kind === 'end' ? 'unexpected end of query' : `unexpected '${value}'`;
+    throw syntaxError(this.#query, position, `${found}; expected ${expected}`);
   }
 }
 
-/** What a record must be like. Attributes and values are texts, numbers too. */
+/** A value of an attribute, and what a condition compares it with. */
+export type Value = string | number | boolean;
+
+/** What a record must be like. `in`, and `like` compare texts, whatever the type of the value. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
   | { readonly kind: 'in'; readonly attribute: string; readonly values: ReadonlySet<string> }
   | { readonly kind: 'like'; readonly attribute: string; readonly pattern: RegExp }
+  | { readonly kind: 'compare'; readonly attribute: string; readonly holds: (value: number) => boolean }
   | { readonly kind: 'null'; readonly attribute: string };
 
-/** How a dialect reads conditions. */
-export interface Dialect {
-  readonly attributes: ReadonlySet<string>;
-  /** LIKE finds its text anywhere, not only where `%` stands for the rest. */
-  readonly likeContains: boolean;
-}
-
 /** The value of an attribute; null when the record has none, undefined when it is not known yet. */
-type Lookup = (attribute: string) => string | null | undefined;
+export type Lookup = (attribute: string) => Value | null | undefined;
 
-/** Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. Throws an NrqlSyntaxError. */
-export function parseCondition(reader: TokenReader, dialect: Dialect): Condition {
-  const parts = [parseAll(reader, dialect)];
-  while (reader.takeWord('OR')) parts.push(parseAll(reader, dialect));
-  return join('or', parts);
-}
+/** The attribute under which `eventType()` is kept. */
+export const EVENT_TYPE = 'eventType()';
 
-function parseAll(reader: TokenReader, dialect: Dialect): Condition {
-  const parts = [parseOne(reader, dialect)];
-  while (reader.takeWord('AND')) parts.push(parseOne(reader, dialect));
-  return join('and', parts);
-}
-
-function join(kind: 'and' | 'or', parts: readonly Condition[]): Condition {
-  const [only] = parts;
-  return parts.length === 1 && only !== undefined ? only : { kind, parts };
-}
-
-function parseOne(reader: TokenReader, dialect: Dialect): Condition {
-  if (reader.takeWord('NOT')) return { kind: 'not', part: parseOne(reader, dialect) };
-  if (reader.takeSign('(')) {
-    const inner = parseCondition(reader, dialect);
+/**
+ * Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. With `likeContains`, LIKE finds its text
+ * anywhere, not only where `%` stands for the rest. Throws an NrqlError.
+ */
+export function parseCondition(reader: TokenReader, likeContains = false): Condition {
+  const one = (): Condition => {
+    if (reader.takeWord('NOT')) return { kind: 'not', part: one() };
+    if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
+    const inner = parseCondition(reader, likeContains);
     reader.expectSign(')');
     return inner;
-  }
-  return parseComparison(reader, dialect);
+  };
+  const joined = (kind: 'and' | 'or', read: () => Condition): Condition => {
+    const first = read();
+    const parts = [first];
+    while (reader.takeWord(kind.toUpperCase())) parts.push(read());
+    return parts.length === 1 ? first : { kind, parts };
+  };
+  return joined('or', () => joined('and', one));
 }
 
-function parseComparison(reader: TokenReader, dialect: Dialect): Condition {
-  const { kind, value: attribute } = reader.peek();
-  if (kind !== 'word' || !dialect.attributes.has(attribute)) reader.fail('an attribute');
-  reader.take();
-  if (reader.takeSign('=')) return { kind: 'in', attribute, values: new Set([parseValue(reader)]) };
+const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
+  '<': (value, bound) => value < bound,
+  '<=': (value, bound) => value <= bound,
+  '>': (value, bound) => value > bound,
+  '>=': (value, bound) => value >= bound,
+};
+
+function parseComparison(reader: TokenReader, likeContains: boolean): Condition {
+  const attribute = parseAttribute(reader);
+  const sign = reader.takeSign('=', '!=', '<>', '<', '<=', '>', '>=');
+  const compare = COMPARISONS[sign ?? ''];
+  if (compare !== undefined) {
+    const bound = Number(reader.expect('a number', 'number').value);
+    return { kind: 'compare', attribute, holds: (value) => compare(value, bound) };
+  }
+  if (sign !== undefined) {
+    return negated(sign !== '=', { kind: 'in', attribute, values: new Set([parseValue(reader)]) });
+  }
   if (reader.takeWord('IS')) {
     const isNot = reader.takeWord('NOT');
     reader.expectWord('NULL');
     return negated(isNot, { kind: 'null', attribute });
   }
   const isNot = reader.takeWord('NOT');
-  if (reader.takeWord('IN')) return negated(isNot, { kind: 'in', attribute, values: parseValues(reader) });
+  if (reader.takeWord('IN')) {
+    reader.expectSign('(');
+    const values = new Set(reader.list(() => parseValue(reader)));
+    reader.expectSign(')');
+    return negated(isNot, { kind: 'in', attribute, values });
+  }
   if (!reader.takeWord('LIKE')) reader.fail('=, IN, LIKE or IS');
-  const { value } = reader.expect('text', "a text such as 'Datastore/%'");
-  return negated(isNot, { kind: 'like', attribute, pattern: likePattern(value, dialect.likeContains) });
+  const { value } = reader.expect("a text such as 'Datastore/%'", 'text');
+  return negated(isNot, { kind: 'like', attribute, pattern: likePattern(value, likeContains) });
+}
+
+/** An attribute, with or without backticks, or `eventType()`. */
+export function parseAttribute(reader: TokenReader): string {
+  const { kind, value } = reader.expect('an attribute', 'word', 'name');
+  if (kind === 'name' || reader.takeSign('(') === undefined) return value;
+  if (value.toLowerCase() !== 'eventtype') reader.fail('an attribute');
+  reader.expectSign(')');
+  return EVENT_TYPE;
 }
 
 function negated(isNot: boolean, condition: Condition): Condition {
@@ -175,16 +201,10 @@ function negated(isNot: boolean, condition: Condition): Condition {
 }
 
 function parseValue(reader: TokenReader): string {
-  const { kind } = reader.peek();
-  return kind === 'number' ? reader.take().value : reader.expect('text', 'a text or a number').value;
-}
-
-function parseValues(reader: TokenReader): ReadonlySet<string> {
-  reader.expectSign('(');
-  const values = new Set([parseValue(reader)]);
-  while (reader.takeSign(',')) values.add(parseValue(reader));
-  reader.expectSign(')');
-  return values;
+  const { kind, value } = reader.expect('a text or a number', 'text', 'number', 'word');
+  if (kind !== 'word') return value;
+  const literal = value.toLowerCase();
+  return literal === 'true' || literal === 'false' ? literal : reader.fail('a text or a number');
 }
 
 /** LIKE ignores case; `%` is any run of characters. */
@@ -198,30 +218,25 @@ function likePattern(like: string, contains: boolean): RegExp {
 export function meets(condition: Condition, lookup: Lookup): boolean | undefined {
   switch (condition.kind) {
     case 'and':
-      return every(condition.parts, lookup, false);
     case 'or':
-      return every(condition.parts, lookup, true);
+      return meetsAll(condition.parts, lookup, condition.kind === 'or');
     case 'not': {
       const inner = meets(condition.part, lookup);
       return inner === undefined ? undefined : !inner;
     }
-    case 'null': {
+    default: {
       const value = lookup(condition.attribute);
-      return value === undefined ? undefined : value === null;
-    }
-    case 'in': {
-      const value = lookup(condition.attribute);
-      return value === undefined ? undefined : value !== null && condition.values.has(value);
-    }
-    case 'like': {
-      const value = lookup(condition.attribute);
-      return value === undefined ? undefined : value !== null && condition.pattern.test(value);
+      if (condition.kind === 'null' || value === undefined) return value === undefined ? undefined : value === null;
+      if (value === null) return false;
+      if (condition.kind === 'in') return condition.values.has(String(value));
+      if (condition.kind === 'like') return condition.pattern.test(String(value));
+      return typeof value === 'number' && condition.holds(value);
     }
   }
 }
 
 /** One part with the `decisive` answer decides; else an unknown part leaves the whole unknown. */
-function every(parts: readonly Condition[], lookup: Lookup, decisive: boolean): boolean | undefined {
+function meetsAll(parts: readonly Condition[], lookup: Lookup, decisive: boolean): boolean | undefined {
   let isKnown = true;
   for (const part of parts) {
     const answer = meets(part, lookup);
@@ -231,17 +246,22 @@ function every(parts: readonly Condition[], lookup: Lookup, decisive: boolean): 
   return isKnown ? !decisive : undefined;
 }
 
-/** Every value that a condition compares an attribute with by `=` or `IN`, those under a NOT too. */
-export function valuesOf(condition: Condition, attribute: string): readonly string[] {
+/** Every comparison of a condition, those under a NOT too. */
+export function comparisons(condition: Condition): readonly Exclude<Condition, { kind: 'and' | 'or' | 'not' }>[] {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return condition.parts.flatMap((part) => valuesOf(part, attribute));
+      return condition.parts.flatMap(comparisons);
     case 'not':
-      return valuesOf(condition.part, attribute);
-    case 'in':
-      return condition.attribute === attribute ? [...condition.values] : [];
+      return comparisons(condition.part);
     default:
-      return [];
+      return [condition];
   }
+}
+
+/** Every value that a condition compares an attribute with by `=` or `IN`. */
+export function comparedValues(condition: Condition, attribute: string): readonly string[] {
+  return comparisons(condition).flatMap((one) =>
+    one.kind === 'in' && one.attribute === attribute ? [...one.values] : [],
+  );
 }

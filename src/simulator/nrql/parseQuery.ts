@@ -1,41 +1,91 @@
-import { type Condition, parseCondition, type Dialect, NrqlSyntaxError, TokenReader } from './condition.ts';
-
-const FUNCTIONS = ['count', 'sum', 'average', 'min', 'max', 'uniques'] as const;
-type FunctionName = (typeof FUNCTIONS)[number];
-
-/** The attributes of a record that a condition may name, a FACET may group by, and `uniques` may list. */
-const ATTRIBUTES = ['appId', 'appName', 'host', 'entity.guid', 'metricTimesliceName', 'scope'] as const;
-export type Attribute = (typeof ATTRIBUTES)[number];
+import type { Condition } from './condition.ts';
+import { comparisons, NrqlError, parseAttribute, parseCondition, syntaxError, TokenReader } from './condition.ts';
 
 /** The six numbers of a stored timeslice. */
 const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'] as const;
-type Field = (typeof FIELDS)[number];
 
-/** The values of records: timeslices of applications, and the two metrics of key transactions. */
+/** The values of metric records: timeslices of applications, and the two metrics of key transactions. */
 export const TIMESLICE_VALUE = 'newrelic.timeslice.value';
 export const KEY_TRANSACTION_DURATION = 'apm.key.transaction.duration';
 export const KEY_TRANSACTION_ERRORS = 'apm.key.transaction.error.count';
-const VALUES = [TIMESLICE_VALUE, KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS] as const;
+export const METRIC_VALUES: readonly string[] = [TIMESLICE_VALUE, KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS];
+/** What else a query of metrics may name. */
+const METRIC_ATTRIBUTES: readonly string[] = [
+  'appId',
+  'appName',
+  'entity.guid',
+  'host',
+  'metricTimesliceName',
+  'scope',
+];
 
-/** What a function works on. */
+/** The name of the records that timeslices are. */
+export const METRIC = 'Metric';
+
+const FUNCTIONS = [
+  'count',
+  'sum',
+  'average',
+  'min',
+  'max',
+  'latest',
+  'earliest',
+  'percentile',
+  'uniques',
+  'uniqueCount',
+] as const;
+/** Those that records of metrics can answer. */
+const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
+
+/** What a function reads of each record, and what must be kept of it. Functions that read the same share one. */
+export interface Input {
+  /** Undefined for `*`: that the record is there. */
+  readonly attribute: string | undefined;
+  /** One number of a timeslice in place of the whole. */
+  readonly field: (typeof FIELDS)[number] | undefined;
+  /** Only records that meet it are read. */
+  readonly where: Condition | undefined;
+  keepsValues: boolean;
+  keepsNumbers: boolean;
+}
+
+/** A function over the records of a row. */
+export interface FunctionCall {
+  readonly kind: 'call';
+  readonly name: (typeof FUNCTIONS)[number];
+  /** Its place in the inputs of the query. */
+  readonly input: number;
+  /** The percentiles, or how many values `uniques` gives. */
+  readonly numbers: readonly number[];
+}
+
+/** What a column says. `rate` is per so many milliseconds. */
 export type Expression =
-  | { readonly kind: 'value'; readonly value: (typeof VALUES)[number] }
-  | { readonly kind: 'field'; readonly field: Field }
-  | { readonly kind: 'attribute'; readonly attribute: Attribute; readonly most: number };
+  | FunctionCall
+  | { readonly kind: 'number'; readonly value: number }
+  | { readonly kind: 'rate'; readonly of: Expression; readonly per: number }
+  | { readonly kind: '+' | '-' | '*' | '/'; readonly left: Expression; readonly right: Expression };
 
-/** One column of the answer. */
-export interface SelectedFunction {
-  readonly name: FunctionName;
+/** One column of the answer; `key` is its member in the rows. */
+export interface Column {
   readonly of: Expression;
-  /** Its key in the rows. */
+  readonly key: string;
+}
+
+/** An attribute that rows are for. */
+export interface Facet {
+  readonly attribute: string;
   readonly key: string;
 }
 
 /** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
 export interface NrqlQuery {
-  readonly select: readonly SelectedFunction[];
+  readonly select: readonly [Column, ...Column[]];
+  readonly inputs: readonly Input[];
+  /** Names of events, or another query whose rows are read. */
+  readonly from: readonly string[] | NrqlQuery;
   readonly where: Condition | undefined;
-  readonly facets: readonly Attribute[];
+  readonly facets: readonly Facet[];
   readonly since: number | undefined;
   readonly until: number | undefined;
   /** How many facets are answered; `Infinity` for LIMIT MAX. */
@@ -46,125 +96,264 @@ export interface NrqlQuery {
 
 const UNIQUES_DEFAULT = 1000;
 const UNIQUES_MOST = 10_000;
-const MOST_FACET_ATTRIBUTES = 5;
-
-const CONDITIONS: Dialect = { attributes: new Set<string>([...ATTRIBUTES, ...VALUES]), likeContains: false };
+const MOST_FACETS = 5;
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  SECOND: 1000,
+  MINUTE: 60_000,
+  HOUR: 3_600_000,
+  DAY: 86_400_000,
+};
 
 /**
- * Reads an NRQL query: `SELECT ... FROM Metric`, then WHERE, FACET, SINCE, UNTIL, LIMIT and TIMESERIES in any order,
- * each at most once. Throws an NrqlSyntaxError for anything that the simulator does not know (docs/simulator.md).
+ * Reads an NRQL query: SELECT and FROM first, in either order, then the other clauses in any order, each at most once.
+ * Throws an NrqlError for anything that the simulator does not know (docs/simulator.md).
  */
 export function parseNrql(text: string): NrqlQuery {
   const reader = new TokenReader(text);
-  reader.expectWord('SELECT');
-  const select = list(reader, parseFunction);
-  reader.expectWord('FROM');
-  const { value: event } = reader.expect('word', 'Metric');
-  if (event !== 'Metric') throw new NrqlSyntaxError(`there is no event type ${event} here, only Metric`);
-  const query: { -readonly [Member in keyof NrqlQuery]: NrqlQuery[Member] } = {
-    select,
-    where: undefined,
-    facets: [],
-    since: undefined,
-    until: undefined,
-    limit: undefined,
-    bucketMinutes: undefined,
-  };
-  const seen = new Set<string>();
-  while (reader.peek().kind !== 'end') {
-    const clause = reader.peek().value.toUpperCase();
-    if (seen.has(clause)) reader.fail(`one ${clause} only`);
-    seen.add(clause);
-    if (reader.takeWord('WHERE')) query.where = parseCondition(reader, CONDITIONS);
-    else if (reader.takeWord('FACET')) query.facets = parseFacets(reader);
-    else if (reader.takeWord('SINCE')) query.since = wholeNumber(reader, 'milliseconds since 1970');
-    else if (reader.takeWord('UNTIL')) query.until = wholeNumber(reader, 'milliseconds since 1970');
-    else if (reader.takeWord('LIMIT'))
-      query.limit = reader.takeWord('MAX') ? Infinity : positive(reader, 'a limit or MAX');
-    else if (reader.takeWord('TIMESERIES')) query.bucketMinutes = parseBuckets(reader);
-    else reader.fail('WHERE, FACET, SINCE, UNTIL, LIMIT or TIMESERIES');
-  }
+  const query = new QueryParser(reader).query(false);
+  if (reader.peek().kind !== 'end') reader.fail('a clause or the end');
+  checkMetrics(query, text);
   return query;
 }
 
-function list<Item>(reader: TokenReader, parse: (reader: TokenReader) => Item): readonly Item[] {
-  const items = [parse(reader)];
-  while (reader.takeSign(',')) items.push(parse(reader));
-  return items;
+/** A query of metrics names nothing that metrics do not have; the service takes any attribute, and has no rows then. */
+function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: string): void {
+  if ('select' in from) checkMetrics(from, text);
+  if ('select' in from || !from.includes(METRIC)) return;
+  const calls = select.flatMap(({ of }) => callsOf(of));
+  const filters = [where, ...inputs.map((input) => input.where)].filter((one) => one !== undefined);
+  const attributes = [
+    ...facets.map(({ attribute }) => attribute),
+    ...filters.flatMap((filter) => comparisons(filter).map(({ attribute }) => attribute)),
+    ...inputs.map(({ attribute }) => attribute).filter((attribute) => attribute !== undefined),
+  ];
+  const unknown =
+    calls.find(({ name }) => !METRIC_FUNCTIONS.has(name))?.name ??
+    attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
+  const values = new Set(attributes.filter((name) => METRIC_VALUES.includes(name)));
+  if (from.length > 1 || (values.has(TIMESLICE_VALUE) && values.size > 1))
+    throw new NrqlError('metric timeslice data cannot be queried together with other data');
+  if (
+    unknown !== undefined ||
+    inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== undefined)
+  )
+    throw syntaxError(
+      text,
+      text.indexOf(unknown ?? 'SELECT') + 1,
+      `unexpected '${unknown ?? '*'}' in a query of metrics`,
+    );
 }
 
-function wholeNumber(reader: TokenReader, expected: string): number {
-  return Number(reader.expect('number', expected).value);
+function callsOf(of: Expression): readonly FunctionCall[] {
+  if (of.kind === 'call') return [of];
+  if (of.kind === 'number') return [];
+  return of.kind === 'rate' ? callsOf(of.of) : [...callsOf(of.left), ...callsOf(of.right)];
 }
 
-function positive(reader: TokenReader, expected: string): number {
-  const { position } = reader.peek();
-  const value = wholeNumber(reader, expected);
-  if (value === 0) throw new NrqlSyntaxError(`expected ${expected} above 0`, position);
-  return value;
-}
+/** Reads one query; a query inside another has a parser of its own over the same words. */
+class QueryParser {
+  readonly #reader: TokenReader;
+  readonly #inputs: Input[] = [];
 
-function parseFunction(reader: TokenReader): SelectedFunction {
-  const { value } = reader.peek();
-  const name =
-    FUNCTIONS.find((known) => known === value.toLowerCase()) ?? reader.fail(`one of ${FUNCTIONS.join(', ')}`);
-  reader.take();
-  reader.expectSign('(');
-  const of = name === 'uniques' ? parseUniques(reader) : parseValue(reader);
-  reader.expectSign(')');
-  return { name, of, key: reader.takeWord('AS') ? parseName(reader) : keyOf(name, of) };
-}
-
-function parseName(reader: TokenReader): string {
-  return reader.peek().kind === 'text' ? reader.take().value : reader.expect('word', 'a name').value;
-}
-
-/** The key of a function that was given no name. */
-function keyOf(name: SelectedFunction['name'], of: Expression): string {
-  if (name === 'count') return 'count';
-  if (of.kind === 'attribute') return `${name}.${of.attribute}`;
-  return `${name}.${of.kind === 'value' ? of.value : `${TIMESLICE_VALUE}['${of.field}']`}`;
-}
-
-function parseUniques(reader: TokenReader): Expression {
-  const attribute = parseAttribute(reader);
-  const { position } = reader.peek();
-  const most = reader.takeSign(',') ? positive(reader, 'how many') : UNIQUES_DEFAULT;
-  if (most > UNIQUES_MOST) throw new NrqlSyntaxError(`uniques gives at most ${UNIQUES_MOST} values`, position);
-  return { kind: 'attribute', attribute, most };
-}
-
-function parseValue(reader: TokenReader): Expression {
-  const { value: word } = reader.peek();
-  const value = VALUES.find((known) => known === word) ?? reader.fail(`one of ${VALUES.join(', ')}`);
-  reader.take();
-  if (value !== TIMESLICE_VALUE || !reader.takeSign('[')) return { kind: 'value', value };
-  const { value: text, position } = reader.expect('text', `one of ${FIELDS.join(', ')} in quotes`);
-  const field = FIELDS.find((known) => known === text);
-  if (field === undefined)
-    throw new NrqlSyntaxError(`a timeslice has no '${text}'; it has ${FIELDS.join(', ')}`, position);
-  reader.expectSign(']');
-  return { kind: 'field', field };
-}
-
-function parseAttribute(reader: TokenReader): Attribute {
-  const { value } = reader.peek();
-  const attribute = ATTRIBUTES.find((known) => known === value) ?? reader.fail(`one of ${ATTRIBUTES.join(', ')}`);
-  reader.take();
-  return attribute;
-}
-
-function parseFacets(reader: TokenReader): readonly Attribute[] {
-  const { position } = reader.peek();
-  const facets = list(reader, parseAttribute);
-  if (facets.length > MOST_FACET_ATTRIBUTES) {
-    throw new NrqlSyntaxError(`FACET takes at most ${MOST_FACET_ATTRIBUTES} attributes`, position);
+  constructor(reader: TokenReader) {
+    this.#reader = reader;
   }
-  return facets;
+
+  /** An inner query takes no time: the service knows such clauses outermost only. */
+  query(isInner: boolean): NrqlQuery {
+    const reader = this.#reader;
+    const isFromFirst = reader.takeWord('FROM');
+    const source = isFromFirst ? this.#from() : undefined;
+    reader.expectWord('SELECT');
+    const [first, ...others] = reader.list(() => this.#column());
+    if (first === undefined) throw new Error('a list has at least one part');
+    if (!isFromFirst) reader.expectWord('FROM');
+    const query: { -readonly [Member in keyof NrqlQuery]: NrqlQuery[Member] } = {
+      select: [first, ...others],
+      inputs: this.#inputs,
+      from: source ?? this.#from(),
+      where: undefined,
+      facets: [],
+      since: undefined,
+      until: undefined,
+      limit: undefined,
+      bucketMinutes: undefined,
+    };
+    const seen = new Set<string>();
+    while (reader.peek().kind === 'word') {
+      const clause = reader.peek().value.toUpperCase();
+      if (seen.has(clause)) reader.fail(`one ${clause} only`);
+      seen.add(clause);
+      if (reader.takeWord('WHERE')) query.where = parseCondition(reader);
+      else if (reader.takeWord('FACET')) query.facets = this.#facets();
+      else if (reader.takeWord('LIMIT'))
+        query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
+      else if (!isInner && reader.takeWord('SINCE')) query.since = this.#whole('milliseconds since 1970');
+      else if (!isInner && reader.takeWord('UNTIL')) query.until = this.#whole('milliseconds since 1970');
+      else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#buckets();
+      else reader.fail(isInner ? 'WHERE, FACET or LIMIT' : 'WHERE, FACET, SINCE, UNTIL, LIMIT or TIMESERIES');
+    }
+    return query;
+  }
+
+  #from(): NrqlQuery['from'] {
+    const reader = this.#reader;
+    if (reader.takeSign('(') === undefined)
+      return reader.list(() => reader.expect('the name of events, or a query in parentheses', 'word', 'name').value);
+    const inner = new QueryParser(reader).query(true);
+    reader.expectSign(')');
+    return inner;
+  }
+
+  #column(): Column {
+    const of = this.#sum();
+    return { of, key: this.#alias() ?? keyOf(of, this.#inputs) };
+  }
+
+  #alias(): string | undefined {
+    return this.#reader.takeWord('AS') ? this.#reader.expect('a name', 'word', 'name', 'text').value : undefined;
+  }
+
+  /** Sums and differences of products and quotients. */
+  #sum(): Expression {
+    let left = this.#product();
+    for (;;) {
+      const kind = this.#reader.takeSign('+', '-');
+      if (kind === undefined) return left;
+      left = { kind, left, right: this.#product() };
+    }
+  }
+
+  #product(): Expression {
+    let left = this.#factor();
+    for (;;) {
+      const kind = this.#reader.takeSign('*', '/');
+      if (kind === undefined) return left;
+      left = { kind, left, right: this.#factor() };
+    }
+  }
+
+  #factor(): Expression {
+    const reader = this.#reader;
+    if (reader.takeSign('(') !== undefined) {
+      const inner = this.#sum();
+      reader.expectSign(')');
+      return inner;
+    }
+    if (reader.peek().kind === 'number') return { kind: 'number', value: Number(reader.take().value) };
+    return this.#function(undefined);
+  }
+
+  /** A function; inside of `filter` and `percentage` over the records that meet a condition. */
+  #function(where: Condition | undefined): Expression {
+    const reader = this.#reader;
+    const { kind, value: word } = reader.peek();
+    if (kind !== 'word') reader.fail('a function');
+    const lower = word.toLowerCase();
+    if (where === undefined && (lower === 'filter' || lower === 'percentage')) return this.#filtered(lower);
+    if (where === undefined && lower === 'rate') return this.#rate();
+    const name =
+      FUNCTIONS.find((known) => known.toLowerCase() === lower) ?? reader.fail(`one of ${FUNCTIONS.join(', ')}`);
+    reader.take();
+    reader.expectSign('(');
+    const isAll = name === 'count' && reader.takeSign('*') !== undefined;
+    const attribute = isAll ? undefined : parseAttribute(reader);
+    const field = reader.takeSign('[') === undefined ? undefined : this.#field();
+    const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
+    reader.expectSign(')');
+    return { kind: 'call', name, input: this.#input(name, attribute, field, where), numbers };
+  }
+
+  /** `filter(f, WHERE c)`, and `percentage(f, WHERE c)`: of what f gives over all records. */
+  #filtered(name: 'filter' | 'percentage'): Expression {
+    const reader = this.#reader;
+    reader.take();
+    reader.expectSign('(');
+    const all = this.#function(undefined);
+    if (all.kind !== 'call') return reader.fail('a function of records');
+    reader.expectSign(',');
+    reader.expectWord('WHERE');
+    const where = parseCondition(reader);
+    reader.expectSign(')');
+    const { attribute, field } = this.#inputs[all.input] ?? { attribute: undefined, field: undefined };
+    const part: Expression = { ...all, input: this.#input(all.name, attribute, field, where) };
+    if (name === 'filter') return part;
+    return { kind: '/', left: { kind: '*', left: { kind: 'number', value: 100 }, right: part }, right: all };
+  }
+
+  #rate(): Expression {
+    const reader = this.#reader;
+    reader.take();
+    reader.expectSign('(');
+    const of = this.#function(undefined);
+    reader.expectSign(',');
+    const amount = this.#whole('a time such as 1 minute');
+    const unit =
+      MILLISECONDS[reader.peek().value.toUpperCase().replace(/S$/, '')] ?? reader.fail('second, minute, hour or day');
+    reader.take();
+    reader.expectSign(')');
+    return { kind: 'rate', of, per: amount * unit };
+  }
+
+  #field(): Input['field'] {
+    const { value } = this.#reader.peek();
+    const field = FIELDS.find((known) => known === value) ?? this.#reader.fail(`one of ${FIELDS.join(', ')} in quotes`);
+    this.#reader.expect('a text', 'text');
+    this.#reader.expectSign(']');
+    return field;
+  }
+
+  #numbers(name: 'percentile' | 'uniques'): readonly number[] {
+    const reader = this.#reader;
+    if (reader.takeSign(',') === undefined) return name === 'uniques' ? [UNIQUES_DEFAULT] : reader.fail("','");
+    if (name === 'percentile') return reader.list(() => Number(reader.expect('a percentile', 'number').value));
+    const most = this.#whole('how many');
+    return most > UNIQUES_MOST ? reader.fail(`at most ${UNIQUES_MOST}`) : [most];
+  }
+
+  /** The place of an input: one that reads the same is used again. */
+  #input(
+    name: FunctionCall['name'],
+    attribute: string | undefined,
+    field: Input['field'],
+    where: Condition | undefined,
+  ): number {
+    const same = (one: Input) => one.attribute === attribute && one.field === field && one.where === where;
+    const known = this.#inputs.findIndex(same);
+    const place = known < 0 ? this.#inputs.length : known;
+    const input = this.#inputs[place] ?? { attribute, field, where, keepsValues: false, keepsNumbers: false };
+    this.#inputs[place] = input;
+    input.keepsValues ||= name === 'uniques' || name === 'uniqueCount';
+    input.keepsNumbers ||= name === 'percentile';
+    return place;
+  }
+
+  #facets(): readonly Facet[] {
+    const reader = this.#reader;
+    const facets = reader.list(() => {
+      const attribute = parseAttribute(reader);
+      return { attribute, key: this.#alias() ?? attribute };
+    });
+    return facets.length > MOST_FACETS ? reader.fail(`at most ${MOST_FACETS} attributes`) : facets;
+  }
+
+  #buckets(): number {
+    const minutes = this.#whole('minutes');
+    if (!this.#reader.takeWord('MINUTE') && !this.#reader.takeWord('MINUTES')) this.#reader.fail('minute or minutes');
+    return minutes;
+  }
+
+  #whole(expected: string): number {
+    const { kind, value } = this.#reader.peek();
+    if (kind !== 'number' || !/^\d{1,15}$/.test(value) || Number(value) === 0) return this.#reader.fail(expected);
+    return Number(this.#reader.take().value);
+  }
 }
 
-function parseBuckets(reader: TokenReader): number {
-  const minutes = positive(reader, 'minutes');
-  if (!reader.takeWord('MINUTE') && !reader.takeWord('MINUTES')) reader.fail('minute or minutes');
-  return minutes;
+/** The key of a column that was given no name. */
+function keyOf(of: Expression, inputs: readonly Input[]): string {
+  if (of.kind !== 'call') return 'result';
+  const { attribute, field } = inputs[of.input] ?? {};
+  if (attribute === undefined || of.name === 'count') return of.name;
+  return field === undefined ? `${of.name}.${attribute}` : `${of.name}.${attribute}['${field}']`;
 }

@@ -1,77 +1,82 @@
-import {
-  type SelectedFunction,
-  type Expression,
-  type NrqlQuery,
-  KEY_TRANSACTION_DURATION,
-  KEY_TRANSACTION_ERRORS,
-  TIMESLICE_VALUE,
-} from './parseQuery.ts';
-import type { Timeslice } from '../world/timesliceValues.ts';
-import type { Attributes, Series } from './timesliceRecords.ts';
+import type { Value } from './condition.ts';
+import { NrqlError } from './condition.ts';
+import type { Column, Expression, FunctionCall, Input, NrqlQuery } from './parseQuery.ts';
 
-/** Which minutes of the world a query reads, and into which bucket each falls. */
+/** The time that a query is about. Moments are milliseconds since 1970. */
 export interface TimeRange {
-  /** Milliseconds: the records stamped from `since` to before `until`. */
   readonly since: number;
   readonly until: number;
-  /** Whole minutes since 1970 that hold all of those records; the last is not included. */
-  readonly fromMinute: number;
-  readonly toMinute: number;
   /** The moments between which each bucket lies, oldest first; one bucket without TIMESERIES. */
-  readonly buckets: readonly { readonly begin: number; readonly end: number }[];
-  /** The bucket of a minute's record. */
-  readonly bucketOf: (minute: number) => number;
+  readonly buckets: readonly [Bucket, ...Bucket[]];
+  readonly bucketOf: (time: number) => number;
+}
+
+/** From `begin` to before `end`. */
+interface Bucket {
+  readonly begin: number;
+  readonly end: number;
 }
 
 const MINUTE = 60_000;
-const HOUR_MINUTES = 60;
-const DAY_MINUTES = 24 * HOUR_MINUTES;
-const HOURLY_AFTER_MINUTES = 8 * DAY_MINUTES;
-const RETENTION_MINUTES = 93 * DAY_MINUTES;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MOST_BUCKETS = 366;
+const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
- * The range from `since` to before `until`. Records of a minute bear its beginning as their time; a range that begins more
- * than eight days ago finds only the records of whole hours, which bear the beginning of the hour. Buckets end with
- * the range, so the first may be shorter.
+ * The range of a query: the hour before `until`, and `until` now, where it does not say. Buckets end with the range and are
+ * all of the same length, so the first may begin before the range does. With `snaps`, long ranges are moved back to
+ * whole steps of 5 minutes, or of 10 from a day on. Throws an NrqlError for a range that the service refuses.
  */
-export function timeRange(since: number, until: number, bucketMinutes: number | undefined, now: number): TimeRange {
-  const complete = Math.floor(now / MINUTE);
-  const isHourly = since < now - HOURLY_AFTER_MINUTES * MINUTE;
-  const unit = isHourly ? HOUR_MINUTES : 1;
-  const length = bucketMinutes === undefined ? Math.max(until - since, 1) : bucketMinutes * MINUTE;
-  const count = Math.ceil((until - since) / length);
-  const stampOf = (minute: number): number => (minute - (minute % unit)) * MINUTE;
+export function timeRange(
+  { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
+  now: number,
+  snaps: boolean,
+): TimeRange {
+  const asked = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
+  const length = asked.until - asked.since;
+  if (length <= 0) throw new NrqlError(`${FROM_NRDB}Your query's start time must be before its end time.`);
+  const step = !snaps || length < HOUR ? 1 : (length < DAY ? 5 : 10) * MINUTE;
+  const since = asked.since - (asked.since % step);
+  const until = asked.until - (asked.until % step);
+  const bucket = bucketMinutes === undefined ? until - since : bucketMinutes * MINUTE;
+  if (bucket > until - since)
+    throw new NrqlError(`${FROM_NRDB}TIMESERIES step size is larger than the current time window.`);
+  const count = Math.ceil((until - since) / bucket);
+  if (count > MOST_BUCKETS) throw new NrqlError(`TIMESERIES supports a maximum of ${MOST_BUCKETS} buckets`);
+  const bucketAt = (place: number): Bucket => ({
+    begin: until - (count - place) * bucket,
+    end: until - (count - place - 1) * bucket,
+  });
   return {
     since,
     until,
-    fromMinute: Math.max(Math.ceil(since / MINUTE / unit) * unit, complete - RETENTION_MINUTES),
-    toMinute: Math.min(Math.ceil(until / MINUTE / unit) * unit, complete),
-    buckets: Array.from({ length: count }, (_, index) => ({
-      begin: Math.max(since, until - (count - index) * length),
-      end: until - (count - index - 1) * length,
-    })),
-    bucketOf: (minute) => count - 1 - Math.floor((until - 1 - stampOf(minute)) / length),
+    buckets: [bucketAt(0), ...Array.from({ length: count - 1 }, (_, place) => bucketAt(place + 1))],
+    bucketOf: (time) => count - 1 - Math.floor((until - 1 - time) / bucket),
   };
 }
 
-/** What one stored record says about an expression. */
-interface Reading {
+/** What a record says of a number: how often it was measured, and the sum, least and most of that. */
+export interface Reading {
   readonly count: number;
   readonly sum: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** The answer of a function over the records of one row: a number, the values of `uniques`, or null over nothing. */
-type Answer = number | readonly string[] | null;
+/** A column of a row: `percentile` gives an object, `uniques` a list; null is the answer over nothing. */
+export type Answer = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
 
-/** Adds up what a function needs of the records of one row. */
-class Tally {
+/** Adds up what the functions need that read one input of the records of one row. */
+export class Tally {
   #count = 0;
   #sum = 0;
   #min = Infinity;
   #max = -Infinity;
   #values: Set<string> | undefined;
+  #numbers: number[] | undefined;
+  #first: readonly [time: number, value: Value | null] = [Infinity, null];
+  #last: readonly [time: number, value: Value | null] = [-Infinity, null];
 
   add({ count, sum, min, max }: Reading): void {
     this.#count += count;
@@ -82,9 +87,14 @@ class Tally {
     this.#max = Math.max(this.#max, max);
   }
 
-  addValue(value: string): void {
-    this.#values ??= new Set();
-    this.#values.add(value);
+  /** Adds what an event of this time has. */
+  addValue(value: Value, time: number, { keepsValues, keepsNumbers }: Input): void {
+    const number = typeof value === 'number' ? value : 0;
+    this.add({ count: 1, sum: number, min: number, max: number });
+    if (keepsValues) (this.#values ??= new Set()).add(String(value));
+    if (keepsNumbers && typeof value === 'number') (this.#numbers ??= []).push(value);
+    if (time < this.#first[0]) this.#first = [time, value];
+    if (time >= this.#last[0]) this.#last = [time, value];
   }
 
   /** Adds all that another one has added. */
@@ -93,10 +103,13 @@ class Tally {
     this.#sum += other.#sum;
     this.#min = Math.min(this.#min, other.#min);
     this.#max = Math.max(this.#max, other.#max);
-    for (const value of other.#values ?? []) this.addValue(value);
+    for (const value of other.#values ?? []) (this.#values ??= new Set()).add(value);
+    for (const number of other.#numbers ?? []) (this.#numbers ??= []).push(number);
+    if (other.#first[0] < this.#first[0]) this.#first = other.#first;
+    if (other.#last[0] >= this.#last[0]) this.#last = other.#last;
   }
 
-  answer({ name, of }: SelectedFunction): Answer {
+  answer({ name, numbers }: FunctionCall): Answer {
     switch (name) {
       case 'count':
         return this.#count;
@@ -108,149 +121,37 @@ class Tally {
         return this.#min === Infinity ? null : this.#min;
       case 'max':
         return this.#max === -Infinity ? null : this.#max;
+      case 'earliest':
+        return this.#first[1];
+      case 'latest':
+        return this.#last[1];
       case 'uniques':
-        return [...(this.#values ?? [])].slice(0, of.kind === 'attribute' ? of.most : 0);
+        return [...(this.#values ?? [])].slice(0, numbers[0]);
+      case 'uniqueCount':
+        return this.#values?.size ?? 0;
+      case 'percentile': {
+        const sorted = (this.#numbers ?? []).toSorted((a, b) => a - b);
+        const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+        return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
+      }
     }
   }
-
-  /** What rows are ranked by: the number, or how many values there are; nothing ranks last. */
-  rank(selected: SelectedFunction): number {
-    const answer = this.answer(selected);
-    if (answer === null) return -Infinity;
-    return typeof answer === 'number' ? answer : answer.length;
-  }
 }
 
-/** Adds what a record says about an expression to its tally. */
-type Reader = (record: Timeslice, tally: Tally) => void;
-
-const whole = ({ count, total, min, max }: Timeslice): Reading => ({ count, sum: total, min, max });
-const single = (value: number): Reading => ({ count: 1, sum: value, min: value, max: value });
-const counted = ({ count }: Timeslice): Reading => ({ count, sum: count, min: count, max: count });
-
-/** How records with these attributes are read for an expression; undefined when they have nothing to say about it. */
-function readerOf(of: Expression, attributes: Attributes): Reader | undefined {
-  if (of.kind === 'attribute') {
-    const value = attributes[of.attribute];
-    return typeof value === 'string' ? (_, tally) => tally.addValue(value) : undefined;
-  }
-  const name = of.kind === 'value' ? of.value : TIMESLICE_VALUE;
-  if (typeof attributes[name] !== 'string') return undefined;
-  if (of.kind === 'field') return (record, tally) => tally.add(single(record[of.field]));
-  const reading = name === KEY_TRANSACTION_ERRORS ? counted : whole;
-  return (record, tally) => tally.add(reading(record));
-}
-
-/** Which records a query is about: the service cannot mix timeslices with other data. */
-export function datasetOf({ select, where }: NrqlQuery): 'timeslices' | 'key transactions' | 'mixed' {
-  const text = JSON.stringify([select.map(({ of }) => of), where]);
-  const isTimeslice = select.some(
-    ({ of }) => of.kind === 'field' || (of.kind === 'value' && of.value === TIMESLICE_VALUE),
-  );
-  const isKeyTransaction = text.includes(KEY_TRANSACTION_DURATION) || text.includes(KEY_TRANSACTION_ERRORS);
-  if (isTimeslice && isKeyTransaction) return 'mixed';
-  return isKeyTransaction ? 'key transactions' : 'timeslices';
-}
-
-/** The tallies of one bucket: one per distinct expression of the query. */
+/** The tallies of one bucket: one for each input of the query. */
 type Tallies = readonly Tally[];
 
 /** The records that share the values of the FACET attributes. */
-interface Group {
+export interface Group {
   readonly facet: readonly string[];
   /** By bucket; undefined where nothing was stored. */
   readonly buckets: (Tallies | undefined)[];
-}
-
-/** The way of a series' records into its group. */
-export interface Route {
-  readonly group: Group;
-  readonly readers: readonly (Reader | undefined)[];
-  /** Whether its records have the attribute of the first function: only such records choose facets. */
-  readonly choosesFacet: boolean;
-}
-
-/** Sorts the records of a query into groups and adds them up. */
-export class Groups {
-  readonly #query: NrqlQuery;
-  readonly #expressions: readonly Expression[];
-  readonly #slots: readonly number[];
-  readonly #groups = new Map<string, Group>();
-  readonly #chosen = new Set<Group>();
-
-  constructor(query: NrqlQuery) {
-    this.#query = query;
-    const keys = query.select.map(({ of }) => JSON.stringify(of));
-    const distinct = [...new Set(keys)];
-    this.#expressions = distinct.map((key) => JSON.parse(key) as Expression);
-    this.#slots = keys.map((key) => distinct.indexOf(key));
-  }
-
-  /** The group of a series; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
-  route({ attributes }: Series): Route | undefined {
-    const facet = this.#query.facets.map((name) => attributes[name]);
-    if (!facet.every((value) => typeof value === 'string')) return undefined;
-    const readers = this.#expressions.map((of) => readerOf(of, attributes));
-    if (readers.every((reader) => reader === undefined)) return undefined;
-    const key = JSON.stringify(facet);
-    const group = this.#groups.get(key) ?? { facet, buckets: [] };
-    this.#groups.set(key, group);
-    return { group, readers, choosesFacet: readers[0] !== undefined };
-  }
-
-  add({ group, readers, choosesFacet }: Route, bucket: number, record: Timeslice): void {
-    const tallies = group.buckets[bucket] ?? this.empty();
-    group.buckets[bucket] = tallies;
-    readers.forEach((reader, index) => {
-      const tally = tallies[index];
-      if (tally !== undefined) reader?.(record, tally);
-    });
-    if (choosesFacet) this.#chosen.add(group);
-  }
-
-  empty(): Tallies {
-    return this.#expressions.map(() => new Tally());
-  }
-
-  /** The tally of a function. */
-  tally(tallies: Tallies, index: number): Tally {
-    const tally = tallies[this.#slots[index] ?? 0];
-    if (tally === undefined) throw new RangeError(`the query has no function ${index}`);
-    return tally;
-  }
-
-  /** The facets that may be shown, those with the most of the first function first. */
-  ranked(first: SelectedFunction): readonly Group[] {
-    return [...this.#chosen]
-      .map((group) => ({ group, rank: this.tally(this.#merge(group.buckets), 0).rank(first) }))
-      .sort((a, b) => b.rank - a.rank || compare(a.group.facet, b.group.facet))
-      .map(({ group }) => group);
-  }
-
-  /** What these groups have together in a bucket. */
-  together(groups: readonly Group[], bucket: number): Tallies {
-    return this.#merge(groups.map(({ buckets }) => buckets[bucket]));
-  }
-
-  all(): readonly Group[] {
-    return [...this.#groups.values()];
-  }
-
-  #merge(parts: readonly (Tallies | undefined)[]): Tallies {
-    const sum = this.empty();
-    // The list may have holes, which forEach skips.
-    parts.forEach((part) => part?.forEach((tally, index) => sum[index]?.merge(tally)));
-    return sum;
-  }
-}
-
-function compare(a: readonly string[], b: readonly string[]): number {
-  const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
-  return left < right ? -1 : left > right ? 1 : 0;
+  /** Whether a record of it has the attribute of the first function: only such groups are shown. */
+  isChosen: boolean;
 }
 
 /** One row of an answer. */
-type Row = Readonly<Record<string, Answer | string>>;
+export type Row = Readonly<Record<string, Answer>>;
 
 /** The rows of an answer, and what the facets that are not shown have together. */
 export interface Rows {
@@ -259,47 +160,123 @@ export interface Rows {
   readonly totalResult: Row | readonly Row[] | null;
 }
 
-/** Writes the groups of a query as the service does; `shown` are the facets that its limit leaves. */
-export function toRows(query: NrqlQuery, range: TimeRange, groups: Groups, shown: readonly Group[]): Rows {
-  const isSeries = query.bucketMinutes !== undefined;
-  const cells = (tallies: Tallies | undefined): Row => {
-    const known = tallies ?? groups.empty();
-    return Object.fromEntries(
-      query.select.map((selected, index) => {
-        const answer = groups.tally(known, index).answer(selected);
-        // An empty bucket of a series is zeros, not nulls.
-        return [selected.key, answer === null && isSeries ? 0 : answer];
-      }),
-    );
-  };
-  const inBuckets = (talliesOf: (bucket: number) => Tallies | undefined, facet: Row = {}): readonly Row[] =>
-    range.buckets.map(({ begin, end }, bucket) => ({
-      ...facet,
-      ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
-      ...cells(talliesOf(bucket)),
-    }));
-  if (query.facets.length === 0) {
-    const results = inBuckets((bucket) => groups.together(groups.all(), bucket));
-    return { results, otherResult: null, totalResult: null };
+/** Sorts the records of a query into groups, adds them up, and writes them as the service does. */
+export class Groups {
+  readonly #query: NrqlQuery;
+  readonly #range: TimeRange;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(query: NrqlQuery, range: TimeRange) {
+    this.#query = query;
+    this.#range = range;
   }
-  const isShown = new Set(shown);
-  const others = groups.all().filter((group) => !isShown.has(group));
-  const summary = (part: readonly Group[]): Row | readonly Row[] => {
-    const rows = inBuckets((bucket) => groups.together(part, bucket));
-    return isSeries ? rows : (rows[0] ?? {});
-  };
-  return {
-    results: shown.flatMap((group) => inBuckets((bucket) => group.buckets[bucket], facetOf(query, group))),
-    otherResult: summary(others),
-    totalResult: summary(groups.all()),
-  };
+
+  group(facet: readonly string[]): Group {
+    const key = facet.join('\u0000');
+    const group = this.#groups.get(key) ?? { facet, buckets: [], isChosen: false };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  /** The tallies of a group for records of this bucket. */
+  tallies(group: Group, bucket: number): Tallies {
+    return (group.buckets[bucket] ??= this.#query.inputs.map(() => new Tally()));
+  }
+
+  /** The groups that may be shown, those with the most of the first column first. */
+  ranked(): readonly Group[] {
+    const [{ of }] = this.#query.select;
+    return [...this.#groups.values()]
+      .filter(({ isChosen }) => isChosen)
+      .map((group) => ({ group, rank: rankOf(evaluate(of, this.#merge(group.buckets), 1)) }))
+      .sort((a, b) => b.rank - a.rank || (a.group.facet.join() < b.group.facet.join() ? -1 : 1))
+      .map(({ group }) => group);
+  }
+
+  /** `shown` are the groups that the limit leaves. */
+  rows(shown: readonly Group[]): Rows {
+    const { facets, bucketMinutes } = this.#query;
+    const isSeries = bucketMinutes !== undefined;
+    const all = [...this.#groups.values()];
+    if (facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
+    const isShown = new Set(shown);
+    const summary = (part: readonly Group[]): Row | readonly Row[] => {
+      const rows = this.#rowsOf(part);
+      return isSeries ? rows : (rows[0] ?? {});
+    };
+    return {
+      results: shown.flatMap((group) => this.#rowsOf([group], this.#facetMembers(group))),
+      otherResult: summary(all.filter((group) => !isShown.has(group))),
+      totalResult: summary(all),
+    };
+  }
+
+  /** The columns of these groups together, in each bucket. */
+  #rowsOf(groups: readonly Group[], facet: Row = {}): readonly Row[] {
+    const { select, bucketMinutes } = this.#query;
+    const isSeries = bucketMinutes !== undefined;
+    return this.#range.buckets.map(({ begin, end }, bucket) => {
+      const tallies = this.#merge(groups.map(({ buckets }) => buckets[bucket]));
+      const answers = select.map(({ of, key }: Column) => [key, evaluate(of, tallies, end - begin)] as const);
+      return {
+        ...facet,
+        ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
+        // An empty bucket of a series is zeros, not nulls.
+        ...Object.fromEntries(answers.map(([key, answer]) => [key, isSeries ? (answer ?? 0) : answer])),
+      };
+    });
+  }
+
+  /** One attribute: its value and a member of its name; several: their values in a list, as texts, under both names too. */
+  #facetMembers({ facet }: Group): Row {
+    const joined = this.#query.facets.map(({ key }) => key).join('');
+    const value = facet.length === 1 ? (facet[0] ?? null) : facet;
+    return { facet: value, [joined]: value };
+  }
+
+  #merge(parts: readonly (Tallies | undefined)[]): Tallies {
+    if (parts.length === 1 && parts[0] !== undefined) return parts[0];
+    const sum = this.#query.inputs.map(() => new Tally());
+    // The list may have holes, which forEach skips.
+    parts.forEach((part) => part?.forEach((tally, index) => sum[index]?.merge(tally)));
+    return sum;
+  }
 }
 
-/** One attribute: its value and a member of its name; several: their values in a list, as texts. */
-function facetOf({ facets }: NrqlQuery, { facet }: Group): Row {
-  const [attribute] = facets;
-  const [value] = facet;
-  return facets.length === 1 && attribute !== undefined && value !== undefined
-    ? { facet: value, [attribute]: value }
-    : { facet };
+/** A column over the records of a row, which is about so many milliseconds. */
+function evaluate(of: Expression, tallies: Tallies, milliseconds: number): Answer {
+  switch (of.kind) {
+    case 'number':
+      return of.value;
+    case 'call':
+      return tallies[of.input]?.answer(of) ?? null;
+    case 'rate':
+      return mapNumbers(evaluate(of.of, tallies, milliseconds), (value) => (value * of.per) / milliseconds);
+    default: {
+      const right = evaluate(of.right, tallies, milliseconds);
+      if (typeof right !== 'number' || (of.kind === '/' && right === 0)) return null;
+      return mapNumbers(evaluate(of.left, tallies, milliseconds), (left) => {
+        if (of.kind === '+') return left + right;
+        if (of.kind === '-') return left - right;
+        return of.kind === '*' ? left * right : left / right;
+      });
+    }
+  }
+}
+
+/** The number, or each number of a `percentile`, changed; null for what is no number. */
+function mapNumbers(answer: Answer, change: (value: number) => number): Answer {
+  if (typeof answer === 'number') return change(answer);
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
+  const members = Object.entries(answer as Readonly<Record<string, number | null>>);
+  return Object.fromEntries(members.map(([key, value]) => [key, value === null ? null : change(value)]));
+}
+
+/** What rows are ranked by: the number, the first percentile, or how many values there are; anything else ranks last. */
+function rankOf(answer: Answer): number {
+  if (typeof answer === 'number') return answer;
+  if (typeof answer !== 'object' || answer === null) return -Infinity;
+  return Array.isArray(answer)
+    ? answer.length
+    : (Object.values(answer as Record<string, number | null>)[0] ?? -Infinity);
 }

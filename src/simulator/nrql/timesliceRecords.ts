@@ -1,17 +1,18 @@
-import type { InstanceIdentity } from '../world/worldEntities.ts';
 import type { MetricDefinition } from '../world/agentMetrics.ts';
-import type { Scope, World } from '../world/world.ts';
 import type { Timeslice } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
-import { type Condition, meets } from './condition.ts';
+import type { Scope, World } from '../world/world.ts';
+import { type InstanceIdentity, isShown } from '../world/worldEntities.ts';
+import type { Condition } from './condition.ts';
+import { comparisons, meets, NrqlError } from './condition.ts';
 import { KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS, TIMESLICE_VALUE } from './parseQuery.ts';
 
 /** The attributes and values of a record by name; one that it lacks is null, one that is not known yet is undefined. */
-export type Attributes = Readonly<Record<string, string | null | undefined>>;
+export type SeriesAttributes = Readonly<Record<string, string | null | undefined>>;
 
 /** Records that share their attributes: of one metric, from one host, for one scope. */
 export interface Series {
-  readonly attributes: Attributes;
+  readonly attributes: SeriesAttributes;
   /** What an instance has stored for a minute; undefined when that is nothing. */
   readonly record: (done: InstanceMinute) => Timeslice | undefined;
 }
@@ -26,40 +27,43 @@ export interface Selection {
 export interface Guids {
   readonly application: (id: number) => string;
   readonly keyTransaction: (id: number) => string;
+  /** Of anything else, by what it is. */
+  readonly other: (domain: string, type: string, id: number) => string;
 }
 
 const PRESENT = 'present';
+/** What says which applications a query of timeslices is about: the service wants one of them. */
+const SOURCES = ['appId', 'appName', 'entity.guid'];
 
-function isMet(where: Condition | undefined, attributes: Attributes): boolean | undefined {
+function isMet(where: Condition | undefined, attributes: SeriesAttributes): boolean | undefined {
   if (where === undefined) return true;
   return meets(where, (name) => (name in attributes ? attributes[name] : null));
 }
 
 /** An agent sends nothing about what did not happen: such a record was never stored. */
-function stored(record: Timeslice | undefined): Timeslice | undefined {
-  if (record === undefined) return undefined;
-  return record.count === 0 && record.total === 0 && record.totalExclusive === 0 ? undefined : record;
-}
-
-function samples(record: Timeslice | undefined, perMinute: number): Timeslice | undefined {
-  if (record === undefined || perMinute === 1) return record;
-  return {
-    ...record,
-    count: record.count * perMinute,
-    total: record.total * perMinute,
-    totalExclusive: record.totalExclusive * perMinute,
-    sumOfSquares: record.sumOfSquares * perMinute,
+function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
+  return (done) => {
+    const one = record(done);
+    if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
+    if (samplesPerMinute === 1) return one;
+    return {
+      ...one,
+      count: one.count * samplesPerMinute,
+      total: one.total * samplesPerMinute,
+      totalExclusive: one.totalExclusive * samplesPerMinute,
+      sumOfSquares: one.sumOfSquares * samplesPerMinute,
+    };
   };
 }
 
-function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
-  return (done) => samples(stored(record(done)), samplesPerMinute);
-}
-
-/** The timeslices of applications that meet a condition. Browser metrics have no host. */
+/**
+ * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
+ * about no application that there is.
+ */
 export function* timesliceSeries(world: World, guids: Guids, where: Condition | undefined): Generator<Selection> {
-  for (const application of world.applications()) {
-    const ofApplication: Attributes = {
+  const hasSource = where !== undefined && comparisons(where).some(({ attribute }) => SOURCES.includes(attribute));
+  const meant = world.applications().flatMap((application) => {
+    const attributes: SeriesAttributes = {
       appId: String(application.id),
       appName: application.name,
       'entity.guid': guids.application(application.id),
@@ -68,18 +72,22 @@ export function* timesliceSeries(world: World, guids: Guids, where: Condition | 
       scope: undefined,
       [TIMESLICE_VALUE]: PRESENT,
     };
-    if (isMet(where, ofApplication) === false) continue;
-    const scope = world.scope({ application: application.id });
+    return !hasSource || isMet(where, attributes) === false ? [] : [{ id: application.id, attributes }];
+  });
+  if (meant.length === 0)
+    throw new NrqlError('No application was matched (did you specify appId, appName or entity.guid?)');
+  for (const { id, attributes } of meant) {
+    const scope = world.scope({ application: id });
     if (scope === undefined) continue;
-    const candidates = world.metrics(scope).flatMap((metric) => seriesOfMetric(metric, ofApplication, where));
+    const candidates = world.metrics(scope).flatMap((metric) => seriesOfMetric(metric, attributes, where));
     if (candidates.length === 0) continue;
     const byHost = new Map<string, readonly Series[]>();
-    for (const { host } of scope.instances) {
-      if (!byHost.has(host))
-        byHost.set(
-          host,
-          candidates.flatMap((candidate) => atHost(candidate, host, where)),
-        );
+    for (const host of new Set(scope.instances.map((instance) => instance.host))) {
+      const shown = isShown(scope.application, host) ? host : null;
+      byHost.set(
+        host,
+        candidates.flatMap((candidate) => atHost(candidate, shown, where)),
+      );
     }
     yield { scope, seriesOf: ({ host }) => byHost.get(host) ?? [] };
   }
@@ -88,7 +96,7 @@ export function* timesliceSeries(world: World, guids: Guids, where: Condition | 
 /** A series whose host may still be open. */
 function seriesOfMetric(
   metric: MetricDefinition,
-  ofApplication: Attributes,
+  ofApplication: SeriesAttributes,
   where: Condition | undefined,
 ): readonly Series[] {
   const named = { ...ofApplication, metricTimesliceName: metric.name };
@@ -101,7 +109,7 @@ function seriesOfMetric(
   });
 }
 
-function atHost({ attributes, record }: Series, host: string, where: Condition | undefined): readonly Series[] {
+function atHost({ attributes, record }: Series, host: string | null, where: Condition | undefined): readonly Series[] {
   const complete = attributes['host'] === null ? attributes : { ...attributes, host };
   return isMet(where, complete) === true ? [{ attributes: complete, record }] : [];
 }

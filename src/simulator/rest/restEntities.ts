@@ -133,12 +133,15 @@ export function applicationRecord(
     ...(reportedAt === undefined ? {} : { last_reported_at: formatTimestamp(reportedAt) }),
     ...applicationSummary(context, application, figures),
     ...endUserSummary(context, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
-    settings: {
-      app_apdex_threshold: kind.apdexTarget,
-      end_user_apdex_threshold: kind.endUserApdexTarget,
-      enable_real_user_monitoring: kind.browserEnabled,
-      use_server_side_config: kind.serverSideConfig,
-    },
+    settings:
+      application.amendment.hasNoSettings === true
+        ? null
+        : {
+            app_apdex_threshold: kind.apdexTarget,
+            end_user_apdex_threshold: kind.endUserApdexTarget,
+            enable_real_user_monitoring: kind.browserEnabled,
+            use_server_side_config: kind.serverSideConfig,
+          },
     ...(withLinks ? { links: applicationLinks(context, application) } : {}),
   };
 }

@@ -121,7 +121,7 @@ export class Service {
     if (route === undefined) return notFound();
     const { state, settings, scheme } = this.#options;
     return answer({
-      world: state.world,
+      world: state.world('rest'),
       settings,
       now: state.now(),
       route,

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import Builder from 'fast-xml-builder';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
@@ -125,7 +126,10 @@ export function render(answer: Answer, format: Format): Rendered {
   return { status: answer.status, headers: { 'Content-Type': CONTENT_TYPES[format], ...answer.headers }, text };
 }
 
+/** Writes an answer at once, compressed where the caller accepts that. */
 export function send(response: ServerResponse, { status, headers, text }: Rendered): void {
-  const body = Buffer.from(text);
-  response.writeHead(status, { ...headers, 'Content-Length': body.length }).end(body);
+  const isCompressed = text !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
+  const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+  const encoding = isCompressed ? { 'Content-Encoding': 'gzip' } : {};
+  response.writeHead(status, { ...headers, ...encoding, 'Content-Length': body.length }).end(body);
 }

@@ -55,6 +55,8 @@ export interface Archetype {
   /** Which counts its rolling summary has: older bodies lack some or all. */
   readonly summaryCounts: 'all' | 'hosts_and_instances' | 'none';
   readonly reporting: boolean;
+  /** What somebody noted about it: keys with one value or several. */
+  readonly tags: Readonly<Record<string, readonly string[]>>;
 }
 
 const WEB_TRANSACTIONS: readonly Transaction[] = [
@@ -90,6 +92,7 @@ function archetype(
     serverSideConfig: false,
     summaryCounts: 'all',
     reporting: true,
+    tags: { team: ['shop'], Environment: ['production'] },
     ...difference,
   };
 }
@@ -108,6 +111,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.
   archetype({
     name: 'Storefront',
+    tags: { team: ['shop', 'web'], Environment: ['production'], 'cost center': ['12 "EU"'] },
     language: 'ruby',
     web: { perMinute: 900, seconds: 0.21 },
     background: { perMinute: 30, seconds: 1.4 },
@@ -129,6 +133,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Several datastore types at once, and a metric name list of several pages.
   archetype({
     name: 'Checkout API',
+    tags: { team: ['payments'], Environment: ['production'] },
     language: 'java',
     web: { perMinute: 620, seconds: 0.14 },
     components: [
@@ -143,6 +148,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Old java agent: generic Database, no WebTransactionTotalTime, no queue metric, a summary without counts.
   archetype({
     name: 'Legacy ERP',
+    tags: {},
     language: 'java',
     web: { perMinute: 75, seconds: 0.62 },
     apdexTarget: 1,
@@ -155,6 +161,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Both Datastore and Database present: only one kind counts.
   archetype({
     name: 'Reports',
+    tags: { team: ['payments'], Environment: ['staging', 'production'] },
     language: 'java',
     web: { perMinute: 40, seconds: 1.3 },
     background: { perMinute: 4, seconds: 40 },
@@ -165,6 +172,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Ruby agent before 3.11.0: ActiveRecord counts, Database must not.
   archetype({
     name: 'Forum',
+    tags: { Environment: ['production'] },
     language: 'ruby',
     web: { perMinute: 310, seconds: 0.26 },
     queueSeconds: 0.03,
@@ -228,6 +236,7 @@ export const ARCHETYPES: readonly Archetype[] = [
   // Without errors there is no Errors/all.
   archetype({
     name: 'Billing',
+    tags: { team: ['payments'], Environment: [] },
     language: 'dotnet',
     web: { perMinute: 90, seconds: 0.24 },
     errorRatio: 0,
@@ -258,7 +267,14 @@ export const ARCHETYPES: readonly Archetype[] = [
     customMetrics: [{ name: 'Custom/Queue/outgoing/depth', mean: 230 }],
   }),
   // Does not report: gray, no summaries, no time of last report, no hosts.
-  archetype({ name: 'Retired intranet', language: 'php', reporting: false, alertPolicy: false, browserEnabled: true }),
+  archetype({
+    name: 'Retired intranet',
+    language: 'php',
+    reporting: false,
+    alertPolicy: false,
+    browserEnabled: true,
+    tags: { team: ['intranet'] },
+  }),
   // The name of another application a second time.
   archetype({
     name: 'Checkout API',

@@ -9,7 +9,7 @@ function stir(state: number, part: number): number {
 }
 
 /** A 32-bit hash of up to four whole numbers; their order counts. */
-function hash(first: number, second = 0, third = 0, fourth = 0): number {
+export function hash(first: number, second = 0, third = 0, fourth = 0): number {
   const state = stir(stir(stir(stir(0x811c9dc5, first), second), third), fourth);
   const last = Math.imul(state ^ (state >>> 16), 0xc2b2ae35);
   return (last ^ (last >>> 16)) >>> 0;
@@ -21,7 +21,7 @@ export function fraction(first: number, second = 0, third = 0, fourth = 0): numb
 }
 
 /** A sequence of numbers in [0, 1) from one 32-bit state (mulberry32). */
-function sequence(start: number): () => number {
+export function sequence(start: number): () => number {
   let state = start >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -36,7 +36,8 @@ function wholeNumber(mean: number, chance: number): number {
   return Math.floor(mean + chance);
 }
 
-const SPAN_MINUTES = 8 * 60;
+/** In each such span an application has at most one incident of the world's own making. */
+export const SPAN_MINUTES = 8 * 60;
 const SHARE_OF_SPANS = 0.4;
 
 const contains = (incident: Incident, minute: number): boolean =>

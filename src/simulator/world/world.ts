@@ -13,6 +13,7 @@ import {
   type KeyTransaction,
   keyTransactions,
   isListed,
+  isShown,
 } from './worldEntities.ts';
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
 import type { Archetype } from './archetypes.ts';
@@ -65,7 +66,7 @@ export class World {
     this.#definitions = new Map();
   }
 
-  /** This world with one application changed on top of earlier changes; `undefined` takes all its changes back. */
+  /** This world with one entity changed on top of earlier changes; `undefined` takes all its changes back. */
   amend(id: number, amendment: Amendment | undefined): World {
     const amendments = new Map(this.#amendments);
     if (amendment === undefined) amendments.delete(id);
@@ -87,7 +88,8 @@ export class World {
 
   /** The hosts that reported within the last hour. */
   hosts(application: ApplicationIdentity, now: number): readonly HostIdentity[] {
-    return isListed(application, now) ? hostsOf(application, this.options.hostsPerApplication) : [];
+    const hosts = isListed(application, now) ? hostsOf(application, this.options.hostsPerApplication) : [];
+    return hosts.filter(({ host }) => isShown(application, host));
   }
 
   instances(application: ApplicationIdentity, now: number): readonly InstanceIdentity[] {
@@ -96,7 +98,7 @@ export class World {
 
   /** The key transactions of applications that were not removed. */
   keyTransactions(): readonly KeyTransaction[] {
-    return keyTransactions(this.options.keyTransactions, this.options.applications).filter(
+    return keyTransactions(this.options.keyTransactions, this.options.applications, this.#amendments).filter(
       ({ source }) => this.application(source.applicationId) !== undefined,
     );
   }
@@ -108,8 +110,9 @@ export class World {
     const everyInstance = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
     const scope = { application, instances: everyInstance, instancesOfApplication: everyInstance.length };
     if (ids.host === undefined && ids.instance === undefined) return { level: 'application', ...scope };
-    const instances = everyInstance.filter(({ id, hostId }) =>
-      ids.host === undefined ? id === ids.instance : hostId === ids.host,
+    const instances = everyInstance.filter(
+      ({ id, host, hostId }) =>
+        isShown(application, host) && (ids.host === undefined ? id === ids.instance : hostId === ids.host),
     );
     if (instances.length === 0) return undefined;
     return { ...scope, level: ids.host === undefined ? 'instance' : 'host', instances };

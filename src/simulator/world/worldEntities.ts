@@ -19,10 +19,17 @@ export interface FixedTraffic {
   readonly backgroundPerMinute: number;
 }
 
-/** What was changed about one application by hand; the rest of it stays a function of seed and time. */
+/** What was changed about one application, or key transaction, by hand; the rest of it stays a function of seed and time. */
 export interface Amendment {
   readonly removed?: boolean | undefined;
   readonly name?: string | undefined;
+  /** Hosts that are not listed, by name; what they did still counts for the application. */
+  readonly hostsRemoved?: readonly string[] | undefined;
+  readonly hasNoSettings?: boolean | undefined;
+  /** Of a key transaction: the id of another application that it belongs to. */
+  readonly owner?: number | undefined;
+  /** Of a key transaction: NerdGraph cannot say what it cannot leave out. */
+  readonly isFailing?: boolean | undefined;
   /** Nothing is reported from this minute on. */
   readonly silentFromMinute?: number | undefined;
   readonly incidents?: readonly Incident[] | undefined;
@@ -123,6 +130,11 @@ export function instancesOf(
   );
 }
 
+/** Whether a host of this name is shown; what hidden ones did still counts for the application. */
+export function isShown({ amendment }: ApplicationIdentity, host: string): boolean {
+  return amendment.hostsRemoved?.includes(host) !== true;
+}
+
 export const MINUTE = 60_000;
 /** `reporting` turns false after ten minutes without data; id lists show what reported in the last hour. */
 const REPORTING_MINUTES = 10;
@@ -160,7 +172,7 @@ export function lastReportedAt(application: ApplicationIdentity, now: number): n
 
 const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 /** An application of the account that the key cannot see. */
-const INVISIBLE_APPLICATION_ID = 9_999_999;
+export const INVISIBLE_APPLICATION_ID = 9_999_999;
 
 /** A transaction that somebody marked as important. */
 export interface KeyTransaction {
@@ -174,6 +186,7 @@ export interface KeyTransaction {
   readonly source: { readonly applicationId: number; readonly transaction: string };
   /** `idle`: zeros; `silent`: does not report; `bare`: a body of 2014, without status fields. */
   readonly state: 'busy' | 'idle' | 'silent' | 'bare';
+  readonly isFailing: boolean;
 }
 
 const SPECIAL_STATES: Readonly<Record<number, KeyTransaction['state']>> = { 1: 'idle', 3: 'bare', 4: 'silent' };
@@ -183,7 +196,11 @@ const INVISIBLE_INDEX = 2;
  * The key transactions of a world. The first busy ones follow the transactions of the web applications in turn; the
  * second is idle, the third belongs to an invisible application, the fourth is bare, the fifth silent.
  */
-export function keyTransactions(count: number, applications: number): readonly KeyTransaction[] {
+export function keyTransactions(
+  count: number,
+  applications: number,
+  amendments: Amendments,
+): readonly KeyTransaction[] {
   const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
     const application = identify(index, applications, new Map());
     const kind = application?.archetype;
@@ -199,15 +216,20 @@ export function keyTransactions(count: number, applications: number): readonly K
     if (parent === undefined) return [];
     const { transaction, apdexTarget, application } = parent;
     const name = `${application.name}: ${transaction.split('/').slice(1).join('/')}`;
+    const id = FIRST_KEY_TRANSACTION_ID + index;
+    const amendment = amendments.get(id) ?? NO_AMENDMENT;
+    if (amendment.removed === true) return [];
+    const numbered = index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`;
     return [
       {
-        id: FIRST_KEY_TRANSACTION_ID + index,
-        name: index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`,
+        id,
+        name: amendment.name ?? numbered,
         transactionName: `WebTransaction/${transaction}`,
-        applicationId: index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id,
+        applicationId: amendment.owner ?? (index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id),
         apdexTarget,
         source: { applicationId: application.id, transaction },
         state: SPECIAL_STATES[index] ?? 'busy',
+        isFailing: amendment.isFailing ?? false,
       },
     ];
   });

@@ -63,7 +63,7 @@ describe('a document', () => {
     });
     expect(errors).toMatchObject([
       { path: ['actor', 'bad', 'wrong'], extensions: { errorClass: 'INVALID_INPUT' } },
-      { path: ['actor', 'other'], extensions: { errorClass: 'ACCESS_DENIED' } },
+      { path: ['actor', 'other'], message: 'You are not authorized to query account 99' },
     ]);
   });
 });
@@ -153,7 +153,7 @@ describe('the GraphQL call', () => {
           {
             kind: 'graphql_nrql',
             text: 'SELECT nothing',
-            error: expect.stringContaining('NRQL Syntax error') as string,
+            error: expect.stringContaining('NRQL Syntax Error') as string,
           },
         ],
       ],

@@ -37,7 +37,8 @@ describe('the rows of an NRQL query', () => {
       ['1000001', 'storefront-1-01'],
       ['1000001', 'storefront-1-02'],
     ]);
-    expect(Object.keys(results[0]!).sort()).toEqual(['count', 'facet']);
+    expect(Object.keys(results[0]!).sort()).toEqual(['appIdhost', 'count', 'facet']);
+    expect(results[0]!['appIdhost']).toEqual(results[0]!['facet']);
     expect(metadata).toEqual({
       facets: ['appId', 'host'],
       messages: [],
@@ -47,7 +48,7 @@ describe('the rows of an NRQL query', () => {
 
   it('are at most ten without a LIMIT, the first by the first function, and the rest is in otherResult', async () => {
     const text = (order: string, limit: string) =>
-      `SELECT ${order} FROM Metric WHERE metricTimesliceName = 'HttpDispatcher' FACET appId ${TIME} ${limit}`;
+      `SELECT ${order} FROM Metric WHERE appName LIKE '%' AND metricTimesliceName = 'HttpDispatcher' FACET appId ${TIME} ${limit}`;
     const all = await query(text(`count(${V}) AS c, max(${V}) AS mx`, 'LIMIT MAX'));
     const ten = await query(text(`count(${V}) AS c, max(${V}) AS mx`, ''));
     expect(all.results.length).toBeGreaterThan(20);
@@ -66,7 +67,7 @@ describe('the rows of an NRQL query', () => {
   });
 
   it('are one without FACET, with nothing in otherResult and totalResult', async () => {
-    const found = await query(`SELECT count(${V}), average(${V}) AS a FROM Metric WHERE appId = 1 ${TIME}`);
+    const found = await query(`SELECT count(${V}), average(${V}) AS a FROM Metric WHERE appId = 1000013 ${TIME}`);
     expect(found).toMatchObject({ results: [{ count: 0, a: null }], otherResult: null, totalResult: null });
     expect(found.metadata.facets).toBeNull();
   });
@@ -184,7 +185,7 @@ describe('the rows of an NRQL query', () => {
     ['longer than the service takes', `SELECT count(${V}) FROM Metric WHERE appName = '${'x'.repeat(10_000)}'`],
     [
       'with more than 50,000 rows',
-      `SELECT count(${V}) FROM Metric FACET appId, host, metricTimesliceName TIMESERIES 1 minute LIMIT MAX
+      `SELECT count(${V}) FROM Metric WHERE appId IS NOT NULL FACET appId, host, metricTimesliceName TIMESERIES 1 minute LIMIT MAX
        SINCE ${TO - 20 * MINUTE} UNTIL ${TO}`,
     ],
   ])('of a query %s: it is a little too big', async (_, text) => {
@@ -194,13 +195,22 @@ describe('the rows of an NRQL query', () => {
   });
 
   it.each([
-    [`SELECT count(${V}) FROM Metric WHERE appId ~ 5`, 'NRQL Syntax error: Error at position'],
-    [`SELECT count(${V}) FROM Metric SINCE ${TO} UNTIL ${TO}`, 'SINCE must be before UNTIL'],
+    [`SELECT count(${V}) FROM Metric WHERE appId ~ 5`, 'NRQL Syntax Error: Error at line 1 position 64'],
+    [`SELECT count(${V}) FROM Metric SINCE ${TO} UNTIL ${TO}`, "Your query's start time must be before its end time."],
     [
       `SELECT count(${V}) FROM Metric TIMESERIES 1 minute SINCE ${TO - 367 * MINUTE} UNTIL ${TO}`,
-      'at most 366 buckets',
+      'TIMESERIES supports a maximum of 366 buckets',
+    ],
+    [
+      `SELECT count(${V}) FROM Metric TIMESERIES 6 minutes SINCE ${TO - 5 * MINUTE} UNTIL ${TO}`,
+      'TIMESERIES step size is larger than the current time window.',
     ],
     [`SELECT count(${V}), sum(apm.key.transaction.duration) FROM Metric`, 'cannot be queried together'],
+    [
+      `SELECT count(${V}) FROM Metric WHERE appId IN (1, 9999999)`,
+      'No application was matched (did you specify appId, appName or entity.guid?)',
+    ],
+    [`SELECT count(${V}) FROM Metric WHERE metricTimesliceName = 'Apdex'`, 'No application was matched'],
   ])('are null beside an error for %s', async (text, message) => {
     const { data, errors } = await ask(simulator, text);
     expect(data!.actor!['account']).toEqual({ nrql: null });
@@ -209,11 +219,44 @@ describe('the rows of an NRQL query', () => {
   });
 });
 
+describe('a long range of metrics, where the service snaps', () => {
+  const HOUR = 60 * MINUTE;
+  const asked = async (from: string, since: number, until: number): Promise<readonly number[]> => {
+    const snapping = await startSimulator({ now: () => NOW, nrqlSnapping: true });
+    const { metadata } = await nrql(
+      snapping,
+      `SELECT count(${from}) FROM ${from === '*' ? 'Transaction' : 'Metric'}
+      WHERE appId = ${STOREFRONT} SINCE ${since} UNTIL ${until}`,
+    ).finally(() => snapping.close());
+    return [(metadata.timeWindow.begin - since) / MINUTE, (metadata.timeWindow.end - until) / MINUTE];
+  };
+  // TO is 14:05.
+  it.each([
+    ['under an hour', V, TO - 58 * MINUTE, TO - MINUTE, [0, 0]],
+    ['of an hour', V, TO - HOUR - 2 * MINUTE, TO - 2 * MINUTE, [-3, -3]],
+    ['of an hour and some minutes', V, TO - HOUR - 4 * MINUTE, TO - MINUTE, [-1, -4]],
+    ['of a day', V, TO - 24 * HOUR, TO, [-5, -5]],
+    ['that is aligned', V, TO - 2 * HOUR, TO, [0, 0]],
+    ['of events', '*', TO - 2 * HOUR - MINUTE, TO - MINUTE, [0, 0]],
+  ])('%s is answered for whole steps, and says so', async (_, from, since, until, moved) => {
+    expect((await asked(from, since, until)).map((minutes) => minutes + 0)).toEqual(moved);
+  });
+
+  it('has the values of the range that was answered', async () => {
+    const snapping = await startSimulator({ now: () => NOW, nrqlSnapping: true });
+    const count = (until: number) =>
+      `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} SINCE ${until - 2 * HOUR} UNTIL ${until}`;
+    const [odd, whole] = [await nrql(snapping, count(TO - MINUTE)), await nrql(snapping, count(TO - 5 * MINUTE))];
+    await snapping.close();
+    expect(odd.results).toEqual(whole.results);
+  });
+});
+
 describe('more than 5,000 facets', () => {
   it('are cut to 5,000 whatever the LIMIT says, the rest added up in otherResult', async () => {
     const big = await startSimulator({ now: () => NOW, applications: 500, hostsPerApplication: 12 });
     const text = (limit: string) =>
-      `SELECT count(${V}) AS c FROM Metric WHERE metricTimesliceName = 'Agent/MetricsReported/count' FACET appId, host
+      `SELECT count(${V}) AS c FROM Metric WHERE appId IS NOT NULL AND metricTimesliceName = 'Agent/MetricsReported/count' FACET appId, host
        SINCE ${TO - MINUTE} UNTIL ${TO} ${limit}`;
     const found = await nrql(big, text('LIMIT MAX'));
     const higher = await nrql(big, text('LIMIT 20000'));
@@ -235,13 +278,13 @@ describe('a TIMESERIES', () => {
     expect(found.results.map(({ facet }) => facet)).toEqual(Array(3).fill(found.results[0]!['facet']));
     const seconds = found.results.map(({ beginTimeSeconds, endTimeSeconds }) => [beginTimeSeconds, endTimeSeconds]);
     const end = TO / 1000;
-    // The buckets end with the range: the odd minute is in the first.
+    // The buckets end with the range: the first begins before it, and is whole.
     expect(seconds).toEqual([
-      [end - 300, end - 240],
+      [end - 360, end - 240],
       [end - 240, end - 120],
       [end - 120, end],
     ]);
-    const summary = await series(STOREFRONT, TIME);
+    const summary = await series(STOREFRONT, `SINCE ${FROM - MINUTE} UNTIL ${TO}`);
     const total = found.totalResult as readonly Row[];
     const other = found.otherResult as readonly Row[];
     expect([total.length, other.length]).toEqual([3, 3]);

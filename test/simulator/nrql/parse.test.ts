@@ -1,31 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { meets, valuesOf, NrqlSyntaxError } from '../../../src/simulator/nrql/condition.ts';
+import { comparedValues, meets, NrqlError } from '../../../src/simulator/nrql/condition.ts';
 import { parseNrql } from '../../../src/simulator/nrql/parseQuery.ts';
 
 const V = 'newrelic.timeslice.value';
+const whereOfEvents = (condition: string) => parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where!;
 const where = (condition: string) => parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`).where!;
 
-type Values = Readonly<Record<string, string | null>>;
+type Values = Readonly<Record<string, string | number | boolean | null>>;
 const holds = (condition: string, values: Values): boolean | undefined =>
-  meets(where(condition), (attribute) => values[attribute]);
+  meets(whereOfEvents(condition), (attribute) => values[attribute]);
 
 describe('an NRQL query', () => {
   it('is read whole, keywords in any case and clauses in any order', () => {
     const text = `select COUNT(${V}) as c, sum(${V}['totalExclusive']), uniques(metricTimesliceName, 20) from Metric
-      since 1000 until 2000 limit 7 timeseries 5 MINUTES facet appId, entity.guid where appId = 1`;
-    expect(parseNrql(text)).toEqual({
+      since 1000 until 2000 limit 7 timeseries 5 MINUTES facet appId, entity.guid AS guid where appId = 1`;
+    const call = { kind: 'call', numbers: [] };
+    expect(parseNrql(text)).toMatchObject({
       select: [
-        { name: 'count', of: { kind: 'value', value: V }, key: 'c' },
-        { name: 'sum', of: { kind: 'field', field: 'totalExclusive' }, key: `sum.${V}['totalExclusive']` },
-        {
-          name: 'uniques',
-          of: { kind: 'attribute', attribute: 'metricTimesliceName', most: 20 },
-          key: 'uniques.metricTimesliceName',
-        },
+        { of: { ...call, name: 'count', input: 0 }, key: 'c' },
+        { of: { ...call, name: 'sum', input: 1 }, key: `sum.${V}['totalExclusive']` },
+        { of: { ...call, name: 'uniques', input: 2, numbers: [20] }, key: 'uniques.metricTimesliceName' },
       ],
+      inputs: [{ attribute: V }, { attribute: V, field: 'totalExclusive' }, { attribute: 'metricTimesliceName' }],
+      from: ['Metric'],
       where: { kind: 'in', attribute: 'appId', values: new Set(['1']) },
-      facets: ['appId', 'entity.guid'],
+      facets: [
+        { attribute: 'appId', key: 'appId' },
+        { attribute: 'entity.guid', key: 'guid' },
+      ],
       since: 1000,
       until: 2000,
       limit: 7,
@@ -37,23 +40,42 @@ describe('an NRQL query', () => {
     });
   });
 
+  it('begins with FROM or SELECT, and has comments and attributes in backticks', () => {
+    const text = `-- orders
+      FROM Transaction, \`My events\` // of the shop
+      SELECT count(*), average(\`order.total\`) /* net */ WHERE \`name\` = 'a -- b'`;
+    expect(parseNrql(text)).toMatchObject({
+      from: ['Transaction', 'My events'],
+      select: [{ key: 'count' }, { key: 'average.order.total' }],
+      where: { attribute: 'name', values: new Set(['a -- b']) },
+    });
+  });
+
+  it('may read the rows of another query', () => {
+    const text = `SELECT sum(n) FROM (SELECT count(*) AS n FROM Transaction FACET name LIMIT 5) SINCE 1 UNTIL 2`;
+    expect(parseNrql(text)).toMatchObject({ from: { from: ['Transaction'], limit: 5 }, since: 1, until: 2 });
+  });
+
   it.each([
     ['', 'expected SELECT'],
-    ['SELECT', 'expected one of count, sum'],
-    [`SELECT count(*) FROM Metric`, `unexpected '*)`],
-    [`SELECT filter(count(${V})) FROM Metric`, `unexpected 'filter'`],
-    [`SELECT rate(count(${V}), 1 minute) FROM Metric`, `unexpected 'rate'`],
+    ['SELECT', 'expected a function'],
+    [`SELECT nothing(${V}) FROM Metric`, 'expected one of count, sum'],
+    [`SELECT count(*) FROM Metric`, `unexpected '*'`],
+    [`SELECT filter(count(${V})) FROM Metric`, `unexpected ')'`],
+    [`SELECT filter(count(${V}), WHERE appId = 1) FROM Metric`, `unexpected '*' in a query of metrics`],
+    [`SELECT rate(count(${V}), 1 fortnight) FROM Metric`, `unexpected 'fortnight'`],
     [`SELECT count(duration) FROM Metric`, `unexpected 'duration'`],
-    [`SELECT count(metricTimesliceName) FROM Metric`, `unexpected 'metricTimesliceName'`],
-    [`SELECT sum(${V}['sum']) FROM Metric`, `has no 'sum'`],
-    [`SELECT sum(${V}[total]) FROM Metric`, `unexpected 'total'`],
-    [`SELECT sum(apm.key.transaction.duration['total']) FROM Metric`, `unexpected '['`],
+    [`SELECT percentile(${V}, 95) FROM Metric`, `unexpected 'percentile'`],
+    [`SELECT sum(${V}['sum']) FROM Metric`, `unexpected 'sum'`],
+    [`SELECT sum(${V}[total]) FROM Metric`, `expected a text`],
     [`SELECT uniques(metricTimesliceName, 10001) FROM Metric`, 'at most 10000'],
-    [`SELECT count(${V}) FROM Transaction`, 'only Metric'],
+    [`SELECT percentile(duration) FROM Transaction`, `expected ','`],
+    [`SELECT median(duration) FROM Transaction`, `unexpected 'median'`],
     [`SELECT count(${V}) FROM Metric WHERE`, 'an attribute'],
     [`SELECT count(${V}) FROM Metric WHERE appId`, 'expected =, IN, LIKE or IS'],
-    [`SELECT count(${V}) FROM Metric WHERE appId > 5`, `unexpected '> 5'`],
+    [`SELECT count(${V}) FROM Metric WHERE appId > 'x'`, `expected a number`],
     [`SELECT count(${V}) FROM Metric WHERE appId = "5"`, 'unexpected'],
+    [`SELECT count(${V}) FROM Metric WHERE appId = host`, `unexpected`],
     [`SELECT count(${V}) FROM Metric WHERE appId IN ()`, `unexpected ')'`],
     [`SELECT count(${V}) FROM Metric WHERE (appId = 5`, `expected ')'`],
     [`SELECT count(${V}) FROM Metric WHERE appId = 5 OR`, 'end of query'],
@@ -63,20 +85,36 @@ describe('an NRQL query', () => {
     [`SELECT count(${V}) FROM Metric FACET duration`, `unexpected 'duration'`],
     [`SELECT count(${V}) FROM Metric FACET appId, appId, appId, appId, appId, appId`, 'at most 5'],
     [`SELECT count(${V}) FROM Metric SINCE 1 day ago`, `unexpected 'day'`],
-    [`SELECT count(${V}) FROM Metric LIMIT 0`, 'above 0'],
+    [`SELECT count(${V}) FROM Metric LIMIT 0`, 'expected a limit or MAX'],
     [`SELECT count(${V}) FROM Metric LIMIT 5 LIMIT 6`, 'one LIMIT only'],
     [`SELECT count(${V}) FROM Metric TIMESERIES`, 'expected minutes'],
     [`SELECT count(${V}) FROM Metric TIMESERIES 1 hour`, 'expected minute or minutes'],
+    [`SELECT count(${V}) FROM Metric COMPARE WITH 1 day ago`, `unexpected 'COMPARE'`],
+    [`SELECT count(*) FROM (SELECT count(*) FROM Transaction SINCE 5)`, `unexpected 'SINCE'`],
     [`SELECT count(${V}) FROM Metric; DROP`, 'unexpected'],
   ])('that is none is refused with the place: %s', (text, message) => {
-    expect(() => parseNrql(text)).toThrow(NrqlSyntaxError);
+    expect(() => parseNrql(text)).toThrow(NrqlError);
     expect(() => parseNrql(text)).toThrow(message);
-    expect(() => parseNrql(text)).toThrow(/^NRQL Syntax error: /);
+    expect(() => parseNrql(text)).toThrow(/^NRQL Syntax Error: Error at line 1 position \d+, /);
+  });
+
+  it('that is wrong on a later line is refused with the line, and the place in it', () => {
+    expect(() => parseNrql('SELECT count(*)\nFROM Transaction\n  LIMIT none')).toThrow(
+      "NRQL Syntax Error: Error at line 3 position 9, unexpected 'none'",
+    );
   });
 });
 
 describe('a condition', () => {
-  const record = { appId: '5', appName: 'Shop', host: null, metricTimesliceName: 'Datastore/MySQL/allWeb' };
+  const record = {
+    appId: '5',
+    appName: 'Shop',
+    host: null,
+    metricTimesliceName: 'Datastore/MySQL/allWeb',
+    duration: 1.5,
+    error: false,
+    'eventType()': 'Transaction',
+  };
 
   it.each([
     ['appId = 5', true],
@@ -100,6 +138,16 @@ describe('a condition', () => {
     ['(appId = 5 OR appId = 6) AND appId = 7', false],
     ['NOT appId = 6 AND appId = 5', true],
     ['NOT (appId = 6 OR appId = 5)', false],
+    ['duration > 1', true],
+    ['duration >= 1.5 AND duration <= 1.5', true],
+    ['duration < 1.5', false],
+    ['host > 1', false],
+    ['duration = 1.5', true],
+    [`appName != 'Shop'`, false],
+    [`appName <> 'shop'`, true],
+    ['error = FALSE', true],
+    [`eventType() = 'Transaction'`, true],
+    [`\`appName\` LIKE 'sHOP'`, true],
   ])('%s is %s', (condition, expected) => {
     expect(holds(condition, record)).toBe(expected);
   });
@@ -123,11 +171,8 @@ describe('a condition', () => {
   });
 
   it('says which values it compares an attribute with', () => {
-    expect(valuesOf(where(`appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND host LIKE '5'`), 'appId')).toEqual([
-      '1',
-      '2',
-      '3',
-      '4',
-    ]);
+    expect(
+      comparedValues(where(`appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND host LIKE '5'`), 'appId'),
+    ).toEqual(['1', '2', '3', '4']);
   });
 });

@@ -3,55 +3,55 @@ import { describe, expect, it } from 'vitest';
 import { timeRange } from '../../../src/simulator/nrql/rowTally.ts';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const LAST = Math.floor(NOW / MINUTE);
+const UNTIL = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
+
+const range = (since: number | undefined, until: number | undefined, bucketMinutes?: number, snaps = false) =>
+  timeRange({ since, until, bucketMinutes }, NOW, snaps);
 
 describe('the time range of a query', () => {
-  it('has the minutes from SINCE to before UNTIL', () => {
-    const range = timeRange((LAST - 5) * MINUTE, (LAST - 2) * MINUTE, undefined, NOW);
-    expect([range.fromMinute, range.toMinute]).toEqual([LAST - 5, LAST - 2]);
-    const later = timeRange((LAST - 5) * MINUTE + 1, (LAST - 2) * MINUTE + 1, undefined, NOW);
-    expect([later.fromMinute, later.toMinute]).toEqual([LAST - 4, LAST - 1]);
+  it('is the hour before UNTIL, and ends now, unless it says otherwise', () => {
+    expect(range(undefined, undefined)).toMatchObject({ since: NOW - HOUR, until: NOW });
+    expect(range(undefined, UNTIL)).toMatchObject({ since: UNTIL - HOUR, until: UNTIL });
+    expect(range(UNTIL - 5, UNTIL).buckets).toEqual([{ begin: UNTIL - 5, end: UNTIL }]);
   });
 
-  it('has no minute that is not over', () => {
-    expect(timeRange((LAST - 1) * MINUTE, (LAST + 9) * MINUTE, undefined, NOW).toMinute).toBe(LAST);
-  });
-
-  it('has buckets that end with the range, the first one shorter', () => {
-    const until = (LAST - 2) * MINUTE;
-    const { buckets } = timeRange(until - 7 * MINUTE, until, 3, NOW);
-    expect(buckets.map(({ begin, end }) => [(until - begin) / MINUTE, (until - end) / MINUTE])).toEqual([
-      [7, 6],
+  it('has buckets of one length that end with the range', () => {
+    const { buckets, since } = range(UNTIL - 7 * MINUTE, UNTIL, 3);
+    expect(buckets.map(({ begin, end }) => [(UNTIL - begin) / MINUTE, (UNTIL - end) / MINUTE])).toEqual([
+      [9, 6],
       [6, 3],
       [3, 0],
     ]);
+    expect(since).toBe(UNTIL - 7 * MINUTE);
   });
 
-  it('puts each minute into the bucket that holds its beginning', () => {
+  it('puts each moment into the bucket that holds it', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }), (minutes, size) => {
-        const until = (LAST - 2) * MINUTE;
-        const range = timeRange(until - minutes * MINUTE, until, size, NOW);
-        for (let minute = range.fromMinute; minute < range.toMinute; minute += 1) {
-          const { begin, end } = range.buckets[range.bucketOf(minute)]!;
-          expect(begin <= minute * MINUTE && minute * MINUTE < end).toBe(true);
-        }
+      fc.property(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 1, max: 20 }), fc.nat(), (minutes, size, at) => {
+        const { buckets, bucketOf } = range(UNTIL - minutes * MINUTE, UNTIL, size);
+        const time = UNTIL - 1 - (at % (minutes * MINUTE));
+        const { begin, end } = buckets[bucketOf(time)]!;
+        expect(begin <= time && time < end && end - begin === size * MINUTE).toBe(true);
       }),
     );
   });
 
-  it('finds hours only when it begins more than eight days ago', () => {
-    const hour = Math.floor((LAST - 9 * 1440) / 60) * 60;
-    const within = timeRange((hour + 10) * MINUTE, (hour + 50) * MINUTE, 1, NOW);
-    expect(within.fromMinute >= within.toMinute).toBe(true);
-    const around = timeRange(hour * MINUTE, (hour + 90) * MINUTE, 30, NOW);
-    expect([around.fromMinute, around.toMinute]).toEqual([hour, hour + 120]);
-    expect([hour, hour + 59, hour + 60, hour + 119].map((minute) => around.bucketOf(minute))).toEqual([0, 0, 2, 2]);
+  it('moves both ends of a long range back to whole steps where the service snaps', () => {
+    const day = Date.UTC(2026, 4, 20);
+    expect(range(day - 48 * HOUR + 4 * MINUTE, day + 3 * MINUTE, undefined, true)).toMatchObject({
+      since: day - 48 * HOUR,
+      until: day,
+    });
+    expect(range(day + 4 * MINUTE, day + 63 * MINUTE, undefined, true)).toMatchObject({ since: day + 4 * MINUTE });
   });
 
-  it('has nothing older than three months', () => {
-    const since = (LAST - 100 * 1440) * MINUTE;
-    expect(timeRange(since, since + 60 * MINUTE, undefined, NOW).fromMinute).toBe(LAST - 93 * 1440);
+  it.each([
+    ['that ends where it begins', UNTIL, UNTIL, undefined, 'start time must be before its end time.'],
+    ['shorter than a bucket', UNTIL - 2 * MINUTE, UNTIL, 3, 'TIMESERIES step size is larger'],
+    ['of too many buckets', UNTIL - 367 * MINUTE, UNTIL, 1, 'TIMESERIES supports a maximum of 366 buckets'],
+  ])('%s is refused', (_, since, until, bucketMinutes, message) => {
+    expect(() => range(since, until, bucketMinutes)).toThrow(message);
   });
 });

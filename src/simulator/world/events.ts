@@ -1,0 +1,322 @@
+import type { InstanceMinute } from './traffic.ts';
+import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
+import type { ApplicationIdentity, Incident } from './worldEntities.ts';
+import { MINUTE } from './worldEntities.ts';
+import type { World } from './world.ts';
+
+type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** An event as the service stores it: what an agent, a browser or a monitor sampled, or what the service noted itself. */
+export type StoredEvent = Attributes & {
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+};
+
+/** Which events are wanted, and where they go. */
+export interface EventSearch {
+  readonly world: World;
+  /** Gives the guids of entities by what they are and their number. */
+  readonly guidOf: (domain: string, type: string, id: number) => string;
+  /** From the first to before the second, in milliseconds; both at most now. */
+  readonly since: number;
+  readonly until: number;
+  /** False when events with these attributes, whatever the others, are not wanted. */
+  readonly mayMatch: (attributes: Attributes) => boolean;
+  readonly visit: (event: StoredEvent) => void;
+}
+
+/** Gives the events that an application has of one type, perhaps also some before and after the time that is wanted. */
+type Source = (search: EventSearch, application: ApplicationIdentity) => void;
+
+/** Gives `visit` every event of a type that lies in the time of a search. A type that nobody sends has no events. */
+export function findEvents(type: string, search: EventSearch): void {
+  const source = SOURCES[type];
+  const visit = (event: StoredEvent): void => {
+    if (event.timestamp >= search.since && event.timestamp < search.until) search.visit(event);
+  };
+  if (source === undefined) return;
+  for (const application of search.world.applications()) source({ ...search, visit }, application);
+}
+
+const SOURCES: Readonly<Record<string, Source>> = {
+  Transaction: sampled(
+    (done) => done.requests + done.background,
+    (sample) => (sample.place < sample.done.requests ? webTransaction(sample) : backgroundTransaction(sample)),
+  ),
+  TransactionError: sampled(
+    (done) => done.errors,
+    ({ application: { archetype }, random }) => ({
+      transactionName: `WebTransaction/${one(archetype.transactions, random())?.name ?? 'none'}`,
+      'error.class': random() < 0.7 ? 'TimeoutError' : 'ValidationError',
+      'error.message': 'the other side did not answer',
+      'error.expected': false,
+    }),
+  ),
+  PageView: sampled(
+    (done) => done.pageViews,
+    ({ done, application, random }) => ({
+      ...browserApplication(application),
+      duration: done.pageSeconds * around(random()),
+      countryCode: one(COUNTRIES, random()) ?? '',
+      deviceType: random() < 0.5 ? 'Mobile' : 'Desktop',
+    }),
+  ),
+  PageViewTiming: sampled(
+    (done) => done.pageViews * 3,
+    ({ done, application, random, place }) => ({
+      ...browserApplication(application),
+      ...timing(done, place % 3, random()),
+    }),
+  ),
+  JavaScriptError: sampled(
+    (done) => Math.ceil(done.pageViews / 50),
+    ({ application }) => ({
+      ...browserApplication(application),
+      errorClass: 'TypeError',
+      errorMessage: "Cannot read properties of undefined (reading 'price')",
+    }),
+  ),
+  JobQueue: sampled(
+    (_, { archetype }) => archetype.customMetrics.length,
+    ({ application: { archetype }, random, place }) => ({
+      queue: archetype.customMetrics[place]?.name.split('/')[2] ?? '',
+      depth: Math.round((archetype.customMetrics[place]?.mean ?? 0) * 2 * random()),
+    }),
+  ),
+  SyntheticCheck: syntheticChecks,
+  ServiceLevelSnapshot: serviceLevels,
+  NrAiIncident: incidents,
+  Deployment: (search, application) => changes(search, application, 'Deployment'),
+  ChangeTrackingEvent: (search, application) => changes(search, application, 'ChangeTrackingEvent'),
+};
+
+/** An agent sends only so many events of an instance a minute, whatever happened: counts of them are counts of samples. */
+const SAMPLES = 6;
+
+/** One of the events that an instance samples in a minute, by its place among them, with chance of its own. */
+interface Sample {
+  readonly done: InstanceMinute;
+  readonly application: ApplicationIdentity;
+  readonly place: number;
+  readonly random: () => number;
+}
+
+/** Events that each instance samples in each minute: how many happened, and what one of them says. */
+function sampled(
+  count: (done: InstanceMinute, application: ApplicationIdentity) => number,
+  attributes: (sample: Sample) => Attributes,
+): Source {
+  return ({ world, guidOf, since, until, mayMatch, visit }, application) => {
+    const guid = guidOf('APM', 'APPLICATION', application.id);
+    const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
+    const scope = world.scope({ application: application.id });
+    if (scope === undefined || !mayMatch(whose)) return;
+    world.eachMinute(scope, Math.floor(since / MINUTE), Math.ceil(until / MINUTE), (done, { host }, minute) => {
+      for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
+        const random = sequence(hash(done.entropy, place, 31));
+        const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
+        visit({ ...whose, host, ...attributes({ done, application, place, random }), timestamp });
+      }
+      return undefined;
+    });
+  };
+}
+
+const PLANS = ['free', 'basic', 'pro'];
+const REGIONS = ['eu', 'us', 'ap'];
+const COUNTRIES = ['DE', 'FR', 'US', 'JP'];
+
+function one<Item>(items: readonly Item[], chance: number): Item | undefined {
+  return items[Math.floor(chance * items.length)];
+}
+
+/** A duration as a multiple of the mean: most are shorter, some are much longer. */
+function around(chance: number): number {
+  return -Math.log(1 - 0.999 * chance);
+}
+
+function webTransaction({ done, application: { archetype }, random }: Sample): Attributes {
+  const transaction = one(archetype.transactions, random());
+  const duration = done.responseSeconds * (transaction?.slowness ?? 1) * around(random());
+  const isError = random() < done.errors / done.requests;
+  const limit = archetype.apdexTarget;
+  return {
+    name: `WebTransaction/${transaction?.name ?? 'none'}`,
+    transactionType: 'Web',
+    duration,
+    databaseDuration: duration * 0.4,
+    queueDuration: done.queueSeconds,
+    error: isError,
+    'http.statusCode': isError ? 500 : 200,
+    apdexPerfZone: isError || duration > 4 * limit ? 'F' : duration > limit ? 'T' : 'S',
+    region: one(REGIONS, random()) ?? '',
+    plan: one(PLANS, random()) ?? '',
+  };
+}
+
+function backgroundTransaction({ done, random }: Sample): Attributes {
+  return {
+    name: 'OtherTransaction/Background/run',
+    transactionType: 'Other',
+    duration: done.backgroundSeconds * around(random()),
+    error: false,
+  };
+}
+
+/** Browsers belong to an entity of their own, and have no host. */
+function browserApplication({ name, archetype }: ApplicationIdentity): Attributes {
+  return { appName: name, pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
+}
+
+/** One vital per event, as browsers send them. Seconds; the shift of the layout has no unit. */
+function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number, chance: number): Attributes {
+  if (which === 0)
+    return { timingName: 'largestContentfulPaint', largestContentfulPaint: pageSeconds * around(chance) };
+  if (which === 1)
+    return { timingName: 'interactionToNextPaint', interactionToNextPaint: responseSeconds * around(chance) };
+  return { timingName: 'cumulativeLayoutShift', cumulativeLayoutShift: 0.08 * around(chance) };
+}
+
+const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
+const CHECK_MINUTES = 5;
+
+/** Every reporting application with web traffic has a monitor that checks it every five minutes from each location. */
+function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+  const { index, name, archetype } = application;
+  if (!archetype.reporting || archetype.web === undefined) return;
+  const { seed } = world.options;
+  const first = Math.floor(since / MINUTE / CHECK_MINUTES) * CHECK_MINUTES;
+  for (let minute = first; minute * MINUTE < until; minute += CHECK_MINUTES) {
+    const { slowness, errorRatio } = applicationMinute(seed, application, minute);
+    LOCATIONS.forEach((locationLabel, place) => {
+      const chance = fraction(seed, index, minute, 8100 + place);
+      visit({
+        timestamp: minute * MINUTE + 1000 * place,
+        monitorName: `${name} - ping`,
+        monitorId: `monitor-${index + 1}`,
+        entityGuid: guidOf('SYNTH', 'MONITOR', application.id),
+        locationLabel,
+        location: `AWS_${place}`,
+        type: 'SIMPLE',
+        result: chance < errorRatio ? 'FAILED' : 'SUCCESS',
+        duration: 1000 * ((archetype.web?.seconds ?? 0) * slowness + 0.05 + 0.1 * chance),
+      });
+    });
+  }
+}
+
+const SNAPSHOT_MINUTES = 5;
+/** How much may fail, in percent. */
+const ERROR_BUDGET = 0.5;
+
+/** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
+function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+  const { index, name, archetype, alertPolicyId } = application;
+  if (!archetype.reporting || archetype.web === undefined || alertPolicyId === undefined) return;
+  const phase = fraction(world.options.seed, index, 8200);
+  const first = Math.ceil(since / MINUTE / SNAPSHOT_MINUTES) * SNAPSHOT_MINUTES;
+  for (let minute = first; minute * MINUTE < until; minute += SNAPSHOT_MINUTES) {
+    const failing = ERROR_BUDGET * (0.6 + 0.5 * Math.sin(2 * Math.PI * (phase + minute / (7 * DAY_MINUTES))));
+    visit({
+      timestamp: minute * MINUTE,
+      'entity.guid': guidOf('EXT', 'SERVICE_LEVEL', application.id),
+      'entity.name': `${name} - success`,
+      'entity.type': 'EXT-SERVICE_LEVEL',
+      sliCompliance: 100 - failing,
+      remainingErrorBudget: 100 * (1 - failing / ERROR_BUDGET),
+    });
+  }
+}
+
+const DAY_MINUTES = 1440;
+/** An open incident ends at the latest after so long. */
+const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
+
+/** An incident as alerting sees it. */
+interface AlertIncident {
+  readonly incident: Incident;
+  readonly conditionName: string;
+  readonly priority: 'critical' | 'warning';
+}
+
+/** The opening and the end of every incident of applications with an alert policy. */
+function incidents({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+  const { id, name, index, alertPolicyId, archetype } = application;
+  if (!archetype.reporting || alertPolicyId === undefined) return;
+  const from = Math.floor(since / MINUTE) - LONGEST_INCIDENT_MINUTES;
+  for (const { incident, conditionName, priority } of alertIncidents(world, application, from, until / MINUTE)) {
+    const openTime = incident.fromMinute * MINUTE + 20_000;
+    const closeTime = incident.toMinute * MINUTE + 40_000;
+    const said = {
+      incidentId: `${hash(index, incident.fromMinute, priority.length)}`,
+      title: `${conditionName}: ${name}`,
+      conditionName,
+      conditionId: 400_000 + priority.length,
+      policyId: alertPolicyId,
+      policyName: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}`,
+      priority,
+      'entity.guid': guidOf('APM', 'APPLICATION', id),
+      'entity.name': name,
+      'entity.type': 'APM_APPLICATION_ENTITY',
+      targetName: name,
+      muted: false,
+      openTime,
+      violationTimeLimitSeconds: LONGEST_INCIDENT_MINUTES * 60,
+    };
+    visit({ ...said, timestamp: openTime, event: 'open' });
+    const durationSeconds = (closeTime - openTime) / 1000;
+    visit({ ...said, timestamp: closeTime, event: 'close', closeTime, durationSeconds });
+  }
+}
+
+function alertIncidents(
+  world: World,
+  { index, amendment }: ApplicationIdentity,
+  from: number,
+  until: number,
+): readonly AlertIncident[] {
+  const { seed } = world.options;
+  const slow = { conditionName: 'Slow or failing requests', priority: 'critical' } as const;
+  const found: AlertIncident[] = (amendment.incidents ?? []).map((incident) => ({ ...slow, incident }));
+  for (let minute = from; minute < until; minute += SPAN_MINUTES) {
+    const incident = incidentNear(seed, index, minute);
+    if (incident !== undefined) found.push({ ...slow, incident });
+  }
+  if (index % 4 !== 0) return found;
+  // One application in four has a warning that stays open for two days of every three.
+  const period = LONGEST_INCIDENT_MINUTES;
+  for (let start = Math.floor(from / period) * period; start < until; start += period) {
+    const fromMinute = start + Math.floor(fraction(seed, index, start / period, 8300) * DAY_MINUTES);
+    const incident = { fromMinute, toMinute: fromMinute + 2 * DAY_MINUTES, responseFactor: 1, errorRatio: 0 };
+    found.push({ incident, conditionName: 'Memory grows', priority: 'warning' });
+  }
+  return found;
+}
+
+const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
+
+/** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
+function changes(
+  { world, guidOf, since, until, visit }: EventSearch,
+  { id, index, name, archetype }: ApplicationIdentity,
+  form: 'Deployment' | 'ChangeTrackingEvent',
+): void {
+  if (!archetype.reporting) return;
+  const last = Math.floor(until / MINUTE / DEPLOYMENT_MINUTES);
+  for (let span = Math.floor(since / MINUTE / DEPLOYMENT_MINUTES); span <= last; span += 1) {
+    if ((span + index) % 2 === (form === 'Deployment' ? 0 : 1)) continue;
+    const minute = Math.floor((span + fraction(world.options.seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
+    visit({
+      timestamp: minute * MINUTE,
+      'entity.guid': guidOf('APM', 'APPLICATION', id),
+      'entity.name': name,
+      appName: name,
+      appId: id,
+      version: `v1.${span % 1000}.0`,
+      user: 'release-bot',
+      description: `Release ${span % 1000}`,
+      deploymentType: 'BASIC',
+      ...(form === 'ChangeTrackingEvent' ? { category: 'Deployment', type: 'Basic' } : {}),
+    });
+  }
+}
