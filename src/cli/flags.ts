@@ -182,6 +182,7 @@ export interface SimulatorFlags {
   readonly callsPerMinute: number;
   readonly accountId: number;
   readonly nrqlPerMinute: number;
+  readonly nrqlSnapping: boolean;
   readonly fault?: readonly FaultRuleInput[];
   readonly control: boolean;
 }
@@ -259,6 +260,11 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       wholeNumber(0, 1_000_000),
       3000,
     )
+    .option(
+      '--nrql-snapping',
+      'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
+      false,
+    )
     .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, collectFault)
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
@@ -297,6 +303,7 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
     callsPerMinute: flags.callsPerMinute,
     accountId: flags.accountId,
     nrqlPerMinute: flags.nrqlPerMinute,
+    nrqlSnapping: flags.nrqlSnapping,
     ...(flags.fault === undefined ? {} : { faults: flags.fault }),
     control: flags.control,
   };
