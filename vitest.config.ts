@@ -8,8 +8,8 @@ const OUTSIDE = ['test/soak/**'];
 export default defineConfig({
   test: {
     reporters: ['default', new SkipReporter()],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
     maxWorkers: 3,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reportsDirectory: 'coverage' },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import {
@@ -10,15 +10,15 @@ import {
 } from '../../monitoring/dashboards/src/expressions.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { delayUntilNextWindow } from '../e2e/support/config.ts';
+import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
-import { parseOpenMetrics } from '../support/exposition.ts';
+import { parseOpenMetrics, type ParsedFamily } from '../support/exposition.ts';
 import { run } from './support/processes.ts';
-import { INTERFACES, REST_ONLY, type Interface } from './incidents/fleet.ts';
+import { INTERFACES, REST_ONLY } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
-import { startPrometheus } from './support/servers.ts';
+import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 import { quickRecordingRules, quickRules } from './support/rules.ts';
 import { until } from './support/until.ts';
 
@@ -26,7 +26,7 @@ const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
 const OURS = /^newrelic_(application|host|instance|key_transaction)_/;
 
 /** The scrape job of deploy/prometheus/prometheus.yaml for the exporter at this port, at another interval. */
-function configOf(port: number, interval = '1s', labels: Readonly<Record<string, string>> = {}): string {
+function configOf(port: number, interval: string, labels: Readonly<Record<string, string>> = {}): string {
   const shipped = readFileSync(new URL('../../deploy/prometheus/prometheus.yaml', import.meta.url), 'utf8');
   const job = SHIPPED.parse(parse(shipped)).scrape_configs[0];
   return stringify({
@@ -40,195 +40,165 @@ function configOf(port: number, interval = '1s', labels: Readonly<Record<string,
 
 const SHIPPED = z.object({ scrape_configs: z.array(z.looseObject({ job_name: z.string() })).min(1) });
 
-/** Runs the body with a simulator and an exporter that reads it through an interface, within one window of `seconds`. */
-async function withExporter(
-  seconds: number,
-  by: Interface,
-  body: (exporter: Exporter, simulator: Simulator) => Promise<void>,
-): Promise<void> {
-  const simulator = await startSimulator({ applications: 16, rounding: false, hostMetrics: 'all' });
-  const exporter = await startExporter({
-    config: {
-      accounts: [accountBy(by, simulator, by === 'rest' ? { instances: true } : {})],
-      collection: { delay: delayUntilNextWindow(seconds), scrape_timeout_offset: '1500ms' },
-    },
-  });
-  try {
-    await body(exporter, simulator);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
-}
+/** Target labels named like labels of ours. */
+const THEIRS = { zone: 'eu-1', app: 'monitoring', host: 'scraper', port: '9126', endpoint: 'http' };
+/** An application that fails a tenth of its requests. */
+const FAILING = 1_000_001;
 
 await describeReal('a real Prometheus that scrapes the exporter', {
   tools: ['prometheus', 'promtool'],
   lines: BOTH_LINES,
   define: (program) => {
+    // One exporter and two servers for all tests of an interface. The time of the exporter stands still until a test moves
+    // it on, so that no window ends in between.
     describe.each(INTERFACES)('%s', (by) => {
-      test('promtool finds nothing to complain about', () =>
-        withExporter(55, by, async (exporter) => {
-          await scrapeUntilFresh(exporter);
-          const input = await exporter.text('/metrics');
-          const check = await run(program('promtool'), ['check', 'metrics'], { input });
-          expect(check).toEqual({ status: 0, stdout: '', stderr: '' });
-        }));
+      const clock = new MovedClock({ standsStill: true });
+      let simulator: Simulator;
+      let exporter: Exporter;
+      let plain: PrometheusServer;
+      let labelled: PrometheusServer;
+      let families: readonly ParsedFamily[];
+      let calls: number;
 
-      test('every series is queried back with its value, by two servers that cause no call', () =>
-        withExporter(58, by, async (exporter, simulator) => {
-          const families = await scrapeUntilFresh(exporter);
-          const calls = simulator.requests.count();
-          const inOpenMetrics = parseOpenMetrics(await exporter.text('/metrics', { Accept: OPENMETRICS }));
-          const names = inOpenMetrics.map(({ name }) => name).filter((name) => OURS.test(name));
-          expect(names.toSorted()).toEqual(
-            families
-              .map(({ name }) => name)
-              .filter((name) => OURS.test(name))
-              .toSorted(),
+      beforeAll(async () => {
+        simulator = await startSimulator({ applications: 16, rounding: false, hostMetrics: 'all', now: clock.now });
+        const traffic = { requests_per_minute: 600, response_milliseconds: 100, errors_per_minute: 60 };
+        simulator.change(FAILING, { traffic: { ...traffic, background_per_minute: 0 } });
+        exporter = await startExporter({
+          ...clock.program,
+          config: { accounts: [accountBy(by, simulator, by === 'rest' ? { instances: true } : {})] },
+        });
+        families = await scrapeUntilFresh(exporter);
+        calls = simulator.requests.count();
+        const rules = { 'alerts.rules.yaml': quickRules(), 'recording.rules.yaml': quickRecordingRules() };
+        plain = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '2s') });
+        labelled = await startPrometheus(program('prometheus'), {
+          config: configOf(exporter.port, '2s', THEIRS),
+          files: rules,
+        });
+      }, 300_000);
+
+      afterAll(async () => {
+        await Promise.all([plain, labelled].map((server) => server.stop()));
+        await exporter.stop();
+        await simulator.close();
+        clock.close();
+      });
+
+      test('promtool finds nothing to complain about', async () => {
+        const input = await exporter.text('/metrics');
+        const check = await run(program('promtool'), ['check', 'metrics'], { input });
+        expect(check).toEqual({ status: 0, stdout: '', stderr: '' });
+      });
+
+      test('every series is queried back with its value, and the servers cause no call', async () => {
+        const inOpenMetrics = parseOpenMetrics(await exporter.text('/metrics', { Accept: OPENMETRICS }));
+        const names = inOpenMetrics.map(({ name }) => name).filter((name) => OURS.test(name));
+        const ours = families.filter(({ name }) => OURS.test(name));
+        expect(names.toSorted()).toEqual(ours.map(({ name }) => name).toSorted());
+
+        const samples = ours.flatMap((family) => family.samples);
+        const found = await until('every series', async () => {
+          const queried = await plain.query('{__name__=~"newrelic_(application|host|instance|key_transaction)_.+"}');
+          const byKey = queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value] as const);
+          return byKey.length === samples.length ? new Map(byKey) : undefined;
+        });
+        expect(samples.filter((sample) => found.get(keyOf(sample.name, sample.labels)) !== sample.value)).toEqual([]);
+        const metadata = z.record(z.string(), z.unknown()).parse(await plain.api('/api/v1/metadata?limit=10000'));
+        expect(names.filter((name) => !Object.hasOwn(metadata, name))).toEqual([]);
+        await until('the other server to have scraped', async () => (await labelled.query('newrelic_up'))[0]);
+        expect(simulator.requests.count()).toBe(calls);
+      });
+
+      test('target labels named like ours change nothing: series, rules and alerts keep the labels of the exporter', async () => {
+        const zones = await until('a scrape', async () => {
+          const found = await labelled.query('count by (zone) (newrelic_application_apdex_requests)');
+          return found.length > 0 ? found : undefined;
+        });
+        const names = zones.map(({ labels }) => labels['zone']);
+        expect(names.toSorted()).toEqual(['frustrated', 'satisfied', 'tolerating']);
+        // One query, so that one scrape answers it: what is theirs, beside what is ours.
+        const named = 'label_replace({__name__=~"newrelic_.+", exported_app=~".+"}, "theirs", "exported", "", "")';
+        const host = 'label_replace(newrelic_host_info{host="scraper"}, "theirs", "host", "", "")';
+        const storefront = await until('the application', async () => {
+          const all = await labelled.query(`${named} or ${host} or newrelic_application_info{app="Storefront"}`);
+          return all.length > 0 ? all : undefined;
+        });
+        expect(storefront.map(({ labels }) => [labels['app'], labels['theirs']])).toEqual([['Storefront', undefined]]);
+        const alert = await until('the alert', async () => {
+          const name = `alertname="NewRelicApplicationErrorRatioHigh", app_id="${FAILING}"`;
+          return (await labelled.query(`ALERTS{${name}, alertstate="firing"}`))[0];
+        });
+        expect(alert.labels['app']).toBe('Storefront');
+        const recorded = await until('a recording rule', async () => {
+          const mean = await labelled.query('account:newrelic_application_apdex_score:mean');
+          return mean[0];
+        });
+        expect(recorded.value).toBeGreaterThan(0);
+      });
+
+      test('every expression of the dashboards and of their variables returns series', async () => {
+        // The next window brings the calls that rates are made of.
+        clock.minutesLater(1);
+        const expressions = [
+          ...dashboardExpressions().map(({ dashboard, panel, description, expression }) => ({
+            of: `${dashboard}: ${panel}`,
+            // The panel says why it is empty, and asks for a family that NerdGraph does not have.
+            excused: by === 'nerdgraph' && /empty for .*NerdGraph/i.test(description) && isRestOnly(expression),
+            text: substitute(expression),
+          })),
+          ...variableQueries().map((query) => ({
+            of: `${query.dashboard}: $${query.variable}`,
+            excused: false,
+            text: substitute(variableExpression(query)),
+          })),
+        ];
+        // What has returned something once need not do so again.
+        let waiting = expressions.filter(({ excused }) => !excused);
+        await until('every expression to return something', async () => {
+          const answers = await Promise.all(
+            waiting.map(async (each) => ({ each, series: await plain.query(each.text) })),
           );
-
-          const config = configOf(exporter.port);
-          const servers = await Promise.all([
-            startPrometheus(program('prometheus'), { config }),
-            startPrometheus(program('prometheus'), { config }),
-          ]);
-          try {
-            for (const server of servers) {
-              await until('a scrape', async () => ((await server.query('up == 1')).length === 1 ? true : undefined));
-              const metadata = z
-                .record(z.string(), z.unknown())
-                .parse(await server.api('/api/v1/metadata?limit=10000'));
-              expect(names.filter((name) => !Object.hasOwn(metadata, name))).toEqual([]);
-              const queried = await server.query(
-                '{__name__=~"newrelic_(application|host|instance|key_transaction)_.+"}',
-              );
-              const found = new Map(
-                queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value]),
-              );
-              const ours = families.filter(({ name }) => OURS.test(name)).flatMap(({ samples }) => samples);
-              expect(found.size).toBe(ours.length);
-              const wrong = ours.filter((sample) => found.get(keyOf(sample.name, sample.labels)) !== sample.value);
-              expect(wrong).toEqual([]);
-            }
-            expect(simulator.requests.count()).toBe(calls);
-          } finally {
-            await Promise.all(servers.map((server) => server.stop()));
-          }
-        }));
-
-      test(
-        'target labels named like ours change nothing: series, rules and alerts keep the labels of the exporter',
-        () =>
-          withExporter(40, by, async (exporter, simulator) => {
-            const failing = { requests_per_minute: 600, response_milliseconds: 100, errors_per_minute: 60 };
-            simulator.change(1_000_001, { traffic: { ...failing, background_per_minute: 0 } });
-            await scrapeUntilFresh(exporter);
-            const theirs = { zone: 'eu-1', app: 'monitoring', host: 'scraper', port: '9126', endpoint: 'http' };
-            const server = await startPrometheus(program('prometheus'), {
-              config: configOf(exporter.port, '1s', theirs),
-              files: { 'alerts.rules.yaml': quickRules(), 'recording.rules.yaml': quickRecordingRules() },
-            });
-            try {
-              const zones = await until('a scrape', async () => {
-                const found = await server.query('count by (zone) (newrelic_application_apdex_requests)');
-                return found.length > 0 ? found : undefined;
-              });
-              expect(zones.map(({ labels }) => labels['zone']).toSorted()).toEqual([
-                'frustrated',
-                'satisfied',
-                'tolerating',
-              ]);
-              expect(await server.query('{__name__=~"newrelic_.+", exported_app=~".+"}')).toEqual([]);
-              expect(await server.query('newrelic_application_info{app="Storefront"}')).toHaveLength(1);
-              expect(await server.query('newrelic_host_info{host="scraper"}')).toEqual([]);
-              const alert = await until('the alert', async () => {
-                const name = 'alertname="NewRelicApplicationErrorRatioHigh", app_id="1000001"';
-                return (await server.query(`ALERTS{${name}, alertstate="firing"}`))[0];
-              });
-              expect(alert.labels['app']).toBe('Storefront');
-              const recorded = await until('a recording rule', async () => {
-                const mean = await server.query('account:newrelic_application_apdex_score:mean');
-                return mean[0];
-              });
-              expect(recorded.value).toBeGreaterThan(0);
-            } finally {
-              await server.stop();
-            }
-          }),
-        120_000,
-      );
-
-      test(
-        'every expression of the dashboards and of their variables returns series',
-        () =>
-          withExporter(15, by, async (exporter) => {
-            await scrapeUntilFresh(exporter);
-            const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port) });
-            try {
-              const expressions = [
-                ...dashboardExpressions().map(({ dashboard, panel, description, expression }) => ({
-                  of: `${dashboard}: ${panel}`,
-                  // The panel says why it is empty, and asks for a family that NerdGraph does not have.
-                  excused: by === 'nerdgraph' && /empty for .*NerdGraph/i.test(description) && isRestOnly(expression),
-                  text: substitute(expression),
-                })),
-                ...variableQueries().map((query) => ({
-                  of: `${query.dashboard}: $${query.variable}`,
-                  excused: false,
-                  text: substitute(variableExpression(query)),
-                })),
-              ];
-              let empty: string[] = [];
-              await until(
-                'every expression to return something',
-                async () => {
-                  const answers = await Promise.all(
-                    expressions.map(async (each) => ({ ...each, series: await server.query(each.text) })),
-                  );
-                  empty = answers
-                    .filter(({ series, excused }) => series.length === 0 && !excused)
-                    .map(({ of, text }) => `${of}: ${text}`);
-                  return empty.length === 0 ? true : undefined;
-                },
-                25_000,
-              ).catch(() => undefined);
-              expect(empty).toEqual([]);
-              expect(expressions.length).toBeGreaterThan(50);
-              const excused = expressions.filter((each) => each.excused);
-              expect(excused.length > 0).toBe(by === 'nerdgraph');
-              for (const { of, text } of excused) expect([of, await server.query(text)]).toEqual([of, []]);
-            } finally {
-              await server.stop();
-            }
-          }),
-        120_000,
-      );
+          waiting = answers.flatMap(({ each, series }) => (series.length === 0 ? [each] : []));
+          return waiting.length === 0 ? true : undefined;
+        }).catch(() => expect(waiting.map(({ of, text }) => `${of}: ${text}`)).toEqual([]));
+        expect(expressions.length).toBeGreaterThan(50);
+        const excused = expressions.filter((each) => each.excused);
+        expect(excused.length > 0).toBe(by === 'nerdgraph');
+        for (const { of, text } of excused) expect([of, await plain.query(text)]).toEqual([of, []]);
+      });
     });
 
-    test(
-      'a timeout shorter than the collection loses no scrape, and an application that is removed goes at once',
-      () =>
-        withExporter(25, 'rest', async (exporter, simulator) => {
-          simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
-          const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '3s') });
-          try {
-            const removed = 'newrelic_application_info{app_id="1000003"}';
-            await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
-            simulator.change(1_000_003, { removed: true });
-            // Well before the five minutes that Prometheus looks back for a series that merely fails to come.
-            await until(
-              'the application to be gone',
-              async () => ((await server.query(removed)).length === 0 ? true : undefined),
-              60_000,
-            );
-            expect(await server.query('newrelic_application_info{app_id="1000002"}')).toHaveLength(1);
-            expect(await server.query('min_over_time(up[1m])')).toMatchObject([{ value: 1 }]);
-          } finally {
-            await server.stop();
-          }
-        }),
-      120_000,
-    );
+    test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async () => {
+      const clock = new MovedClock({ standsStill: true });
+      const simulator = await startSimulator({ applications: 16, now: clock.now });
+      simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
+      const exporter = await startExporter({
+        ...clock.program,
+        config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '3s' } },
+      });
+      const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '6s') });
+      try {
+        const removed = 'newrelic_application_info{app_id="1000003"}';
+        await until('the application', async () => ((await server.query(removed)).length === 1 ? true : undefined));
+        simulator.change(1_000_003, { removed: true });
+        clock.minutesLater(1);
+        // The other one is there: the answer is one of a scrape that was read. Five minutes are how long Prometheus looks
+        // back for a series that merely fails to come.
+        await until('the application to be gone', async () => {
+          const both = await server.query('newrelic_application_info{app_id=~"1000002|1000003"}');
+          return both.length === 1 && both[0]?.labels['app_id'] === '1000002' ? true : undefined;
+        });
+        const partial = 'max_over_time(newrelic_exporter_scrapes_total{result="partial"}[5m]) > 0';
+        expect(await server.query(partial)).toHaveLength(1);
+        expect(await server.query('min_over_time(up[5m])')).toMatchObject([{ value: 1 }]);
+      } finally {
+        await server.stop();
+        await exporter.stop();
+        await simulator.close();
+        clock.close();
+      }
+    });
   },
 });
 

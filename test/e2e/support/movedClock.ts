@@ -20,9 +20,12 @@ if (still > 0) Date.now = () => still + ahead();
 
 /** How the program's clocks go by themselves. */
 interface Pace {
-  /** The wall clock moves only when it is moved on, so that no window ends by itself. */
+  /**
+   * The wall clock moves only when it is moved on, and the other one hardly, so that no window ends by itself: a test has
+   * all the time it needs, however slow the machine is. Timers go on as ever.
+   */
   readonly standsStill?: boolean;
-  /** How fast the clocks go; 1 unless given. A slow machine has time enough within a minute of a slow clock. */
+  /** How fast the clocks go: 1 unless given, a minute in an hour where they stand still. */
   readonly speed?: number;
 }
 
@@ -41,7 +44,7 @@ export class MovedClock {
 
   /** What starts an exporter with this clock. */
   get program(): { readonly nodeArgs: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-    const { standsStill = false, speed = 1 } = this.#pace;
+    const { standsStill = false, speed = standsStill ? 1 / 60 : 1 } = this.#pace;
     return {
       nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(SCRIPT)}`],
       env: {
