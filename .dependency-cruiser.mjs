@@ -6,7 +6,7 @@ const MAY_IMPORT = {
   eventLoop: [],
   formulas: [],
   log: [],
-  api: ['eventLoop'],
+  api: ['eventLoop', 'log'],
   simulator: [],
   metrics: ['api', 'formulas'],
   config: ['metrics'],

@@ -256,7 +256,8 @@ function parseAccountId(text: string): number {
 
 function parseTolerance(text: string): number {
   const ratio = Number(text);
-  if (!/^[0-9]*\.?[0-9]+$/.test(text) || ratio > 1) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
+  if (!/^(?:[0-9]*\.)?[0-9]+$/.test(text) || ratio > 1)
+    throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
   return ratio;
 }
 

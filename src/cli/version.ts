@@ -5,7 +5,7 @@ import description from '../../package.json' with { type: 'json' };
 declare const BUILT_REVISION: string | undefined;
 
 /** Where people find the project (`homepage` of package.json); upstream sees it in the user agent. */
-export const HOME = description.homepage.replace(/#.*$/, '');
+export const [HOME = ''] = description.homepage.split('#', 1);
 
 export const { name: NAME, version: VERSION } = description;
 

@@ -12,7 +12,7 @@ export const DURATION_PATTERN = /^(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(
 /** Milliseconds of a duration as it is written in the configuration; undefined when it is not written like one. */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
-  return [...text.matchAll(/([0-9]+)([a-z]+)/g)].reduce((total, [, count, name]) => {
+  return [...text.matchAll(/(?<![0-9])([0-9]+)([a-z]+)/g)].reduce((total, [, count, name]) => {
     const unit = UNITS.find(([unitName]) => unitName === name);
     return total + Number(count) * (unit?.[1] ?? Number.NaN);
   }, 0);

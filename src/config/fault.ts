@@ -19,7 +19,7 @@ const KEY_PREFIX = /NR[A-Z]{2}-|NRAK/i;
 export function mayBeSecret(text: string): boolean {
   if (text.length <= SHORT) return false;
   if (text.length > LONG || KEY_PREFIX.test(text)) return true;
-  const words = text.replace(/^[._/]+|_+$/g, '').split(/[-_./]/);
+  const words = text.replace(/^[._/]+|(?<!_)_+$/g, '').split(/[-_./]/);
   return words.length > MOST_WORDS || !words.every((word) => WORD.test(word));
 }
 

@@ -47,7 +47,7 @@ export function normaliseBaseUrl(text: string, api: Api): { readonly url: string
   if (url.protocol !== 'https:' && !LOOPBACK.test(url.hostname)) {
     return { problem: 'must begin with https://, plain http is for loopback addresses only: it would show the key' };
   }
-  const address = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  const address = `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
   if (api === 'nerdgraph') {
     if (address.endsWith('/graphql')) return { url: address };
     return { problem: 'must end in /graphql: with "api: nerdgraph" it is the whole address' };

@@ -1,35 +1,157 @@
 const SHORTEST = 4;
 const REPLACEMENT = '<secret>';
 
+/** Characters of a secret that must not leave the process one after the other. */
+const RUN = 12;
+
+/** Characters that are looked at together. */
+const HASHED = 3;
+
+/** Places of the table that rules most of a text out before it is looked at closely. */
+const TABLE_SIZE = 4096;
+
+/** How a character is written in an address, in JSON and in HTML; tried at one place of a text only. */
+const ENCODED = /%(?:25)*([0-9a-f]{2})|\\u([0-9a-f]{4})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\[nrt]?/iy;
+const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c, 0x26, 0x41, 0x5a, 0x20];
+
+/** A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original. */
+interface Plain {
+  readonly text: string;
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
 /**
  * The secrets of the process, to be hidden wherever text leaves it: a last line of defence behind code that does not
- * put them there. Texts of under four characters are not hidden, they would turn up everywhere.
+ * put them there. No run of 12 characters of a secret is shown, however it is encoded (for an address, JSON, HTML, in
+ * base64), in upper or lower case, or split by white space; a shorter secret is hidden as a whole. Texts of under four
+ * characters are not hidden, they would turn up everywhere.
  */
 export class Secrets {
+  readonly #known = new Set<string>();
+  /** The runs of every secret and of its base64. */
+  readonly #runs = new Set<string>();
+  /** A mark at the hash of every three characters of a run. */
+  readonly #table = new Uint8Array(TABLE_SIZE);
   readonly #spellings = new Set<string>();
-  #pattern: RegExp | undefined;
+  #whole: RegExp | undefined;
 
-  /** Hides a secret from now on, also as it is spelt in an address or in JSON. */
+  /** Hides a secret from now on. */
   add(value: string): void {
-    if (value.length < SHORTEST || this.#spellings.has(value)) return;
+    if (value.length < SHORTEST || this.#known.has(value)) return;
+    this.#known.add(value);
     for (const spelling of spellings(value)) this.#spellings.add(spelling);
     // The longest first, so that no secret leaves the end of a longer one that it begins.
     const alternatives = [...this.#spellings].toSorted((a, b) => b.length - a.length).map(literally);
-    this.#pattern = new RegExp(alternatives.join('|'), 'g');
+    this.#whole = new RegExp(alternatives.join('|'), 'g');
+    for (const form of [plainOf(value).text, ...base64Forms(value)]) {
+      if (form.length < RUN) continue;
+      for (let start = 0; start + RUN <= form.length; start += 1) this.#runs.add(form.slice(start, start + RUN));
+      for (let start = 0; start + HASHED <= form.length; start += 1) this.#table[hashAt(form, start)] = 1;
+    }
   }
 
+  /** The text with every secret replaced; takes time in proportion to its length. */
   mask(text: string): string {
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, REPLACEMENT);
+    if (this.#whole === undefined) return text;
+    const withoutWhole = text.replace(this.#whole, REPLACEMENT);
+    return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
   }
+
+  /** Whether a run stands in the text as it is, not encoded or split; of a large text only every tenth place is looked at. */
+  holdsRun(text: string): boolean {
+    const step = RUN - HASHED + 1;
+    for (let place = 0; place + HASHED <= text.length; place += step) {
+      if (this.#table[hashAt(text, place)] === 0) continue;
+      for (let start = Math.max(0, place - step + 1); start <= place; start += 1) {
+        if (this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
+      }
+    }
+    return false;
+  }
+
+  #withoutRuns(text: string): string {
+    const plain = plainOf(text);
+    let masked = '';
+    let shownTo = 0;
+    let hiddenTo = 0;
+    for (let place = 0; place + RUN <= plain.text.length; place += 1) {
+      if (this.#table[hashAt(plain.text, place)] === 0) continue;
+      if (!this.#runs.has(plain.text.slice(place, place + RUN))) continue;
+      // A run that begins within the last one goes on with it.
+      if (place >= hiddenTo) masked += text.slice(shownTo, plain.starts[place]) + REPLACEMENT;
+      hiddenTo = place + RUN;
+      shownTo = plain.ends[hiddenTo - 1] ?? text.length;
+    }
+    return masked + text.slice(shownTo);
+  }
+}
+
+/** A hash of three characters, the same for upper and lower case. */
+function hashAt(text: string, place: number): number {
+  const first = text.charCodeAt(place) | TO_LOWER;
+  const second = text.charCodeAt(place + 1) | TO_LOWER;
+  return ((first * 31 + second) * 31 + (text.charCodeAt(place + 2) | TO_LOWER)) % TABLE_SIZE;
 }
 
 function spellings(value: string): readonly string[] {
   // encodeURIComponent throws on half a surrogate pair, which this turns into a replacement character.
   const wellFormed = Buffer.from(value).toString();
   const formEncoded = new URLSearchParams([['', wellFormed]]).toString().slice(1);
-  return [value, encodeURIComponent(wellFormed), formEncoded, JSON.stringify(value).slice(1, -1)];
+  const base64 = (['base64', 'base64url'] as const).map((form) =>
+    Buffer.from(value).toString(form).replaceAll('=', ''),
+  );
+  return [value, encodeURIComponent(wellFormed), formEncoded, JSON.stringify(value).slice(1, -1), ...base64];
 }
 
 function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
+
+/** The base64 that the secret becomes, alone or behind other bytes: the characters that depend on nothing else. */
+function base64Forms(secret: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
+    const ownTo = Math.floor((bytes.length * 8) / 6);
+    const form = bytes
+      .toString('base64')
+      .slice(before === 0 ? 0 : before + 1, ownTo)
+      .toLowerCase();
+    return [form, form.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}
+
+function plainOf(original: string): Plain {
+  const codes = new Uint16Array(original.length);
+  const starts = new Uint32Array(original.length);
+  const ends = new Uint32Array(original.length);
+  let length = 0;
+  for (let place = 0; place < original.length;) {
+    const { code, size } = characterAt(original, place);
+    if (code !== undefined && !isSpace(code)) {
+      codes[length] = code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code;
+      starts[length] = place;
+      ends[length] = place + size;
+      length += 1;
+    }
+    place += size;
+  }
+  return { text: Buffer.from(codes.buffer, 0, length * 2).toString('utf16le'), starts, ends };
+}
+
+/** The character that is meant at a place, and how much of the text it takes; undefined where only an escape stands there. */
+function characterAt(text: string, place: number): { readonly code: number | undefined; readonly size: number } {
+  const code = text.charCodeAt(place);
+  if (code !== PERCENT && code !== BACKSLASH && code !== AMPERSAND) return { code, size: 1 };
+  ENCODED.lastIndex = place;
+  const [all, percent, json, hex, decimal] = ENCODED.exec(text) ?? [];
+  if (all === undefined) return { code, size: 1 };
+  const digits = percent ?? json ?? hex;
+  const meant =
+    digits === undefined ? (decimal === undefined ? undefined : Number(decimal)) : Number.parseInt(digits, 16);
+  return { code: meant, size: all.length };
+}
+
+function isSpace(code: number): boolean {
+  return code <= 0x20 || code === 0xa0 || code === 0xad || (code >= 0x2000 && code <= 0x200f) || code === 0xfeff;
 }

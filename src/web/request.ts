@@ -96,8 +96,13 @@ function quote(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** No scraper waits longer; also keeps timers within what they can hold. */
-const MAX_TIMEOUT_MS = 3_600_000;
+/** No scraper waits longer, whatever its header says. */
+const MAX_TIMEOUT_MS = 120_000;
+
+/** Longer than any number that a scraper writes. */
+const LONGEST_TIMEOUT_TEXT = 64;
+
+const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 interface DeadlineInputs {
   /** `X-Prometheus-Scrape-Timeout-Seconds` as it came. */
@@ -132,10 +137,11 @@ export function timeToAnswerTo(
   });
 }
 
-/** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds. */
+/** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds, at most two minutes. */
 function readTimeout(header: string | undefined): number | undefined {
-  if (header === undefined || !/^\s*\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(header)) return undefined;
-  const milliseconds = Number(header) * 1000;
+  if (header === undefined || header.length > LONGEST_TIMEOUT_TEXT) return undefined;
+  const text = header.trim();
+  const milliseconds = DECIMAL.test(text) ? Number(text) * 1000 : 0;
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }
 
@@ -145,7 +151,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https
 
 /** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
 export function normalisePrefix(prefix: string): string {
-  const inner = prefix.replace(/^\/+|\/+$/g, '');
+  const inner = prefix.replace(/^\/+|(?<!\/)\/+$/g, '');
   return inner === '' ? '' : `/${inner}`;
 }
 

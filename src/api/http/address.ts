@@ -33,7 +33,7 @@ export function moved(address: URL, origin: string): URL {
 
 /** Path and query under a base address, with or without a slash at its end. */
 export function under(base: URL, path: string): URL {
-  return new URL(base.origin + base.pathname.replace(/\/+$/, '') + path);
+  return new URL(base.origin + base.pathname.replace(/(?<!\/)\/+$/, '') + path);
 }
 
 /**

@@ -1,38 +1,33 @@
+import { Secrets } from '../../log/secrets.ts';
 import { CallFailure } from './callFailure.ts';
 
 /** What stands in the place of a key. */
 export const HIDDEN = '<secret>';
-const SHORTEST = 4;
 /** A body is only touched for a key that cannot be an ordinary word of it. */
 const SHORTEST_IN_BODY = 16;
+/** Letters, digits and marks that JSON need not escape. */
+const NEEDLESS_ESCAPE = /\\u00[2-7]/;
 
-/** Hides one API key in texts, however it is spelt: plain, percent-encoded, escaped as in JSON or as in HTML. */
+/** Hides one API key in texts, and every run of 12 of its characters, however they are spelt. */
 export class KeyMask {
   readonly key: string;
-  readonly #pattern: RegExp | undefined;
+  readonly #secrets = new Secrets();
 
   constructor(key: string) {
     this.key = key;
-    this.#pattern = key.length < SHORTEST ? undefined : new RegExp(Array.from(key, spellings).join(''), 'gi');
+    this.#secrets.add(key);
   }
 
   /** For messages. Keys of under four characters are not hidden, they would turn up everywhere. */
   hide(text: string): string {
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, HIDDEN);
+    return this.#secrets.mask(text);
   }
 
-  /** For a body before it is parsed, so that an echoed key cannot become a label. */
+  /** For a body before it is parsed, so that an echoed key, or a part of it, cannot become a label. */
   hideInBody(text: string): string {
     if (this.key.length < SHORTEST_IN_BODY) return text;
-    return text.includes(this.key) || text.includes('\\u') ? this.hide(text) : text;
+    return this.#secrets.holdsRun(text) || NEEDLESS_ESCAPE.test(text) ? this.hide(text) : text;
   }
-}
-
-function spellings(character: string): string {
-  const code = character.charCodeAt(0);
-  const hex = code.toString(16).padStart(2, '0');
-  const literally = character.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
-  return `(?:${literally}|\\\\${literally}|%${hex}|\\\\u00${hex}|&#(?:x0*${hex}|0*${code});)`;
 }
 
 /** The API key of an account. Key files change, so it is read again for each attempt. */

@@ -238,7 +238,7 @@ export class KeyTransactions {
 
 /** Guids are base64, with its padding or without. */
 export function withoutPadding(guid: string): string {
-  return guid.replace(/=+$/, '');
+  return guid.replace(/(?<!=)=+$/, '');
 }
 
 function toKeyTransaction(listed: ListedKeyTransaction, details: Omit<KeyTransactionDetails, 'guid'>): KeyTransaction {

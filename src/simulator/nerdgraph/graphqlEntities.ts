@@ -22,7 +22,7 @@ function paddedGuid(account: number, domain: string, type: string, id: number): 
   return Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64');
 }
 
-const unpadded = (guid: string): string => guid.replace(/=+$/, '');
+const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
 
 /** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
 export function guidOf(account: number, domain: string, type: string, id: number): string {

@@ -110,7 +110,7 @@ function inWords(query: ProbeQuery, result: Extract<ProbeResult, { notes: unknow
     `Probe of application ${query.applicationId} of account ${JSON.stringify(query.account)}`,
     `${verdict(result)} The probe took ${seconds.toFixed(3)} s.`,
     '',
-    ...result.notes.map((note) => `- ${note.replace(/\s*\n\s*/g, ' ')}`),
+    ...result.notes.map((note) => `- ${onOneLine(note)}`),
     '',
     'Metrics that the probe returns:',
     '',
@@ -139,4 +139,11 @@ class WriteTimes {
   atLeast(kind: string, milliseconds: number): void {
     this.set(kind, Math.max(milliseconds, this.of(kind)));
   }
+}
+
+function onOneLine(note: string): string {
+  return note
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
 }

@@ -27,7 +27,7 @@ export function parseListenAddress(text: string): ListenAddress {
   const port = Number(groups.port);
   if (port > 65_535) throw new ListenAddressError(`"${text}": a port is a number from 0 to 65535.`);
   if (groups.six !== undefined) {
-    if (isIP(groups.six.replace(/%.*$/, '')) !== 6) {
+    if (isIP(groups.six.split('%', 1)[0] ?? '') !== 6) {
       throw new ListenAddressError(`"${text}": what stands between brackets must be an IPv6 address.`);
     }
     return { host: groups.six, port };

@@ -33,6 +33,14 @@ describe('KeyMask', () => {
     expect(new KeyMask('test').hideInBody('{"name":"test"}')).toBe('{"name":"test"}');
   });
 
+  it('hides a part of a key of 12 characters in messages and bodies, and its base64', () => {
+    const key = 'NRAK-0123456789ABCDEF';
+    for (const part of [key.slice(3, 15), key.slice(9), Buffer.from(key).toString('base64')]) {
+      expect(new KeyMask(key).hide(`no key ${part}!`)).toBe('no key <secret>!');
+      expect(new KeyMask(key).hideInBody(`{"name":"${part}"}`)).toMatch(/^\{"name":"<secret>(?:=*)"\}$/);
+    }
+  });
+
   it('hides a long key in a body, where it would become a label', () => {
     expect(new KeyMask('NRAK-0123456789ABCDEF').hideInBody('{"name":"NRAK-0123456789ABCDEF"}')).toBe(
       '{"name":"<secret>"}',

@@ -136,6 +136,15 @@ describe('/probe', () => {
     expect((await get(`${origin}${PROBE}&debug=false`, { headers })).headers['content-encoding']).toBe('gzip');
   });
 
+  test('debug=true puts each note on one line, however much white space upstream sent', async () => {
+    const app = testApp();
+    const notes = [`status 500: ${'\t'.repeat(60_000)}x\n \n  y`];
+    app.collector.probeResult = { kind: 'unreadable', notes };
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}${PROBE}&debug=true`);
+    expect(got.text).toMatch(/\n- status 500: \t+x {2}y\n/);
+  });
+
   test('debug=true says when no list can be read', async () => {
     const app = testApp();
     app.collector.probeResult = { kind: 'unreadable', notes: ['applications: missing'] };
