@@ -49,6 +49,7 @@ describe('the flags of the simulator', () => {
       callsPerMinute: 0,
       accountId: 1_234_567,
       nrqlPerMinute: 3000,
+      nrqlSnapping: false,
       control: true,
     });
   });
@@ -74,6 +75,7 @@ describe('the flags of the simulator', () => {
       callsPerMinute: 1000,
       accountId: 42,
       nrqlPerMinute: 10,
+      nrqlSnapping: true,
       control: false,
       faults: [{ effect: 'hang' }, { effect: 'status', status: 503, times: 2, headers: {}, body: '{}' }],
     });
