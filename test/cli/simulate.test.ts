@@ -58,7 +58,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --inclusive-to --no-metrics-found';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --nrql-per-minute 10 --nrql-snapping --inclusive-to --no-metrics-found';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
