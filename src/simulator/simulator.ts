@@ -13,8 +13,6 @@ import { type World, type WorldOptions, createWorld } from './world/world.ts';
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** false: answers are never compressed; else they are for callers that accept it. */
-  readonly gzip?: boolean;
   /** Default 0: any free port. */
   readonly port?: number;
   /** Every call waits this long first. */
@@ -81,7 +79,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const nerdGraph = new NerdGraph({ ...shared, executor: await createExecutor() });
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const target = targetOf(request);
-    if (options.gzip === false) delete request.headers['accept-encoding'];
     if (options.control !== false && isControl(target)) await control(state, request, response, target);
     else if (target.path === NERDGRAPH_PATH) await nerdGraph.handle(request, response);
     else await service.handle(request, response, target);

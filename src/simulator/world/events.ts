@@ -229,7 +229,7 @@ function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, appl
 }
 
 const DAY_MINUTES = 1440;
-/** An open incident ends at the latest after so long. */
+/** An incident ends at the latest after so long. */
 const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 
 /** An incident as alerting sees it. */
@@ -243,7 +243,7 @@ interface AlertIncident {
 function incidents({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
   const { id, name, index, alertPolicyId, archetype } = application;
   if (!archetype.reporting || alertPolicyId === undefined) return;
-  const from = Math.floor(since / MINUTE) - LONGEST_INCIDENT_MINUTES;
+  const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
   for (const { incident, conditionName, priority } of alertIncidents(world, application, from, until / MINUTE)) {
     const openTime = incident.fromMinute * MINUTE + 20_000;
     const closeTime = incident.toMinute * MINUTE + 40_000;
@@ -283,11 +283,12 @@ function alertIncidents(
     if (incident !== undefined) found.push({ ...slow, incident });
   }
   if (index % 4 !== 0) return found;
-  // One application in four has a warning that stays open for two days of every three.
+  // One application in four has a warning that stays open for five days of every six, not all at the same time.
   const period = LONGEST_INCIDENT_MINUTES;
+  const shift = (index % 3) * DAY_MINUTES;
   for (let start = Math.floor(from / period) * period; start < until; start += period) {
-    const fromMinute = start + Math.floor(fraction(seed, index, start / period, 8300) * DAY_MINUTES);
-    const incident = { fromMinute, toMinute: fromMinute + 2 * DAY_MINUTES, responseFactor: 1, errorRatio: 0 };
+    const fromMinute = start + shift + Math.floor(fraction(seed, index, start / period, 8300) * 0.3 * DAY_MINUTES);
+    const incident = { fromMinute, toMinute: fromMinute + 2.5 * DAY_MINUTES, responseFactor: 1, errorRatio: 0 };
     found.push({ incident, conditionName: 'Memory grows', priority: 'warning' });
   }
   return found;

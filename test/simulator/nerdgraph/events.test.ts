@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
+import type { Row } from './client.ts';
+import { ask, nrql } from './client.ts';
+
+const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
+const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
+const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW });
+});
+afterAll(() => simulator.close());
+
+/** The rows of a query over so many minutes, with the time behind it as the exporter sends it. */
+async function rows(text: string, minutes = 30, limit = 'MAX'): Promise<readonly Row[]> {
+  const { results } = await nrql(simulator, `${text}\nSINCE ${TO - minutes * MINUTE} UNTIL ${TO} LIMIT ${limit}`);
+  return results;
+}
+const number = (row: Row | undefined, key: string): number => row![key] as number;
+
+describe('a query of events', () => {
+  it('counts samples by the attributes that it names, and says their aliases', async () => {
+    const found = await nrql(
+      simulator,
+      `SELECT count(*) AS orders FROM Transaction WHERE appName = 'Storefront' AND transactionType = 'Web'
+       FACET region, plan AS tariff SINCE ${TO - 30 * MINUTE} UNTIL ${TO} LIMIT MAX`,
+    );
+    expect(found.metadata.facets).toEqual(['region', 'tariff']);
+    expect(found.results).toHaveLength(9);
+    const [first] = found.results;
+    expect(first!['regiontariff']).toEqual(first!['facet']);
+    const total = found.results.reduce((sum, row) => sum + number(row, 'orders'), 0);
+    // Eight instances send six events in each of thirty minutes.
+    expect(total).toBe(8 * 6 * 30);
+    expect(found.totalResult).toEqual({ orders: total });
+  });
+
+  it('gives ten rows without a limit, and the rest silently in otherResult', async () => {
+    const found = await nrql(
+      simulator,
+      `SELECT count(*) FROM Transaction FACET appName SINCE ${TO - MINUTE} UNTIL ${TO}`,
+    );
+    expect(found.results).toHaveLength(10);
+    expect(number(found.otherResult as Row, 'count')).toBeGreaterThan(0);
+  });
+
+  it('gives percentiles as an object, also where they are divided', async () => {
+    const [row] = await rows(
+      `SELECT percentile(duration, 50, 95) AS took, percentile(duration, 50) / 1000 AS thousandth, max(duration) AS most
+       FROM Transaction WHERE appName = 'Storefront'`,
+    );
+    const took = row!['took'] as Readonly<Record<string, number>>;
+    expect(Object.keys(took)).toEqual(['50', '95']);
+    expect(took['50']!).toBeLessThan(took['95']!);
+    expect(took['95']!).toBeLessThan(number(row, 'most'));
+    expect((row!['thousandth'] as Readonly<Record<string, number>>)['50']).toBeCloseTo(took['50']! / 1000, 9);
+  });
+
+  it('filters, gives percentages and rates, and counts different values', async () => {
+    const [row] = await rows(
+      `SELECT count(*) AS n, filter(count(*), WHERE error = true) AS failed, percentage(count(*), WHERE error = true) AS share,
+         rate(count(*), 1 minute) AS pace, uniqueCount(host) AS hosts, latest(timestamp) AS newest, earliest(timestamp) AS oldest,
+         (sum(duration) - 1) * 2 AS twice, sum(duration) AS sum, count(*) / filter(count(*), WHERE host = 'none') AS nothing
+       FROM Transaction WHERE appName IN ('Storefront', 'Forum')`,
+    );
+    expect(number(row, 'failed')).toBeGreaterThan(0);
+    expect(number(row, 'share')).toBeCloseTo((100 * number(row, 'failed')) / number(row, 'n'), 9);
+    expect(number(row, 'pace')).toBeCloseTo(number(row, 'n') / 30, 9);
+    expect([row!['hosts'], row!['nothing']]).toEqual([4, null]);
+    expect(number(row, 'twice')).toBeCloseTo(2 * (number(row, 'sum') - 1), 6);
+    expect(number(row, 'oldest')).toBeLessThan(number(row, 'newest'));
+    expect(number(row, 'newest')).toBeLessThan(TO);
+  });
+
+  it('compares numbers, and finds nothing of an attribute that no event has', async () => {
+    const count = async (condition: string) =>
+      number((await rows(`SELECT count(*) FROM Transaction WHERE ${condition}`))[0], 'count');
+    expect((await count('duration > 0.2')) + (await count('duration <= 0.2'))).toBe(
+      await count('duration IS NOT NULL'),
+    );
+    expect(await count('colour IS NOT NULL')).toBe(0);
+    expect(await rows('SELECT count(*) FROM Transaction FACET colour')).toEqual([]);
+    expect(await rows('SELECT count(*) FROM NoSuchEvent FACET appName')).toEqual([]);
+  });
+
+  it('reads the rows of another query, of which there are ten unless it says otherwise', async () => {
+    const inner = (limit: string) =>
+      `SELECT count(*) AS applications, max(n) AS most FROM (SELECT count(*) AS n FROM Transaction FACET appName ${limit})`;
+    const [all] = await rows(inner('LIMIT MAX'));
+    const [ten] = await rows(inner(''));
+    expect([number(all, 'applications') > 10, ten!['applications']]).toEqual([true, 10]);
+    expect(all!['most']).toBe(ten!['most']);
+  });
+
+  it('has buckets of a TIMESERIES', async () => {
+    const { results } = await nrql(
+      simulator,
+      `SELECT count(*) AS n FROM Transaction WHERE appName = 'Storefront' TIMESERIES 1 minute
+       SINCE ${TO - 3 * MINUTE} UNTIL ${TO}`,
+    );
+    expect(results.map(({ n }) => n)).toEqual([48, 48, 48]);
+  });
+
+  it('gives the same events at each time it is asked, and those of a range are those of its parts', async () => {
+    const text = 'SELECT count(*) AS n, sum(duration) AS t FROM Transaction';
+    const count = async (since: number, until: number) =>
+      (await nrql(simulator, `${text} SINCE ${since} UNTIL ${until}`)).results[0]!;
+    const whole = await count(TO - 10 * MINUTE, TO);
+    expect(await count(TO - 10 * MINUTE, TO)).toEqual(whole);
+    const middle = TO - 4 * MINUTE - 12_345;
+    const [first, second] = [await count(TO - 10 * MINUTE, middle), await count(middle, TO)];
+    expect(number(first, 'n') + number(second, 'n')).toBe(whole['n']);
+    expect(number(first, 't') + number(second, 't')).toBeCloseTo(number(whole, 't'), 6);
+  });
+
+  it('gets a syntax error for what the simulator does not know', async () => {
+    const { data, errors } = await ask(simulator, 'SELECT histogram(duration) FROM Transaction');
+    expect(data!.actor!['account']).toEqual({ nrql: null });
+    expect(errors![0]!.message).toMatch(/^NRQL Syntax Error: Error at line 1 position 8, unexpected 'histogram'/);
+  });
+});
+
+describe('the events of the world', () => {
+  it('have an opening and an end of every incident, those made by hand too', async () => {
+    const open = `SELECT filter(count(*), WHERE event LIKE 'open') AS open, count(*) AS incidents
+      FROM (SELECT latest(event) AS event, latest(entity.name) AS entity, latest(conditionName) AS condition
+            FROM NrAiIncident FACET incidentId LIMIT MAX)
+      FACET entity, condition`;
+    const chat = async () => {
+      const found = await rows(open, 30 * 1440);
+      return found.find(({ facet }) => (facet as readonly string[])[0] === 'Chat');
+    };
+    const before = await chat();
+    expect(before!['open']).toBe(0);
+    simulator.change(1_000_008, { incident: { started_minutes_ago: 5 } });
+    const during = await chat();
+    simulator.restore(1_000_008);
+    expect([during!['open'], number(during, 'incidents') - number(before, 'incidents')]).toEqual([1, 1]);
+  });
+
+  it('have an open warning whenever one looks', async () => {
+    for (let day = 0; day < 12; day += 1) {
+      const until = TO - day * DAY * 1.3;
+      const { results } = await nrql(
+        simulator,
+        `SELECT filter(count(*), WHERE event = 'open') AS open FROM (SELECT latest(event) AS event FROM NrAiIncident
+         FACET incidentId LIMIT MAX) SINCE ${until - 30 * DAY} UNTIL ${until}`,
+      );
+      expect(number(results[0], 'open')).toBeGreaterThan(0);
+    }
+  });
+
+  it('have deployments in both forms', async () => {
+    const found = await rows(
+      `SELECT latest(timestamp) AS time, latest(version) AS version FROM ChangeTrackingEvent, Deployment
+       WHERE eventType() = 'Deployment' OR (eventType() = 'ChangeTrackingEvent' AND category = 'Deployment')
+       FACET entity.guid AS guid, entity.name AS entity`,
+      7 * 1440,
+    );
+    expect(found).toHaveLength(15);
+    expect(found.every(({ version }) => /^v1\.\d+\.0$/.test(String(version)))).toBe(true);
+    const kinds = await rows('SELECT count(*) FROM Deployment, ChangeTrackingEvent FACET eventType()', 7 * 1440);
+    expect(kinds.map(({ facet }) => facet).sort()).toEqual(['ChangeTrackingEvent', 'Deployment']);
+  });
+
+  it.each([
+    [
+      'service levels',
+      `SELECT latest(sliCompliance) AS a, latest(remainingErrorBudget) AS b FROM ServiceLevelSnapshot
+       WHERE entity.type = 'EXT-SERVICE_LEVEL' OR entity.type IS NULL FACET entity.guid, entity.name`,
+      12,
+    ],
+    ['page views', 'SELECT count(*) AS a, average(duration) AS b FROM PageView FACET appName', 3],
+    [
+      'the vitals of pages',
+      `SELECT max(largestContentfulPaint) AS a, max(cumulativeLayoutShift) AS b FROM PageViewTiming
+       WHERE timingName IS NOT NULL FACET appName`,
+      3,
+    ],
+    ['script errors', 'SELECT count(*) AS a, count(errorMessage) AS b FROM JavaScriptError FACET appName', 3],
+    ['checks', 'SELECT count(*) AS a, average(duration) AS b FROM SyntheticCheck FACET monitorName, locationLabel', 26],
+    ['errors', 'SELECT count(*) AS a, uniqueCount(host) AS b FROM TransactionError FACET appName, error.class', 12],
+    ['custom events', 'SELECT max(depth) AS a, count(depth) AS b FROM JobQueue FACET appName, queue', 6],
+  ])('have %s', async (_, text, least) => {
+    const found = await rows(text);
+    expect(found.length).toBeGreaterThanOrEqual(least);
+    expect(found.every((row) => Number.isFinite(row['a']) && Number.isFinite(row['b']))).toBe(true);
+  });
+});
