@@ -137,11 +137,19 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 
-  it('warns of an account that the key does not list, and of NRQL that answers no timeslice at all', async () => {
+  it('names an account that the key does not list', async () => {
+    const upstream = await startSimulator({ applications: 2, accounts: [{ id: 99, name: 'Another' }] });
+    const { stdout } = await runTool(['check', '--live'], {
+      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
+    });
+    await upstream.close();
+    expect(stdout).toContain('the key does not list account 1234567');
+  });
+
+  it('warns of NRQL that answers no timeslice at all', async () => {
     const upstream = await startSimulator({
       applications: 2,
       hostsPerApplication: 1,
-      accounts: [{ id: 99, name: 'Another' }],
       // Its timeslices end long before the window that is asked for.
       now: () => Date.now() - 7_200_000,
     });
@@ -150,7 +158,6 @@ describe('check --live', () => {
     });
     await upstream.close();
     expect(stdout.match(/warning: .*/g)).toEqual([
-      expect.stringMatching(/^warning: account_id: the key does not list account 1234567: /),
       expect.stringMatching(/^warning: NRQL has no timeslice of 2 reporting applications in account 1234567: .*role/),
     ]);
     expect(status).toBe(0);
