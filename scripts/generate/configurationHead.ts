@@ -17,6 +17,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 | \`<int>\` | a whole number |
 | \`<label_name>\` | letters, digits and \`_\`, no digit first, not \`__\` first, none of the exporter's own labels (see [metrics.md](metrics.md)) nor \`job\`, \`instance\`, \`le\`, \`quantile\` |
 | \`<match>\` | a mapping with exactly one key: \`name: <glob>\` or \`id: <int>\` |
+| \`<application_match>\` | a mapping: \`id: <int>\` alone, or \`name: <glob>\`, \`tag: <string>\` (with \`api: nerdgraph\`; the key of a tag, whose case does not count) or both; beside \`tag\`, \`value: <glob>\` for any of its values |
 | \`<metric_name>\` | letters, digits and \`_\`, no digit first |
 | \`<number>\` | a finite number |
 | \`<path>\` | a file name; a relative one is relative to the folder of the configuration file |

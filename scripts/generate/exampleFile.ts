@@ -33,15 +33,15 @@ function entry({ name, schema }: SchemaKey, path: string, indent: string): strin
     const first = inner.findIndex((line) => !line.trimStart().startsWith('#'));
     return [`${indent}${name}:`, ...inner.map((line, index) => (index === first ? itemStart(line) : line))];
   }
-  if (schema.properties !== undefined) {
-    const inner = mapping(schema, path, `${indent}  `);
+  const preset = schema.default;
+  const other = alternativesOf(schema).find(({ properties }) => properties !== undefined);
+  if (other !== undefined && (other === schema || typeof preset === 'object')) {
+    const inner = mapping(other, path, `${indent}  `);
     const isSet = inner.some((line) => !line.trimStart().startsWith('#'));
     return isSet ? [`${indent}${name}:`, ...inner] : shown(name, sampleOf(schema), indent, '#');
   }
   if (SET.has(path)) return shown(name, sampleOf(schema), indent, '');
-  const preset = schema.default;
   const lines = preset === undefined ? [] : shown(name, preset, indent, '');
-  const other = alternativesOf(schema).find(({ properties }) => properties !== undefined);
   const sample = sampleOf(other ?? schema);
   const sameAgain = preset !== undefined && JSON.stringify(sample) === JSON.stringify(preset);
   const simple = preset !== undefined && typeof sample !== 'object';

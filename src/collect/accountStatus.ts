@@ -37,8 +37,13 @@ function unmatchedIncludes({ context: { account }, inventory }: AnsweredAccount)
 }
 
 function unmatchedWords(match: EntityMatch): string {
-  const what = 'id' in match ? `id ${match.id}` : `name "${match.name}"`;
-  return `the ${what}: correct the entry or remove it`;
+  if ('id' in match) return `the id ${match.id}: correct the entry or remove it`;
+  const { name, tag, value } = { tag: undefined, value: undefined, ...match };
+  const parts = [
+    ...(name === undefined ? [] : [`the name "${name}"`]),
+    ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),
+  ];
+  return `${parts.join(' and ')}: correct the entry or remove it`;
 }
 
 function unmatchedTemplates({ context, inventory }: AnsweredAccount): string[] {

@@ -4,17 +4,13 @@ import {
   type ApplicationSetting,
   type DatabaseComponent,
   type EntityMatch,
+  type Matchable,
   matches,
 } from '../config/config.ts';
 
 interface Filter {
   readonly include: readonly EntityMatch[] | undefined;
   readonly exclude: readonly EntityMatch[];
-}
-
-interface Named {
-  readonly id: number;
-  readonly name: string;
 }
 
 /** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
@@ -24,7 +20,7 @@ export interface EffectiveSettings {
 }
 
 /** True when an entity is included (or everything is) and not excluded. */
-export function selects(filter: Filter, entity: Named): boolean {
+export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
 }
@@ -54,7 +50,7 @@ export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly
 }
 
 /** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
-export function unmatched(filter: Filter, entities: readonly Named[]): readonly EntityMatch[] {
+export function unmatched(filter: Filter, entities: readonly Matchable[]): readonly EntityMatch[] {
   return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
 }
 

@@ -9,8 +9,21 @@ export interface Config {
   readonly collection: CollectionConfig;
 }
 
-/** A name glob (`*` any run of characters, `?` one, case counts), or an id. */
-export type EntityMatch = { readonly name: string } | { readonly id: number };
+/**
+ * A name glob (`*` any run of characters, `?` one, case counts), an id, or a tag of an application. A tag is a key, whose
+ * case does not count, with a glob for any of its values or without one for the key alone; with a name, both must match.
+ */
+export type EntityMatch =
+  | { readonly name: string }
+  | { readonly id: number }
+  | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
+
+/** What a match looks at; tags by key, undefined where the interface does not tell them. */
+export interface Matchable {
+  readonly id: number;
+  readonly name: string;
+  readonly tags?: ReadonlyMap<string, readonly string[]>;
+}
 
 export type DatabaseComponent = 'auto' | 'datastore' | 'database' | 'active_record';
 
@@ -52,6 +65,10 @@ export interface AccountConfig {
   readonly labels: Readonly<Record<string, string>>;
   readonly tls: { readonly ca_file: string | undefined; readonly server_name: string | undefined };
   readonly applications: {
+    /** False: no application is read, nor what belongs to one. */
+    readonly read: boolean;
+    /** Keys of the tags that are published, as labels are named after them. */
+    readonly tags: readonly string[];
     /** Undefined: every application. */
     readonly include: readonly EntityMatch[] | undefined;
     readonly exclude: readonly EntityMatch[];
@@ -116,8 +133,19 @@ export function globMatches(pattern: string, text: string): boolean {
 }
 
 /** True when an application or key transaction is the one, or one of those, that the configuration names. */
-export function matches(match: EntityMatch, entity: { readonly id: number; readonly name: string }): boolean {
-  return 'id' in match ? match.id === entity.id : globMatches(match.name, entity.name);
+export function matches(match: EntityMatch, entity: Matchable): boolean {
+  if ('id' in match) return match.id === entity.id;
+  if (match.name !== undefined && !globMatches(match.name, entity.name)) return false;
+  if (!('tag' in match)) return true;
+  const { tag, value } = match;
+  const found = tagValues(entity.tags, tag);
+  return found !== undefined && (value === undefined || found.some((each) => globMatches(value, each)));
+}
+
+/** The values of a tag, whose key is compared without case; undefined where there is no such key. */
+export function tagValues(tags: Matchable['tags'], key: string): readonly string[] | undefined {
+  const values = [...(tags ?? [])].filter(([name]) => name.toLowerCase() === key.toLowerCase());
+  return values.length === 0 ? undefined : values.flatMap(([, each]) => each);
 }
 
 /** 31 July 2027, when the vendor ends the REST interface; Unix seconds. */

@@ -47,6 +47,11 @@ export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([
   ...PROMETHEUS_LABEL_NAMES,
 ]);
 
+/** The label that carries the values of a tag: characters that a label may not have become `_`. */
+export function tagLabel(key: string): string {
+  return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
+}
+
 interface ApplicationIdentity {
   readonly id: number;
   readonly name: string;

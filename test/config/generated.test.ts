@@ -42,7 +42,8 @@ describe('what is made of the schema', () => {
     expect(keys.size).toBeGreaterThan(40);
     for (const key of keys) {
       expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
-      expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
+      // The example is an account of REST, which has no tags to match.
+      if (key !== 'tag') expect(example).toMatch(new RegExp(`^[ #-]*${key}:`, 'm'));
     }
   });
 });
@@ -57,7 +58,9 @@ describe('the example file', () => {
 
   it('is valid with all its other lines in use, in the place of those that they exclude', () => {
     const inUse = example
-      .replace(/^ *(region|api_key|labels|exclude|settings|key_transactions|custom_metrics): .*\n/gm, '')
+      .replace(/^ *(region|api_key|labels|exclude|settings|tags|key_transactions|custom_metrics): .*\n/gm, '')
+      // Only NerdGraph has tags, and these lines are those of an account of REST.
+      .replace(/^ *#tags:\n(?: *# +- .*\n)+/m, '')
       .replace(/^( *)#(?=[^ \n#]|  )/gm, '$1');
     expect(configOf(inUse).accounts[0]).toMatchObject({
       base_url: 'https://api.newrelic.com/v2',

@@ -65,4 +65,27 @@ describe('a match', () => {
     expect(matches({ id: 7 }, entity)).toBe(true);
     expect(matches({ id: 8 }, entity)).toBe(false);
   });
+
+  const tags = new Map([
+    ['Team', ['payments', 'platform']],
+    ['tier', []],
+  ]);
+  const match = (tag: string, value?: string, name?: string) => ({ tag, value, name });
+
+  it.each([
+    ['a tag, whatever the case of its key', match('team'), true],
+    ['a tag without values', match('tier'), true],
+    ['a tag that is not there', match('owner'), false],
+    ['any of its values', match('team', 'pla*'), true],
+    ['a value in the same case only', match('team', 'Payments'), false],
+    ['a value of a tag without values', match('tier', '*'), false],
+    ['a tag and a name', match('team', 'pay*', 'check*'), true],
+    ['a tag and another name', match('team', 'pay*', 'other'), false],
+  ])('is by %s', (_, wanted, expected) => {
+    expect(matches(wanted, { id: 7, name: 'checkout', tags })).toBe(expected);
+  });
+
+  it('by a tag is none where the interface tells no tags', () => {
+    expect(matches(match('team'), { id: 7, name: 'checkout' })).toBe(false);
+  });
 });

@@ -15,7 +15,7 @@ const DEFAULTS = {
       api_key_header: 'X-Api-Key',
       labels: {},
       tls: { ca_file: undefined, server_name: undefined },
-      applications: { include: undefined, exclude: [], reporting_only: true, settings: [] },
+      applications: { read: true, include: undefined, exclude: [], reporting_only: true, settings: [], tags: [] },
       hosts: true,
       instances: false,
       key_transactions: true,
@@ -94,6 +94,23 @@ describe('a valid configuration', () => {
     expect(configOf(withAccount())).toStrictEqual(DEFAULTS);
   });
 
+  it('can choose applications by tags and publish these, with NerdGraph', () => {
+    const applications =
+      'applications: {include: [{tag: team, value: "pay*"}, {name: a, tag: b}], settings: [{match: {tag: c}}], tags: [team]}';
+    expect(configOf(withAccount(`api: nerdgraph, ${applications}`)).accounts[0]?.applications).toMatchObject({
+      include: [
+        { tag: 'team', value: 'pay*', name: undefined },
+        { tag: 'b', value: undefined, name: 'a' },
+      ],
+      settings: [{ match: { tag: 'c', value: undefined, name: undefined } }],
+      tags: ['team'],
+    });
+  });
+
+  it('can read no application at all', () => {
+    expect(configOf(withAccount('applications: false')).accounts[0]?.applications.read).toBe(false);
+  });
+
   it('can set every key', () => {
     const { accounts, collection } = configOf(EVERY_KEY);
     expect(accounts[1]).toStrictEqual({
@@ -115,6 +132,8 @@ describe('a valid configuration', () => {
       tls: { ca_file: '/etc/ssl/corp.pem', server_name: 'api.example' },
       applications: {
         include: [{ name: 'checkout-*' }, { id: 1_234_567 }],
+        read: true,
+        tags: [],
         exclude: [{ name: '*-staging' }],
         reporting_only: false,
         settings: [

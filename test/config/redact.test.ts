@@ -36,6 +36,13 @@ describe('the running configuration as it is shown', () => {
         'key_transactions: {exclude: [{id: 3}]}, applications: {include: [{name: "*"}], settings: [{match: {id: 1}}]}, custom_metrics: [{name: a, match: "Custom/{x}", value: v}]',
       ),
     ],
+    [
+      'tags',
+      withAccount(
+        'api: nerdgraph, applications: {include: [{tag: team, value: a}], exclude: [{name: b, tag: c}], tags: [team]}',
+      ),
+    ],
+    ['no applications', withAccount('applications: false')],
     ['every key', readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')],
   ])('is the same configuration when it is read as a file, but for the keys: %s', (_what, text) => {
     const config = configOf(text, { NEW_RELIC_API_KEY: SECRET });

@@ -22,16 +22,44 @@ const writtenMatch = z
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
-const entityMatch = z.codec(writtenMatch, z.custom<EntityMatch>(), {
-  decode: ({ name, id }) => (id === undefined ? { name: name ?? '' } : { id }),
+/** The same of an application, which may be chosen by a tag too. */
+const writtenApplicationMatch = z
+  .strictObject({
+    ...writtenMatch.shape,
+    tag: notes(text().optional(), {
+      description: 'The key of a tag that the application has, whose case does not count. Only with `api: nerdgraph`.',
+      example: 'team',
+    }),
+    value: notes(text().optional(), {
+      description: `A glob over one of the values of the tag: ${GLOB}.`,
+      otherwise: 'any value, or none',
+      placeholder: '<glob>',
+      example: 'pay*',
+    }),
+  })
+  .superRefine(({ name, id, tag, value }, ctx) => {
+    if (id !== undefined ? name !== undefined || tag !== undefined : name === undefined && tag === undefined) {
+      ctx.addIssue('must have either id, or name, tag or both');
+    } else if (value !== undefined && tag === undefined)
+      ctx.addIssue('has a value without the tag that has it: add tag');
+  })
+  .meta({ placeholder: '<application_match>' });
+
+const applicationMatch = z.codec(writtenApplicationMatch, z.custom<EntityMatch>(), {
+  decode: ({ name, id, tag, value }) => {
+    if (id !== undefined) return { id };
+    return tag === undefined ? { name: name ?? '' } : { tag, value, name };
+  },
   encode: (match) => match,
 });
 
-/** A list of matches. It must not be empty: an empty one would leave everything out, and nobody would notice. */
-const someMatches = list(entityMatch, 1);
+const entityMatch = z.codec(writtenMatch, z.custom<EntityMatch>(), {
+  decode: ({ name, id }) => (id === undefined ? { name: name ?? '' } : { id }),
+  encode: (match) => ('tag' in match ? {} : match),
+});
 
 const setting = z.strictObject({
-  match: notes(entityMatch, { description: 'The applications it is for.', example: { name: 'legacy-*' } }),
+  match: notes(applicationMatch, { description: 'The applications it is for.', example: { name: 'legacy-*' } }),
   database_component: notes(z.enum(['auto', 'datastore', 'database', 'active_record']).default('auto'), {
     description: 'Which kind of database metric counts; `auto` finds out from the metrics that the application has.',
     example: 'database',
@@ -43,13 +71,14 @@ const setting = z.strictObject({
   }),
 });
 
-const applications = z.strictObject({
-  include: notes(someMatches.optional(), {
+const chosenApplications = z.strictObject({
+  // It must not be empty: an empty list would leave everything out, and nobody would notice.
+  include: notes(list(applicationMatch, 1).optional(), {
     description: 'Only these applications.',
     otherwise: 'every application',
     example: [{ name: 'checkout-*' }, { id: 1234567 }],
   }),
-  exclude: notes(list(entityMatch).prefault([]), {
+  exclude: notes(list(applicationMatch).prefault([]), {
     description: 'Not these, even when they are included.',
     example: [{ name: '*-staging' }],
   }),
@@ -57,10 +86,23 @@ const applications = z.strictObject({
     description: 'Applications that do not report get state metrics, but no calls for metric data.',
   }),
   settings: notes(list(setting).prefault([]), { description: 'Per application; the first match wins.' }),
+  tags: notes(list(text()).prefault([]), {
+    description:
+      'Tags that are published as labels of `newrelic_application_tags`, by their keys, whose case does not count. Only with `api: nerdgraph`.',
+    example: ['team', 'environment'],
+  }),
 });
 
+const applications = z.union([
+  z.boolean().refine((value) => !value, 'must be false or a mapping: without this key every application is read'),
+  chosenApplications,
+]);
+
+/** What holds when no application is read. */
+const NO_APPLICATIONS = { read: false, include: undefined, exclude: [], reporting_only: true, settings: [], tags: [] };
+
 const chosenKeyTransactions = z.strictObject({
-  include: notes(someMatches.optional(), {
+  include: notes(list(entityMatch, 1).optional(), {
     description: 'Only these key transactions.',
     otherwise: 'every key transaction',
     example: [{ name: 'Checkout *' }],
@@ -181,7 +223,7 @@ const writtenAccount = z.strictObject({
   }),
   tls: notes(tls.prefault({}), { description: 'Certificate verification, which cannot be switched off.' }),
   applications: notes(applications.prefault({}), {
-    description: 'Which applications, and what is special about some.',
+    description: 'Which applications, and what is special about some; `false`: none is read, nor what belongs to one.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
   instances: notes(z.boolean().default(false), {
@@ -219,11 +261,15 @@ export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
       api_key_file: written.api_key_file,
       api_key_header: written.api_key_header ?? defaults.api_key_header,
       tls: { ca_file: tls.ca_file, server_name: tls.server_name },
-      applications: {
-        ...applications,
-        include: applications.include,
-        settings: applications.settings.map((setting) => ({ ...setting, hosts: setting.hosts })),
-      },
+      applications:
+        typeof applications === 'boolean'
+          ? NO_APPLICATIONS
+          : {
+              ...applications,
+              read: true,
+              include: applications.include,
+              settings: applications.settings.map((setting) => ({ ...setting, hosts: setting.hosts })),
+            },
       key_transactions:
         typeof key_transactions === 'boolean'
           ? key_transactions
@@ -235,7 +281,11 @@ export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
       },
     };
   },
-  encode: ({ base_url, ...rest }) => ({ ...rest, base_url: rest.region === undefined ? base_url : undefined }),
+  encode: ({ base_url, applications: { read, ...applications }, ...rest }) => ({
+    ...rest,
+    base_url: rest.region === undefined ? base_url : undefined,
+    applications: read ? applications : false,
+  }),
 });
 
 /** The whole address. One that has a problem stays as it is: the rules report it, and the configuration is not used. */

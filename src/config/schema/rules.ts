@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate, type Template } from '../../metrics/customMetrics.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
 import type { Api } from '../config.ts';
@@ -54,7 +55,39 @@ function withinAccount(account: Mapping | undefined, index: number): Issue[] {
     const message = 'cannot be true with "api: nerdgraph", which has no instances: set it to false or remove it';
     issues.push(issue([...path, 'instances'], message));
   }
-  return issues;
+  return [...issues, ...tagRules(account, [...path, 'applications'])];
+}
+
+/** Only NerdGraph tells tags, and each key that is published gives a label of its own. */
+function tagRules(account: Mapping, path: Path): Issue[] {
+  const applications = mappingOf(account['applications']);
+  if (apiOf(account) === 'rest') {
+    const matches = [
+      ...listOf(applications?.['include']).map((match, index) => ({ match, at: ['include', index] })),
+      ...listOf(applications?.['exclude']).map((match, index) => ({ match, at: ['exclude', index] })),
+      ...listOf(applications?.['settings']).map((setting, index) => ({
+        match: mappingOf(setting)?.['match'],
+        at: ['settings', index, 'match'],
+      })),
+    ];
+    const named = matches
+      .filter(({ match }) => mappingOf(match)?.['tag'] !== undefined)
+      .map(({ at }) => [...at, 'tag']);
+    const published = listOf(applications?.['tags']).length === 0 ? [] : [['tags']];
+    const message = 'needs "api: nerdgraph": the REST interface knows no tags';
+    return [...named, ...published].map((at) => issue([...path, ...at], message, 'key'));
+  }
+  const first = new Map<string, number>();
+  return listOf(applications?.['tags']).flatMap((key, index): Issue[] => {
+    if (typeof key !== 'string') return [];
+    const label = tagLabel(key);
+    const at = [...path, 'tags', index];
+    const earlier = first.get(label);
+    if (earlier !== undefined) return [issue(at, `gives the same label as tags[${earlier}]: keep one of them`)];
+    first.set(label, index);
+    const isStatic = Object.hasOwn(mappingOf(account['labels']) ?? {}, label);
+    return isStatic ? [issue(at, 'gives the label of a static one of the account: rename that one')] : [];
+  });
 }
 
 function apiOf(account: Mapping | undefined): Api {
