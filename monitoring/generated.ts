@@ -9,12 +9,14 @@ const HEAD = `# Edit: nothing. Written by \`npm run generate\` from monitoring/r
 
 const ruleFile = z.object({ groups: z.array(z.unknown()) });
 
+/** The groups of a file of rules. */
+function groupsOf(file: string): unknown[] {
+  return ruleFile.parse(parse(readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8'))).groups;
+}
+
 /** The rules as the Prometheus operator takes them. */
 export function prometheusRule(): GeneratedFile {
-  const groups = ['recording.yaml', 'alerts.yaml'].flatMap((file) => {
-    const text = readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8');
-    return ruleFile.parse(parse(text)).groups;
-  });
+  const groups = ['recording.yaml', 'alerts.yaml'].flatMap(groupsOf);
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
@@ -27,7 +29,13 @@ export function prometheusRule(): GeneratedFile {
   };
 }
 
+/** The rules as JSON, which every jsonnet reads; its own reader of YAML does not know texts of several lines. */
+function mixinRules(): GeneratedFile {
+  const rules = { alerts: groupsOf('alerts.yaml'), recording: groupsOf('recording.yaml') };
+  return { path: 'monitoring/mixin/rules.json', content: `${JSON.stringify(rules, null, 2)}\n` };
+}
+
 /** Every file under monitoring/ and deploy/ that is generated and committed. */
 export function monitoringFiles(): GeneratedFile[] {
-  return [...dashboards(), prometheusRule()];
+  return [...dashboards(), prometheusRule(), mixinRules()];
 }

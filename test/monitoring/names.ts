@@ -7,6 +7,7 @@ export const COMING: ReadonlySet<string> = new Set(['newrelic_exporter_applicati
 const OTHERS = new Set([
   'up',
   'ALERTS',
+  'ALERTS_FOR_STATE',
   // Recording rules that users write (docs/alerts.md).
   'newrelic_alert_threshold',
   'newrelic_alert_exempt',

@@ -3,7 +3,7 @@ import type { ClassicDashboard } from './frame.ts';
 import { HOST_ADDRESS, frame } from './frame.ts';
 import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, table } from './panels.ts';
 import { breakdown, charts, figures, window } from './scopePanels.ts';
-import { APP, by, healthRank, select } from './selectors.ts';
+import { APP, RECORDED_APP, by, healthRank, select } from './selectors.ts';
 import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const HOST_IDS = ['host', 'host_id'];
@@ -49,6 +49,7 @@ export function applicationDashboard(): ClassicDashboard {
     .withPanel(
       lines({ title: 'Memory by host', description: 'Physical memory of the processes on each host.', unit: 'bytes' }, [
         [host('memory_used_bytes'), '{{host}} ({{host_id}})'],
+        [select('account_app:newrelic_host_memory_used_bytes:sum', RECORDED_APP), 'all hosts'],
       ]).min(0),
     )
     .withPanel(

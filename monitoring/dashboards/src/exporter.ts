@@ -63,6 +63,14 @@ const CALLS: Builder<Panel>[] = [
   )
     .min(0)
     .overrideByQuery('B', LINE_OVER_STACK),
+  lines(
+    {
+      title: 'Share of the budget',
+      description: 'Calls over the budget in force: 1 is all of it.',
+      unit: 'percentunit',
+    },
+    [[select('instance_account:newrelic_exporter_api_requests_per_budget:ratio_rate5m', ACCOUNT), NAME]],
+  ).min(0),
   lines({ title: 'Failures per minute', description: 'Failed calls by reason.', unit: 'rpm' }, [
     [orZero(perMinute('api_failures_total', 'reason')), `${NAME} {{reason}}`],
   ]).min(0),
@@ -172,7 +180,7 @@ export function exporterDashboard(): ClassicDashboard {
         },
         [[`${own('api_end_of_life_timestamp_seconds')} - time()`, NAME]],
         12,
-      ).thresholds(steps(['red', null], ['orange', 90 * DAY], ['green', 180 * DAY])),
+      ).thresholds(steps(['red', null], ['orange', 30 * DAY], ['green', 180 * DAY])),
     )
     .withRow(new RowBuilder('Freshness'));
   for (const panel of AGES) dashboard.withPanel(panel);

@@ -2,13 +2,18 @@ import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { ClassicDashboard } from './frame.ts';
 import { APPLICATION_ADDRESS, frame } from './frame.ts';
 import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, stat, steps, table } from './panels.ts';
-import { APP, by, healthRank, select } from './selectors.ts';
+import { APP, RECORDED, RECORDED_APP, by, healthRank, select } from './selectors.ts';
 import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const IDS = ['account', 'app', 'app_id'];
+/** What tells one alert from another; the table has no column for a label that none of them has. */
+const ALERT_LABELS = ['severity', 'alertname', 'account', 'app', 'app_id', 'key_transaction', 'host', 'group'];
 const NAME = '{{app}} ({{account}})';
 
 const each = (family: string): string => by(IDS, select(`newrelic_application_${family}`, APP));
+/** A recording rule of each application, and one of each account. */
+const recorded = (rule: string): string => select(`account_app:newrelic_application_${rule}`, RECORDED_APP);
+const ofAccount = (rule: string): string => select(`account:newrelic_application_${rule}`, RECORDED);
 const health = healthRank('newrelic_application_health_status', APP, IDS);
 
 /** All applications at a glance, with the way to each. */
@@ -48,7 +53,7 @@ export function fleetDashboard(): ClassicDashboard {
           description: 'Web requests of all chosen applications in the window.',
           unit: 'reqps',
         },
-        [[`sum(${each('web_requests_per_second')})`, 'web']],
+        [[`sum(${recorded('web_requests_per_second:avg')})`, 'web']],
       ),
     )
     .withPanel(
@@ -60,8 +65,8 @@ export function fleetDashboard(): ClassicDashboard {
         },
         [
           [
-            `sum(${each('response_time_seconds')} * ${each('web_requests_per_second')}) / ` +
-              `sum(${each('web_requests_per_second')} and ${each('response_time_seconds')})`,
+            `sum(${recorded('response_time_seconds:per_second')}) / ` +
+              `sum(${recorded('web_requests_per_second:avg')} and ${recorded('response_time_seconds:per_second')})`,
             'response time',
           ],
         ],
@@ -69,8 +74,26 @@ export function fleetDashboard(): ClassicDashboard {
     )
     .withPanel(
       stat({ title: 'Errors', description: 'Errors of all chosen applications per second.', unit: 'cps' }, [
-        [`sum(${each('errors_per_second')})`, 'errors'],
+        [`sum(${recorded('errors_per_second:avg')})`, 'errors'],
       ]),
+    )
+    .withRow(new RowBuilder('Alerts'))
+    .withPanel(
+      table(
+        {
+          title: 'Current alerts',
+          description:
+            'Alerts of monitoring/rules that fire now, as the Prometheus behind the data source evaluates them. Empty while no alert fires.',
+          unit: 'short',
+        },
+        [
+          {
+            title: 'Since',
+            expression: `1000 * ${by(ALERT_LABELS, 'ALERTS_FOR_STATE{alertname=~"NewRelic.+", account=~"$account|"}')} and ${by(ALERT_LABELS, 'ALERTS{alertname=~"NewRelic.+", alertstate="firing", account=~"$account|"}')}`,
+            unit: 'dateTimeFromNow',
+          },
+        ],
+      ).height(6),
     )
     .withRow(new RowBuilder('Applications'))
     .withPanel(
@@ -84,6 +107,53 @@ export function fleetDashboard(): ClassicDashboard {
         { title: 'Apdex', expression: each('apdex_score'), unit: 'short', display: APDEX_COLUMN },
         { title: 'Hosts', expression: each('hosts'), unit: 'short' },
       ]).overrideByName('app', columnLink('Open the application', APPLICATION_ADDRESS)),
+    )
+    .withRow(new RowBuilder('Accounts'))
+    .withPanel(
+      lines(
+        {
+          title: 'Throughput by account',
+          description: 'Web requests of all applications of an account.',
+          unit: 'reqps',
+        },
+        [[ofAccount('web_requests_per_second:sum'), '{{account}}']],
+        6,
+      ).min(0),
+    )
+    .withPanel(
+      lines(
+        {
+          title: 'Response time by account',
+          description: 'Mean over all web requests of an account, queueing included.',
+          unit: 's',
+        },
+        [[ofAccount('response_time_seconds:mean'), '{{account}}']],
+        6,
+      ).min(0),
+    )
+    .withPanel(
+      lines(
+        {
+          title: 'Error ratio by account',
+          description: 'Errors of all applications of an account over all their requests.',
+          unit: 'percentunit',
+        },
+        [[ofAccount('errors_per_request:ratio'), '{{account}}']],
+        6,
+      ).min(0),
+    )
+    .withPanel(
+      lines(
+        {
+          title: 'Apdex by account',
+          description: 'Over all requests of an account, each judged by the threshold of its own application.',
+          unit: 'short',
+        },
+        [[ofAccount('apdex_score:mean'), '{{account}}']],
+        6,
+      )
+        .min(0)
+        .max(1),
     )
     .withRow(new RowBuilder('Who stands out'))
     .withPanel(

@@ -12,6 +12,7 @@ import {
   ReduceDataOptionsBuilder,
   StackingConfigBuilder,
   StackingMode,
+  TableCellDisplayMode,
   TooltipDisplayMode,
   VisibilityMode,
   VizLegendOptionsBuilder,
@@ -123,6 +124,7 @@ export function table(heading: Heading, columns: readonly Column[]): TableBuilde
     .datasource(DATASOURCE)
     .span(24)
     .height(10)
+    .cellOptions({ type: TableCellDisplayMode.Auto })
     .filterable(true);
   columns.forEach(({ title, expression, unit, display }, index) =>
     panel

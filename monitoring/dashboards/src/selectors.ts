@@ -8,6 +8,12 @@ export const ACCOUNT = `${EXPORTER}, account=~"$account"`;
 export const APP = `${ACCOUNT}, app_id=~"$app"`;
 export const HOST = `${APP}, host_id=~"$host"`;
 
+/**
+ * Matchers of series that recording rules give: copies of two exporters are folded there, so they have no instance.
+ */
+export const RECORDED = 'job=~"$job", account=~"$account"';
+export const RECORDED_APP = `${RECORDED}, app_id=~"$app"`;
+
 /** A selector of one family with matchers, and further ones where needed. */
 export function select(family: string, matchers: string, more = ''): string {
   return `${family}{${matchers}${more === '' ? '' : `, ${more}`}}`;

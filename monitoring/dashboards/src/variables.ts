@@ -9,10 +9,17 @@ import { ACCOUNT, APP, EXPORTER, by, select } from './selectors.ts';
 /** What every panel, query and variable reads from. */
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 
+/** Replaced by the data source that is chosen when the file is imported; a provisioned copy takes the first that there is. */
+export const IMPORTED_DATASOURCE = 'DS_PROMETHEUS';
+
 const ALL = { text: 'All', value: '$__all' };
 
 export function datasource(): DatasourceVariableBuilder {
-  return new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus');
+  const chosen = `\${${IMPORTED_DATASOURCE}}`;
+  return new DatasourceVariableBuilder('datasource')
+    .label('Data source')
+    .type('prometheus')
+    .current({ text: chosen, value: chosen });
 }
 
 /** `job` and `instance` of every target that serves the family. */

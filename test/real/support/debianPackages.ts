@@ -83,6 +83,7 @@ async function download(suite: Suite, unpacked: string): Promise<void> {
       await must('apt-get', ...apt, 'update');
     }
     await must('apt-get', ...apt, 'download', 'prometheus', 'prometheus-alertmanager');
+    if (suite === 'own') await must('apt-get', ...apt, 'download', 'jsonnet');
     await unpack(work, must);
     // Debian 13 and later keep promtool in a package of its own.
     if (!existsSync(join(work, 'root/usr/bin/promtool'))) {

@@ -26,6 +26,7 @@ const TOOLS = {
   promtool: { variable: 'PROMTOOL', names: ['promtool'], packaged: true },
   alertmanager: { variable: 'ALERTMANAGER', names: ['prometheus-alertmanager', 'alertmanager'], packaged: true },
   amtool: { variable: 'AMTOOL', names: ['amtool'], packaged: true },
+  jsonnet: { variable: 'JSONNET', names: ['jsonnet'], packaged: true },
   'systemd-analyze': { variable: 'SYSTEMD_ANALYZE', names: ['systemd-analyze'] },
   // Builds without an engine, but only root may change the root folder, which its isolation does.
   buildah: { variable: 'BUILDAH', names: ['buildah'], root: true },
