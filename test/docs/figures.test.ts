@@ -55,15 +55,15 @@ describe('docs/scaling.md', () => {
   );
 });
 
-describe('README.md', () => {
-  const rows = rowsOf(pageAt('README.md').text);
+describe('README.md and docs/migrating.md', () => {
+  const rows = ['README.md', 'docs/migrating.md'].flatMap((path) => rowsOf(pageAt(path).text));
   const rowOf = (beginning: string): readonly string[] => {
     const found = rows.filter(([cell]) => cell?.startsWith(beginning));
     expect(found).toHaveLength(1);
     return found[0] ?? [];
   };
 
-  test('says what the plan says', () => {
+  test('say what the plan says', () => {
     expect(numberIn(rowOf('200 applications, 2 hosts each')[1] ?? '')).toBe(Math.round(planOf(200, 2).callsPerMinute));
     const withoutHosts = Math.round(planOf(200, 0).callsPerMinute);
     expect(numberIn(rowOf('200 applications, no hosts')[1] ?? '')).toBe(withoutHosts);

@@ -70,11 +70,14 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         });
         families = await scrapeUntilFresh(exporter);
         calls = simulator.requests.count();
-        const rules = { 'alerts.rules.yaml': quickRules(), 'recording.rules.yaml': quickRecordingRules() };
-        plain = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '2s') });
+        const recording = { 'recording.rules.yaml': quickRecordingRules() };
+        plain = await startPrometheus(program('prometheus'), {
+          config: configOf(exporter.port, '2s'),
+          files: recording,
+        });
         labelled = await startPrometheus(program('prometheus'), {
           config: configOf(exporter.port, '2s', THEIRS),
-          files: rules,
+          files: { ...recording, 'alerts.rules.yaml': quickRules() },
         });
       }, 300_000);
 

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { dashboards } from '../../monitoring/dashboards/src/dashboards.ts';
+import { rulesOf } from '../monitoring/ruleFiles.ts';
+import { run } from './support/processes.ts';
+import { describeReal } from './support/realPrograms.ts';
+
+const MIXIN = resolve(import.meta.dirname, '../../monitoring/mixin/mixin.libsonnet');
+
+const evaluated = z.object({
+  dashboards: z.record(z.string(), z.looseObject({ uid: z.string() })),
+  alerts: z.array(z.object({ rules: z.array(z.looseObject({ alert: z.string(), expr: z.string() })) })),
+  recording: z.array(z.object({ rules: z.array(z.looseObject({ record: z.string(), expr: z.string() })) })),
+});
+
+await describeReal('the mixin', {
+  tools: ['jsonnet'],
+  define: (program) => {
+    test('gives every dashboard, alert and recording rule of this project, and adds to what another mixin has', async () => {
+      const text =
+        `local m = { prometheusAlerts+:: { groups: [{ name: "other", rules: [] }] } } + (import ${JSON.stringify(MIXIN)});` +
+        '{ dashboards: m.grafanaDashboards, alerts: m.prometheusAlerts.groups, recording: m.prometheusRules.groups }';
+      const outcome = await run(program('jsonnet'), ['-e', text]);
+      expect(outcome).toMatchObject({ status: 0, stderr: '' });
+      const mixin = evaluated.parse(JSON.parse(outcome.stdout));
+      expect(Object.values(mixin.dashboards)).toEqual(
+        expect.arrayContaining(dashboards().map(({ content }) => JSON.parse(content) as unknown)),
+      );
+      expect(Object.keys(mixin.dashboards)).toHaveLength(dashboards().length);
+      const alerts = mixin.alerts.flatMap(({ rules }) => rules);
+      expect(mixin.alerts[0]?.rules).toEqual([]);
+      expect(alerts.map(({ alert, expr }) => [alert, expr])).toEqual(
+        rulesOf('alerts.yaml').map(({ alert, expr }) => [alert, expr]),
+      );
+      const recording = mixin.recording.flatMap(({ rules }) => rules);
+      expect(recording.map(({ record, expr }) => [record, expr])).toEqual(
+        rulesOf('recording.yaml').map(({ record, expr }) => [record, expr]),
+      );
+    });
+  },
+});
