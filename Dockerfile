@@ -29,6 +29,7 @@ RUN rm -rf /usr/local/lib/node_modules /opt/yarn* /usr/local/bin/npm /usr/local/
       /usr/local/bin/yarn /usr/local/bin/yarnpkg
 COPY --from=build /build/package.json /app/
 COPY --from=build /build/dist /app/dist
+COPY packs /app/packs
 COPY LICENSE /app/
 # Where config.yaml is looked for; nothing is ever written, so the root file system may be read-only.
 WORKDIR /etc/newrelic-apm-exporter

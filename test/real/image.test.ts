@@ -65,7 +65,15 @@ await describeReal('the image, built from the Dockerfile', {
     test('the folder of the program has everything that it needs and is smaller than 20 MB', () => {
       const app = join(image.root, 'app');
       const files = readdirSync(app, { recursive: true, encoding: 'utf8' });
-      expect(files).toEqual(expect.arrayContaining(['LICENSE', 'package.json', 'dist/main.js', 'dist/sbom.cdx.json']));
+      expect(files).toEqual(
+        expect.arrayContaining([
+          'LICENSE',
+          'package.json',
+          'dist/main.js',
+          'dist/sbom.cdx.json',
+          'packs/transactions.yaml',
+        ]),
+      );
       const bytes = files.reduce((sum, name) => sum + statSync(join(app, name)).size, 0);
       process.stderr.write(`image: the folder of the program has ${(bytes / 1e6).toFixed(1)} MB\n`);
       expect(bytes).toBeGreaterThan(1e6);

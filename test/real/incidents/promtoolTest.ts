@@ -37,9 +37,13 @@ export function quietDay(by: Interface): RuleCase {
   return ruleCase(`a quiet day (${by})`, series, { minutes: 26 * 60, step: QUIET_STEP }, []);
 }
 
+export function caseName({ name }: Incident, by: Interface): string {
+  return `${name} (${by})`;
+}
+
 /** An incident between two quiet times: each of the given alerts fires once, and no other. */
 export function caseOf(incident: Incident, by: Interface, alerts: readonly string[]): RuleCase {
-  const { name, before, lasts, after, step, change } = incident;
+  const { before, lasts, after, step, change } = incident;
   const during = (altered: Altered, { at }: Series): Series['at'] => {
     return (minute) => (minute < before || minute >= before + lasts ? at(minute) : altered(minute - before, minute));
   };
@@ -52,7 +56,7 @@ export function caseOf(incident: Incident, by: Interface, alerts: readonly strin
     const altered = change(each, by);
     return altered === undefined ? each : { ...each, at: during(altered, each) };
   });
-  return ruleCase(`${name} (${by})`, series, { minutes: before + lasts + after, step }, alerts);
+  return ruleCase(caseName(incident, by), series, { minutes: before + lasts + after, step }, alerts);
 }
 
 interface Span {
@@ -68,7 +72,8 @@ function ruleCase(name: string, series: readonly Series[], span: Span, alerts: r
     input_series: series.map((each) => ({ series: selector(each), values: values(each, minutes) })),
     promql_expr_test: [
       {
-        expr: notifications(minutes, step),
+        // promtool names the expression that does not hold, and not the case.
+        expr: `${notifications(minutes, step)} # ${name}`,
         eval_time: `${minutes}m`,
         exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
       },
