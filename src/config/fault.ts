@@ -119,6 +119,8 @@ export interface Issue {
   readonly message: string;
   /** True when text was wanted but another type found: a placeholder's value may have been read as a number. */
   readonly wantsText: boolean;
+  /** The character of a text that is meant. */
+  readonly inText?: number | undefined;
 }
 
 type RawIssue = z.core.$ZodRawIssue;

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve, dirname, isAbsolute, join } from 'node:path';
 import type { Config, AccountConfig } from './config.ts';
-import { type Path, explain, flatten, type Issue, mayBeSecret, type Fault } from './fault.ts';
+import { type Path, type Issue, mayBeSecret, type Fault } from './fault.ts';
 import { brokenRules, accountsOf, issue, mappingOf } from './schema/rules.ts';
-import { fileSchema, keysAt } from './schema/file.ts';
+import { readQueries } from './queries.ts';
+import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem } from './keys.ts';
 import { formatDuration } from './duration.ts';
@@ -18,28 +19,10 @@ export function validate(
   file: unknown,
   textAt: (path: Path) => string | undefined,
 ): { readonly config: Config } | { readonly issues: readonly Issue[] } {
-  let result = parse(file);
-  if ('issues' in result) {
-    const mistyped = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
-    for (const { path } of mistyped) replaceAt(file, path, textAt(path));
-    if (mistyped.length > 0) result = parse(file);
-  }
+  const result = parseWritten(fileSchema, file, keysAt, textAt);
   const broken = brokenRules(file);
   if ('issues' in result) return { issues: [...result.issues, ...broken] };
-  return broken.length > 0 ? { issues: broken } : result;
-}
-
-function parse(file: unknown): { readonly config: Config } | { readonly issues: readonly Issue[] } {
-  const { data, error } = fileSchema.safeParse(file, { error: explain });
-  return data === undefined ? { issues: flatten(error.issues, keysAt) } : { config: data };
-}
-
-function replaceAt(file: unknown, path: Path, value: unknown): void {
-  const holder = path
-    .slice(0, -1)
-    .reduce<unknown>((node, step) => (node as Record<string | number, unknown>)[step], file);
-  const last = path.at(-1);
-  if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
+  return broken.length > 0 ? { issues: broken } : { config: result.value };
 }
 
 /**
@@ -166,14 +149,21 @@ export function loadConfig(
   if (file.value === undefined) return { faults: file.faultsWith([]) };
   const result = validate(file.value, (path) => file.textAt(path));
   const ofSchema = 'issues' in result ? result.issues : [];
-  const faults = file.faultsWith([...ofSchema, ...fileIssues(file.value, dirname(source.path))]);
+  const folder = dirname(source.path);
+  const queries = readQueries(file.value, folder, env);
+  const ownFaults = file.faultsWith([...ofSchema, ...fileIssues(file.value, folder), ...queries.issues]);
+  const faults = [...ownFaults, ...queries.faults];
   if ('issues' in result || faults.length > 0) return { faults };
-  const config = {
-    ...result.config,
-    accounts: result.config.accounts.map((account) => resolveFiles(source.path, account)),
-  };
+  const accounts = result.config.accounts.map((account, index) => ({
+    ...resolveFiles(source.path, account),
+    queries: [...account.queries, ...(queries.further[index] ?? [])],
+    query_files: [],
+    query_packs: [],
+  }));
+  const config = { ...result.config, accounts };
   const faultAt = (path: Path, message: string): Fault => file.fault(path, message, 'value');
-  return { config, warnings: warningsOf(config, faultAt) };
+  const unmatched = queries.unmatched.map((path) => faultAt(path, 'no file matches: it gives no query'));
+  return { config, warnings: [...warningsOf(config, faultAt), ...unmatched] };
 }
 
 /** The account with its file names resolved against the folder of the configuration file. */

@@ -31,8 +31,11 @@ const OWN_LABEL_NAMES = [
   'zone',
 ] as const;
 
+/** What a label may be called; names that begin with `__` belong to Prometheus. */
+export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+
 /** Names that Prometheus gives a meaning of its own: it renames or misreads them when they are scraped. */
-const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
+export const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
 
 /** Label names that an account's static labels may not take (`labels` in the configuration). */
 export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([...OWN_LABEL_NAMES, ...PROMETHEUS_LABEL_NAMES]);

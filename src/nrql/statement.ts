@@ -25,6 +25,11 @@ export interface Statement {
   readonly facets: readonly Facet[];
 }
 
+/** The label of a facet by default: its name, with `_` for each character that a label name may not have. */
+export function defaultLabel(facet: string): string {
+  return facet.replace(/[^a-zA-Z0-9_]/gu, '_').replace(/^(?=[0-9])/, '_');
+}
+
 /** The most attributes that the service groups by. */
 const MOST_FACETS = 5;
 
@@ -34,15 +39,15 @@ const CLAUSES = new Set(
 );
 const PAIRED_CLAUSES = new Set(['compare with', 'order by', 'slide by', 'inner join', 'left join']);
 
-const TIME_CLAUSE = 'is a clause of time: remove it, the exporter writes it ("window" says how long it is)';
 const OUTERMOST_LIMIT =
   'LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)';
 const INNER_FACET = 'FACET of an inner query without LIMIT gives ten rows only: add LIMIT MAX behind it';
+const SIXTH_FACET = 'is one facet too many: the service takes five';
 const REFUSED: Readonly<Partial<Record<string, string>>> = {
-  since: TIME_CLAUSE,
-  until: TIME_CLAUSE,
-  timeseries: 'asks for buckets of time: remove it, the exporter reads one value over the whole window',
-  compare: 'asks for two times: remove it, and compare in Prometheus with "offset"',
+  since: 'remove SINCE: the exporter writes the time ("window" says how long it is)',
+  until: 'remove UNTIL: the exporter writes the time ("window" says how long it is)',
+  timeseries: 'remove TIMESERIES: the exporter reads one value over the whole window',
+  compare: 'remove COMPARE WITH: Prometheus compares two times with "offset"',
 };
 
 /** The whole query, or what stands in one pair of parentheses. */
@@ -94,7 +99,7 @@ export function readStatement(query: string): Statement {
     for (const { word, at, entries } of clauses) {
       if (word !== 'facet') continue;
       const sixth = entries[MOST_FACETS]?.[0]?.at;
-      if (sixth !== undefined) problems.push({ at: sixth, message: 'is one facet too many: the service takes five' });
+      if (sixth !== undefined) problems.push({ at: sixth, message: SIXTH_FACET });
       if (query !== outermost && !limited.has(query)) problems.push({ at, message: INNER_FACET });
     }
   }

@@ -20,6 +20,9 @@ const DEFAULTS = {
       instances: false,
       key_transactions: true,
       custom_metrics: [],
+      queries: [],
+      query_files: [],
+      query_packs: [],
       limits: { max_concurrent_requests: 8, requests_per_minute: 600, request_timeout: 10_000, max_retries: 2 },
     },
   ],
@@ -164,6 +167,9 @@ describe('a valid configuration', () => {
           max_series: 100,
         },
       ],
+      queries: [],
+      query_files: [],
+      query_packs: [],
       limits: { max_concurrent_requests: 3, requests_per_minute: 90, request_timeout: 2_500, max_retries: 0 },
     });
     expect(collection).toStrictEqual({

@@ -6,6 +6,7 @@ import { APIS, normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } fr
 import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
+import { PACKS, query } from './query.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
@@ -236,6 +237,22 @@ const writtenAccount = z.strictObject({
   }),
   custom_metrics: notes(list(customMetric).prefault([]), {
     description: 'Families of your own from metrics that the agents report.',
+  }),
+  queries: notes(list(query).prefault([]), {
+    description:
+      'Results of queries in the language NRQL as families. They are read through NerdGraph also with `api: rest`; then ' +
+      'they need `account_id`.',
+  }),
+  query_files: notes(list(text()).prefault([]), {
+    description:
+      'Files with further queries under the key `queries`, relative to the folder of the configuration. `*` stands for ' +
+      'any run of characters of a name.',
+    placeholder: '[<path>]',
+    example: ['queries/*.yaml'],
+  }),
+  query_packs: notes(list(z.enum(PACKS)).prefault([]), {
+    description: 'Queries that are shipped with the exporter (docs/queries.md).',
+    example: ['alert_events'],
   }),
   limits: notes(limits.prefault({}), { description: 'Rate, concurrency, timeout and retry limits for API calls.' }),
 });

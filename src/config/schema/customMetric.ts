@@ -13,7 +13,7 @@ const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 export const customMetric = z.strictObject({
   name: notes(
     text().superRefine((name, ctx) => {
-      const problem = nameProblem(name);
+      const problem = metricNameProblem(name);
       if (problem !== undefined) ctx.addIssue(problem);
     }),
     {
@@ -64,7 +64,8 @@ export const customMetric = z.strictObject({
   }),
 });
 
-function nameProblem(name: string): string | undefined {
+/** Why a text cannot be the name of a family of the user's own; undefined when it can. */
+export function metricNameProblem(name: string): string | undefined {
   if (!METRIC_NAME.test(name)) return 'is not a metric name: use letters, digits and _, no digit first';
   if (name.includes(':')) return 'must not have a colon: Prometheus keeps it for the names of recording rules';
   const suffix = TYPE_SUFFIXES.find((end) => name.endsWith(end));

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { stringify } from 'yaml';
 import type { TimedGroup } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
-import type { Path } from '../fault.ts';
+import { explain, flatten, type Issue, type Path } from '../fault.ts';
 import { account } from './account.ts';
 import type { Config } from '../config.ts';
 import { escapePlaceholders } from '../yaml/preparedDocument.ts';
@@ -62,6 +62,35 @@ export const fileSchema = z.strictObject({
   accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),
   collection: notes(collection.prefault({}), { description: 'How the data are collected, for all accounts alike.' }),
 });
+
+/**
+ * Checks the values of a file against a schema; all that is wrong is told. `textAt` gives the text of a value that came from
+ * a placeholder, for places where text is wanted and the value was typed as something else.
+ */
+export function parseWritten<T extends z.ZodType>(
+  schema: T,
+  written: unknown,
+  keys: (path: Path) => readonly string[],
+  textAt: (path: Path) => string | undefined,
+): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } {
+  const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
+    const { data, error, success } = schema.safeParse(written, { error: explain });
+    return success ? { value: data } : { issues: flatten(error.issues, keys) };
+  };
+  const result = parse();
+  if (!('issues' in result)) return result;
+  const mistyped = result.issues.filter(({ path, wantsText }) => wantsText && textAt(path) !== undefined);
+  for (const { path } of mistyped) replaceAt(written, path, textAt(path));
+  return mistyped.length > 0 ? parse() : result;
+}
+
+function replaceAt(file: unknown, path: Path, value: unknown): void {
+  const holder = path
+    .slice(0, -1)
+    .reduce<unknown>((node, step) => (node as Record<string | number, unknown>)[step], file);
+  const last = path.at(-1);
+  if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
+}
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 

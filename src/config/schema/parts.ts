@@ -19,10 +19,11 @@ export interface KeyNotes {
 const LONGEST = '24d';
 
 /** A duration: text in the file, milliseconds in the program. */
-export function duration(range: { readonly least: string; readonly wholeMinutes?: boolean }) {
+export function duration(range: { readonly least: string; readonly wholeMinutes?: boolean; readonly most?: string }) {
   const least = milliseconds(range.least);
+  const longest = range.most ?? LONGEST;
   const allowed = [least > 0 ? `at least ${range.least}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
-  const most = milliseconds(LONGEST);
+  const most = milliseconds(longest);
   const written = z
     .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
     .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m');
@@ -30,7 +31,7 @@ export function duration(range: { readonly least: string; readonly wholeMinutes?
     .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })
     .superRefine((value, ctx) => {
       if (value < least) ctx.addIssue(`must be at least ${range.least}`);
-      else if (value > most) ctx.addIssue(`must be at most ${LONGEST}`);
+      else if (value > most) ctx.addIssue(`must be at most ${longest}`);
       else if (range.wholeMinutes === true && value % 60_000 !== 0) {
         const [below, above] = [Math.floor(value / 60_000), Math.ceil(value / 60_000)].map((m) =>
           formatDuration(m * 60_000),

@@ -158,7 +158,7 @@ export function issue(path: Path, message: string, at: Issue['at'] = 'value'): I
   return { path, at, message, wantsText: false };
 }
 
-function listOf(value: unknown): readonly unknown[] {
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

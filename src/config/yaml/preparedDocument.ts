@@ -13,11 +13,13 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { mayBeSecret, MOST_FAULTS, type Path } from '../fault.ts';
+import type { Replacement } from './textPlace.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Expansion = { readonly text: string; readonly replaced: boolean } | { readonly problem: string };
+type Expansion =
+  { readonly text: string; readonly replacements: readonly Replacement[] } | { readonly problem: string };
 
 /** A `${` with what belongs to it: a name and its end, or the begin of its default; nothing where it begins no placeholder. */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
@@ -30,29 +32,37 @@ const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or
  */
 export function expandPlaceholders(text: string, env: Environment): Expansion {
   const parts: string[] = [];
+  const replacements: Replacement[] = [];
+  let length = 0;
   let done = 0;
+  /** Copies what stands before the placeholder, and puts a text in its place. */
+  const replace = (from: number, to: number, by: string): void => {
+    const at = length + from - done;
+    parts.push(text.slice(done, from), by);
+    replacements.push({ writtenAt: from, written: to - from, at, length: by.length });
+    length = at + by.length;
+    done = to;
+  };
   for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', done)) {
     if (at > done && text[at - 1] === '$') {
-      parts.push(text.slice(done, at - 1), '${');
-      done = at + 2;
+      replace(at - 1, at + 2, '${');
       continue;
     }
-    parts.push(text.slice(done, at));
     PLACEHOLDER.lastIndex = at;
     const [whole = '', name, ending] = PLACEHOLDER.exec(text) ?? [];
-    done = at + whole.length;
-    const end = ending === ':-' ? text.indexOf('}', done) : done;
+    const begun = at + whole.length;
+    const end = ending === ':-' ? text.indexOf('}', begun) : begun;
     if (name === undefined || end < 0) return { problem: INCOMPLETE };
-    const fallback = ending === ':-' ? text.slice(done, end) : undefined;
-    if (fallback !== undefined) done = end + 1;
+    const fallback = ending === ':-' ? text.slice(begun, end) : undefined;
     if (fallback?.includes('${') === true) {
       return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (value === undefined && fallback === undefined) return { problem: notSet(name) };
-    parts.push(value === undefined || value === '' ? (fallback ?? '') : value);
+    const by = value === undefined || value === '' ? (fallback ?? '') : value;
+    replace(at, fallback === undefined ? end : end + 1, by);
   }
-  return { text: parts.join('') + text.slice(done), replaced: done > 0 };
+  return { text: parts.join('') + text.slice(done), replacements };
 }
 
 function notSet(name: string): string {
@@ -168,6 +178,8 @@ interface PreparedDocument {
   readonly faulty: ReadonlySet<Node>;
   /** For unquoted values with placeholders: the text that they expanded to, before it was typed. */
   readonly texts: ReadonlyMap<Node, string>;
+  /** The placeholders of values that had some. */
+  readonly replacements: ReadonlyMap<Node, readonly Replacement[]>;
   /** What each alias stands for. */
   readonly targets: ReadonlyMap<Node, Node>;
 }
@@ -197,6 +209,7 @@ class Preparation implements PreparedDocument {
   more = 0;
   readonly faulty = new Set<Node>();
   readonly texts = new Map<Node, string>();
+  readonly replacements = new Map<Node, readonly Replacement[]>();
   readonly targets = new Map<Node, Node>();
   readonly #document: Document.Parsed;
   readonly #env: Environment;
@@ -242,9 +255,10 @@ class Preparation implements PreparedDocument {
     this.#noteAnchor(node);
     const expansion = typeof node.value === 'string' ? expandPlaceholders(node.value, this.#env) : undefined;
     if (expansion !== undefined && 'problem' in expansion) this.#fail(node, ancestors, expansion.problem);
-    else if (expansion?.replaced === true) {
+    else if (expansion !== undefined && expansion.replacements.length > 0) {
       const isTyped = node.type === Scalar.PLAIN && node.tag === undefined;
       if (isTyped) this.texts.set(node, expansion.text);
+      this.replacements.set(node, expansion.replacements);
       node.value = isTyped ? typed(this.#document, expansion.text) : expansion.text;
     }
     if (!this.faulty.has(node)) this.#checkTag(node, node.value, ancestors);

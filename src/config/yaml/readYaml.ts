@@ -1,5 +1,6 @@
-import { type Document, Lexer, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { type Document, isScalar, Lexer, LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { firstFaults, MOST_FAULTS, showPath, type Fault, type Issue, type Path } from '../fault.ts';
+import { placeInText } from './textPlace.ts';
 import { type Environment, Places, plainValue, prepareDocument, TOO_LARGE } from './preparedDocument.ts';
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
@@ -131,8 +132,11 @@ export interface YamlFile {
   readonly value: unknown;
   /** Its own faults with those of further issues, in the order of the file; not those of values that are at fault already. */
   faultsWith(issues: readonly Issue[]): Fault[];
-  /** A fault at a value, or at its key; where there is no such value, at the nearest one that should hold it. */
-  fault(path: Path, message: string, at: 'key' | 'value'): Fault;
+  /**
+   * A fault at a value, or at its key; where there is no such value, at the nearest one that should hold it. `inText`: at
+   * that character of a text.
+   */
+  fault(path: Path, message: string, at: 'key' | 'value', inText?: number): Fault;
   /** For an unquoted value with placeholders: the text that it expanded to, before it was typed. */
   textAt(path: Path): string | undefined;
 }
@@ -163,7 +167,7 @@ export function readYaml(source: { readonly path: string; readonly text: string 
   }
   const whole = documentProblem(document, source.text);
   if (whole !== undefined) return unreadable([{ offset: 0, message: whole }]);
-  const { problems, more, faulty, targets, texts } = prepareDocument(document, env);
+  const { problems, more, faulty, targets, texts, replacements } = prepareDocument(document, env);
   const faults = problems.map(({ offset, path, message }) => faultAt(offset, path, message));
   // With so many faults, what the values are needs no telling.
   if (more > 0) return { ...unreadable([]), faultsWith: () => firstFaults(faults, more) };
@@ -175,11 +179,19 @@ export function readYaml(source: { readonly path: string; readonly text: string 
     value: plain.value,
     faultsWith: (issues) => {
       const further = issues.filter(({ path }) => !isFaulty(path));
-      return firstFaults([...faults, ...further.map(({ path, message, at }) => file.fault(path, message, at))]);
+      return firstFaults([
+        ...faults,
+        ...further.map(({ path, message, at, inText }) => file.fault(path, message, at, inText)),
+      ]);
     },
-    fault: (path, message, at) => {
+    fault: (path, message, at, inText) => {
       const found = places.on(path);
       const nearest = found.at(-1);
+      const text = inText === undefined ? undefined : nearest?.nodes.at(-1);
+      if (isScalar(text) && inText !== undefined && found.length === path.length + 1) {
+        const offset = placeInText(source.text, text, replacements.get(text) ?? [], inText);
+        return faultAt(offset, path, message);
+      }
       const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
       return faultAt(key ?? nearest?.value ?? 0, path, message);
     },

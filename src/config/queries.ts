@@ -1,0 +1,283 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/labelNames.ts';
+import { parseTemplate } from '../metrics/customMetrics.ts';
+import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
+import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
+import { globMatches, type QueryConfig } from './config.ts';
+import { type Fault, formatPath, type Issue, mayBeSecret, type Path } from './fault.ts';
+import { readText } from './files.ts';
+import { customMetric } from './schema/customMetric.ts';
+import { keysAt, parseWritten } from './schema/file.ts';
+import { PACKS, query, queryFile } from './schema/query.ts';
+import { accountsOf, issue, listOf, mappingOf } from './schema/rules.ts';
+import type { Environment } from './yaml/preparedDocument.ts';
+import { readYaml, type YamlFile } from './yaml/readYaml.ts';
+
+/** What the queries of a configuration are. */
+export interface ReadQueries {
+  /** At fault in the configuration itself. */
+  readonly issues: readonly Issue[];
+  /** At fault in the files that it names, file by file. */
+  readonly faults: readonly Fault[];
+  /** The patterns of files that no file matches. */
+  readonly unmatched: readonly Path[];
+  /** For each account, the queries of its files, then those of its packs. */
+  readonly further: readonly (readonly QueryConfig[])[];
+}
+
+/** The folder of the packs: beside the built program, or in a checkout beside `src`. */
+const PACK_FOLDERS = ['../packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
+
+/** Of one text: further problems mostly come from the first ones. */
+const MOST_PROBLEMS = 20;
+
+/** A list of queries, valid or not, and the place in a file where it stands. */
+interface QueryList {
+  /** Its file; undefined: the configuration itself. */
+  readonly file: string | undefined;
+  readonly at: Path;
+  readonly queries: readonly unknown[];
+  /** Stands before the names of its queries. */
+  readonly prefix: string;
+  /** What is found in it. */
+  readonly issues: Issue[];
+}
+
+/**
+ * Reads the query files and packs that a configuration names, and checks all of its queries: each text, and what must
+ * hold between queries. It reads the values as they stand in the files, valid or not, so that all faults are told together.
+ *
+ * @param folder what the names of files are relative to
+ */
+export function readQueries(configuration: unknown, folder: string, env: Environment): ReadQueries {
+  const issues: Issue[] = [];
+  const unmatched: Path[] = [];
+  const files: QueryFile[] = [];
+  const accounts = accountsOf(configuration);
+  const families = new Families(accounts);
+  const further = accounts.map((account, index) => {
+    const at = ['accounts', index];
+    const queries = listOf(account?.['queries']);
+    const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues }];
+    const valid: QueryConfig[] = [];
+    const add = (path: string, text: string, prefix: string): void => {
+      const file = readList(path, text, prefix, env);
+      files.push(file);
+      lists.push(file.list);
+      valid.push(...file.valid);
+    };
+    const read = new Set<string>();
+    for (const [place, name] of listOf(account?.['query_files']).entries()) {
+      if (typeof name !== 'string' || name === '') continue;
+      const pattern = resolve(folder, name);
+      const paths = name.includes('*') ? matchingFiles(pattern) : [pattern];
+      if (paths.length === 0) unmatched.push([...at, 'query_files', place]);
+      for (const path of paths) {
+        if (read.has(path)) continue;
+        read.add(path);
+        const found = readText(path);
+        if ('text' in found) add(path, found.text, '');
+        else {
+          const what = mayBeSecret(name) ? 'the query file' : `the query file ${path}`;
+          issues.push(issue([...at, 'query_files', place], `${what} ${found.problem}`));
+        }
+      }
+    }
+    for (const [place, name] of listOf(account?.['query_packs']).entries()) {
+      const pack = PACKS.find((known) => known === name);
+      if (pack === undefined || read.has(pack)) continue;
+      read.add(pack);
+      const path = packFile(pack);
+      const found = readText(path);
+      if ('text' in found) add(path, found.text, `${pack}/`);
+      else
+        issues.push(
+          issue([...at, 'query_packs', place], `the file of this pack ${found.problem}: install the exporter again`),
+        );
+    }
+    const needsNumber = account?.['api'] !== 'nerdgraph' && account?.['account_id'] === undefined;
+    if (needsNumber && lists.some((list) => list.queries.length > 0)) {
+      const message = 'is required for queries, which are read through NerdGraph: give the number of the account';
+      issues.push(issue([...at, 'account_id'], message));
+    }
+    checkQueries(lists, Object.keys(mappingOf(account?.['labels']) ?? {}), families);
+    return valid;
+  });
+  return { issues, faults: files.flatMap(({ yaml, list }) => yaml.faultsWith(list.issues)), unmatched, further };
+}
+
+/** Checks the queries of one account. */
+function checkQueries(lists: readonly QueryList[], staticLabels: readonly string[], families: Families): void {
+  const names = new Set<string>();
+  for (const { file, at, queries, prefix, issues } of lists) {
+    for (const [place, written] of queries.entries()) {
+      const queryAt = [...at, place];
+      const tell: Tell = (path, message, inText) => {
+        issues.push({ ...issue([...queryAt, ...path], message), inText });
+      };
+      const name = mappingOf(written)?.['name'];
+      if (typeof name === 'string') {
+        if (names.has(prefix + name)) tell(['name'], 'is the name of another query of the account: choose another');
+        names.add(prefix + name);
+      }
+      checkText(mappingOf(written) ?? {}, staticLabels, tell);
+      families.check(written, `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`, tell);
+    }
+  }
+}
+
+type Tell = (path: Path, message: string, inText?: number) => void;
+
+/** What of one query the exporter refuses, beyond what the schema says of each key. */
+function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], tell: Tell): void {
+  const text = written['nrql'];
+  if (typeof text !== 'string' || text === '') return;
+  const { problems, columns, facets } = readStatement(text);
+  for (const { at, message } of problems.slice(0, MOST_PROBLEMS)) tell(['nrql'], message, at);
+  const labels = written['labels'];
+  const taken = new Set<string>();
+  const check = (name: string, path: Path, inText: number | undefined): void => {
+    const problem = taken.has(name) ? 'is a label of this query already' : labelProblem(name, staticLabels);
+    taken.add(name);
+    if (problem !== undefined)
+      tell(path, `${problem}: choose another name${inText === undefined ? '' : ' in "labels"'}`, inText);
+  };
+  if (Array.isArray(labels)) {
+    if (labels.length !== facets.length && problems.length === 0) {
+      tell(['labels'], `has ${labels.length} names, but the query has ${facets.length} facets: give one for each`);
+    }
+    for (const [place, name] of labels.entries())
+      if (typeof name === 'string') check(name, ['labels', place], undefined);
+  } else {
+    for (const { at, name } of facets) {
+      if (name === undefined) tell(['nrql'], 'is no attribute and has no alias: name its label in "labels"', at);
+      else check(defaultLabel(name), ['nrql'], at);
+    }
+  }
+  const seen = new Set<unknown>();
+  for (const [place, metric] of listOf(written['metrics']).entries()) {
+    const { name, value } = mappingOf(metric) ?? {};
+    if (columns.length > 1 && value === undefined && mappingOf(metric) !== undefined) {
+      tell(['metrics', place, 'value'], 'is required: the query has several columns');
+    }
+    if (seen.has(name)) tell(['metrics', place, 'name'], 'is a metric of this query already: choose another name');
+    if (name !== undefined) seen.add(name);
+  }
+}
+
+function labelProblem(name: string, staticLabels: readonly string[]): string | undefined {
+  if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
+  if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus';
+  if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';
+  if (PROMETHEUS_LABEL_NAMES.some((own) => own === name)) return 'is a label of Prometheus itself';
+  return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
+}
+
+/** What one family of the configuration is, and where it was named first. */
+interface FamilyUse {
+  readonly help: string;
+  readonly labels: string;
+  readonly where: string;
+}
+
+/** The families of custom metrics and queries: one of them has one HELP and one set of labels in all accounts. */
+class Families {
+  readonly #uses = new Map<string, FamilyUse>();
+
+  constructor(accounts: ReturnType<typeof accountsOf>) {
+    for (const [index, account] of accounts.entries()) {
+      for (const [place, written] of listOf(account?.['custom_metrics']).entries()) {
+        const metric = customMetric.safeParse(written).data;
+        if (metric === undefined || this.#uses.has(metric.name)) continue;
+        const entity = metric.scope === 'host' ? ['app', 'app_id', 'host', 'host_id'] : ['app', 'app_id'];
+        const labels = labelText([...entity, ...parseTemplate(metric.match).labelNames]);
+        const where = formatPath(['accounts', index, 'custom_metrics', place]);
+        this.#uses.set(metric.name, { help: metric.help, labels, where });
+      }
+    }
+  }
+
+  /** @param where the query stands */
+  check(written: unknown, where: string, tell: Tell): void {
+    // What the schema refuses has its own fault, and cannot be compared.
+    const valid = query.safeParse(written).data;
+    if (valid === undefined) return;
+    const statement = readStatement(valid.nrql);
+    for (const [place, { name, help, value }] of valid.metrics.entries()) {
+      const labels = labelText(labelsOf(valid.labels, statement, value));
+      const use = this.#uses.get(name);
+      if (use === undefined) {
+        this.#uses.set(name, { help, labels, where: `${where}.metrics[${String(place)}]` });
+        continue;
+      }
+      const same = `as in ${use.where}, which feeds the same family`;
+      if (use.help !== help) tell(['metrics', place, 'help'], `must be the same text ${same}`);
+      if (use.labels !== labels)
+        tell(['metrics', place, 'name'], `must have the same labels ${same}: choose another name`);
+    }
+  }
+}
+
+function labelsOf(
+  given: readonly string[] | undefined,
+  { facets, columns }: Statement,
+  value: string | undefined,
+): string[] {
+  const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
+  const names = given ?? facets.map(({ name }) => defaultLabel(name ?? ''));
+  return column?.percentiles === true ? [...names, PERCENTILE_LABEL] : [...names];
+}
+
+function labelText(names: readonly string[]): string {
+  return names.toSorted().join(', ');
+}
+
+/** The file of a pack. */
+function packFile(name: string): string {
+  const [folder = ''] = PACK_FOLDERS.filter((each) => existsSync(each));
+  return join(folder, `${name}.yaml`);
+}
+
+/** A file of queries. */
+interface QueryFile {
+  readonly list: QueryList;
+  readonly yaml: YamlFile;
+  /** Its queries; none where one of them is at fault. */
+  readonly valid: readonly QueryConfig[];
+}
+
+function readList(path: string, text: string, prefix: string, env: Environment): QueryFile {
+  const yaml = readYaml({ path, text }, env);
+  const queries = listOf(mappingOf(yaml.value)?.['queries']);
+  const list: QueryList = { file: path, at: ['queries'], queries, prefix, issues: [] };
+  if (yaml.value === undefined) return { list, yaml, valid: [] };
+  const keys = (at: Path): readonly string[] => (at.length === 0 ? ['queries'] : keysAt(['accounts', 0, ...at]));
+  const parsed = parseWritten(queryFile, yaml.value, keys, (at) => yaml.textAt(at));
+  if ('issues' in parsed) list.issues.push(...parsed.issues);
+  const valid = 'issues' in parsed ? [] : parsed.value.queries;
+  return { list, yaml, valid: valid.map((each) => ({ ...each, name: prefix + each.name })) };
+}
+
+/** The paths that a pattern matches, sorted; `*` stands for any run of characters within one name, but not for a leading dot. */
+function matchingFiles(pattern: string): readonly string[] {
+  const parts = pattern.split('/');
+  let found = ['/'];
+  for (const part of parts.slice(1)) {
+    found = found.flatMap((folder) => {
+      if (!part.includes('*')) return existsSync(join(folder, part)) ? [join(folder, part)] : [];
+      const names = namesIn(folder).filter((name) => globMatches(part, name));
+      return names.filter((name) => part.startsWith('.') || !name.startsWith('.')).map((name) => join(folder, name));
+    });
+  }
+  return found.toSorted();
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import { metricNameProblem } from './customMetric.ts';
+import { duration, list, notes, text, whole } from './parts.ts';
+
+/** The packs that are shipped: the files of the folder `packs`. */
+export const PACKS = [
+  'alert_events',
+  'service_levels',
+  'deployments',
+  'transactions',
+  'browser',
+  'synthetics',
+] as const;
+
+/** The most facets that the service gives. */
+const MOST_FACETS = 5_000;
+
+const queryMetric = z.strictObject({
+  name: notes(
+    text().superRefine((name, ctx) => {
+      const problem = metricNameProblem(name);
+      if (problem !== undefined) ctx.addIssue(problem);
+    }),
+    {
+      description: 'Name of the family, a gauge; as for custom metrics.',
+      placeholder: '<metric_name>',
+      example: 'shop_orders',
+    },
+  ),
+  help: notes(text().default('Result of a query; the configuration gives no help text.'), {
+    description: 'HELP text of the family.',
+    example: 'Orders in the window',
+  }),
+  value: notes(text().optional(), {
+    description:
+      "Key of the column in the service's rows: its alias, or such as `count` or `average.duration`. `percentile()` gives " +
+      'a series for each percentile, with the label `percentile`.',
+    otherwise: 'the only column',
+    placeholder: '<column>',
+    example: 'orders',
+  }),
+  scale: notes(
+    z
+      .number()
+      .refine((scale) => scale !== 0, 'must not be 0')
+      .default(1),
+    { description: 'Multiplied into the value, for instance to get to base units.' },
+  ),
+});
+
+const failAt = z.strictObject({
+  value: notes(text(), { description: 'Key of a column that counts.', placeholder: '<column>', example: 'incidents' }),
+  at_least: notes(z.number(), { description: 'The number from which on something may be missing.', example: 5000 }),
+});
+
+/** A query of the language NRQL whose results become families. */
+export const query = z.strictObject({
+  name: notes(text(), {
+    description: "Name of the query, unique in the account; label `query` of the exporter's own metrics.",
+    example: 'orders',
+  }),
+  nrql: notes(text(), {
+    description:
+      'The query, which begins with SELECT, FROM or WITH. Without SINCE, UNTIL, TIMESERIES, COMPARE WITH, and without ' +
+      'LIMIT but in inner queries: the exporter writes the time and the limit.',
+    placeholder: '<nrql>',
+    example: "SELECT count(*) AS orders FROM Transaction WHERE appName = 'Storefront' FACET region, plan",
+  }),
+  labels: notes(list(z.string()).optional(), {
+    description: 'Label names of the facets, in their order.',
+    otherwise: 'the aliases or attributes of FACET, with `_` for what a label name may not have',
+    placeholder: '[<label_name>]',
+    example: ['region', 'plan'],
+  }),
+  metrics: notes(list(queryMetric, 1), { description: 'The families that its columns become.' }),
+  window: notes(duration({ least: '1m', wholeMinutes: true, most: '366d' }).optional(), {
+    description: 'Time range of the query, in whole minutes.',
+    otherwise: '`collection.window`',
+    example: '30m',
+  }),
+  interval: notes(duration({ least: '1m' }).prefault('1m'), {
+    description: 'How often it is run at most.',
+  }),
+  limit: notes(whole(1, MOST_FACETS).optional(), {
+    description: 'The first so many facets, on purpose: what the service leaves out is no failure then.',
+    otherwise: 'all of them; 5,000 or more are a failure, because the service leaves out the rest silently',
+    example: 100,
+  }),
+  fail_at: notes(failAt.optional(), {
+    description:
+      'Nothing is published when this column, added up over the rows, is as large: an inner query has reached its own limit.',
+    example: { value: 'incidents', at_least: 5000 },
+  }),
+  max_series: notes(whole(1).default(5_000), {
+    description: 'Series of each metric; what is cut is counted.',
+  }),
+});
+
+/** A file of queries. */
+export const queryFile = z.strictObject({ queries: list(query) });

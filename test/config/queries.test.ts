@@ -1,0 +1,295 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { formatFault } from '../../src/config/fault.ts';
+import type { QueryConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { PACKS } from '../../src/config/schema/query.ts';
+import { redactConfig } from '../../src/config/schema/file.ts';
+import { temporaryFolders } from './folder.ts';
+import { configOf, faultsOf } from './reading.ts';
+
+/** An account with queries, given as the lines of a YAML list. */
+function withQueries(lines: string, keys = ''): string {
+  return `accounts:\n  - api_key: abcd\n    account_id: 7\n${keys}    queries:\n${lines.replace(/^/gm, '      ')}\n`;
+}
+
+const ORDERS = `- name: orders
+  nrql: >-
+    SELECT count(*) AS orders, percentile(duration, 50, 95) AS took
+    FROM Transaction WHERE appName = 'Storefront' FACET region, plan
+  metrics:
+    - {name: shop_orders, help: Orders in the window, value: orders}
+    - {name: shop_order_duration_seconds, value: took}`;
+
+/** One query of this text in the file; the metric reads `value`. */
+const one = (nrql: string, more = '', value = ', value: count'): string =>
+  `- name: q\n  nrql: ${JSON.stringify(nrql)}\n  metrics: [{name: a_metric${value}}]${more === '' ? '' : `\n  ${more}`}`;
+
+describe('a query', () => {
+  it('has its defaults', () => {
+    expect(configOf(withQueries(ORDERS)).accounts[0]?.queries).toEqual([
+      {
+        name: 'orders',
+        nrql: "SELECT count(*) AS orders, percentile(duration, 50, 95) AS took FROM Transaction WHERE appName = 'Storefront' FACET region, plan",
+        metrics: [
+          { name: 'shop_orders', help: 'Orders in the window', value: 'orders', scale: 1 },
+          {
+            name: 'shop_order_duration_seconds',
+            help: 'Result of a query; the configuration gives no help text.',
+            value: 'took',
+            scale: 1,
+          },
+        ],
+        interval: 60_000,
+        max_series: 5_000,
+      } satisfies QueryConfig,
+    ]);
+  });
+
+  it('can set every key', () => {
+    const more =
+      'labels: [area, tier]\n  window: 30d\n  interval: 5m\n  limit: 100\n  fail_at: {value: n, at_least: 5}';
+    const [query] = configOf(withQueries(`${ORDERS}\n  ${more}\n  max_series: 9`)).accounts[0]?.queries ?? [];
+    expect(query).toMatchObject({
+      labels: ['area', 'tier'],
+      window: 2_592_000_000,
+      interval: 300_000,
+      limit: 100,
+      fail_at: { value: 'n', at_least: 5 },
+      max_series: 9,
+    });
+  });
+
+  it('is shown on /config as it can be used again', () => {
+    const config = configOf(withQueries(ORDERS, '    query_packs: [alert_events]\n'));
+    const shown = redactConfig(config);
+    expect(shown).toContain("appName = 'Storefront'");
+    expect(configOf(shown.replace('<secret>', 'abcd'))).toEqual(config);
+  });
+});
+
+describe('faults of a text are told at the words that are meant', () => {
+  it('in a folded text', () => {
+    const lines = `- name: orders
+  nrql: >-
+    SELECT count(*) FROM (SELECT max(a) FROM T
+      FACET b)
+    WHERE x = 'SINCE'
+      SINCE 1 day ago   LIMIT 5
+  metrics: [{name: a_metric}]`;
+    expect(faultsOf(withQueries(lines)).map((fault) => fault.split(' ').slice(0, 4).join(' '))).toEqual([
+      'c.yaml:8:13: accounts[0].queries[0].nrql: FACET of',
+      'c.yaml:10:13: accounts[0].queries[0].nrql: remove SINCE:',
+      'c.yaml:10:31: accounts[0].queries[0].nrql: LIMIT stands',
+    ]);
+  });
+
+  it.each([
+    '- {name: q, nrql: "SELECT max(a) \\\\\\\n FROM T \\\"x\\\" LIMIT 5", metrics: [{name: m}]}',
+    "- {name: q, nrql: 'SELECT max(a) FROM T WHERE x = ''y'' LIMIT 5', metrics: [{name: m}]}",
+    '- {name: q, nrql: SELECT max(a) FROM T LIMIT 5, metrics: [{name: m}]}',
+    "- {name: q, nrql: \"SELECT max(a) FROM T WHERE b = '${LONG}' AND c = '${LONG}' LIMIT 5\", metrics: [{name: m}]}",
+  ])('in %s', (lines) => {
+    const text = withQueries(lines);
+    const before = text.slice(0, text.indexOf('LIMIT')).split('\n');
+    const [fault] = faultsOf(text, { LONG: 'a much longer text, SINCE it was replaced' });
+    const place = `${String(before.length)}:${String((before.at(-1) ?? '').length + 1)}`;
+    expect(fault).toContain(`c.yaml:${place}: accounts[0].queries[0].nrql: LIMIT stands`);
+  });
+});
+
+describe('a query is refused', () => {
+  it.each<[string, string, string]>([
+    ['another beginning', one('SHOW EVENT TYPES'), 'nrql: a query begins with SELECT, FROM or WITH'],
+    ['an unclosed comment', one('SELECT count(*) FROM T /* x'), 'nrql: begins a comment that does not end'],
+    ['six facets', one('SELECT count(*) FROM T FACET a, b, c, d, e, f'), 'nrql: is one facet too many'],
+    [
+      'fewer labels than facets',
+      one('SELECT count(*) FROM T FACET a, b', 'labels: [a]'),
+      'labels: has 1 names, but the query has 2 facets',
+    ],
+    [
+      'labels without facets',
+      one('SELECT count(*) FROM T', 'labels: [a]'),
+      'labels: has 1 names, but the query has 0 facets',
+    ],
+    ['an invalid label', one('SELECT count(*) FROM T FACET a', 'labels: [a-b]'), 'labels[0]: is not a label name'],
+    [
+      'a label twice',
+      one('SELECT count(*) FROM T FACET a, b', 'labels: [x, x]'),
+      'labels[1]: is a label of this query already',
+    ],
+    [
+      'our label',
+      one('SELECT count(*) FROM T FACET a', 'labels: [account]'),
+      'labels[0]: is a label that the exporter writes',
+    ],
+    [
+      'the label of percentiles',
+      one('SELECT count(*) FROM T FACET percentile'),
+      'nrql: is a label that the exporter writes',
+    ],
+    ["Prometheus's label", one('SELECT count(*) FROM T FACET instance'), 'nrql: is a label of Prometheus itself'],
+    [
+      'two attributes that make one label',
+      one('SELECT count(*) FROM T FACET a.b, a_b'),
+      'nrql: is a label of this query already',
+    ],
+    [
+      'a function without alias',
+      one('SELECT count(*) FROM T FACET buckets(a, 5)'),
+      'nrql: is no attribute and has no alias',
+    ],
+    ['no metrics', '- {name: q, nrql: SELECT count(*) FROM T}', 'metrics: is required (a list)'],
+    [
+      'an empty list of metrics',
+      '- {name: q, nrql: SELECT count(*) FROM T, metrics: []}',
+      'metrics: must have at least one entry',
+    ],
+    [
+      'a counter',
+      '- {name: q, nrql: SELECT count(*) FROM T, metrics: [{name: a_total}]}',
+      'metrics[0].name: must not end in _total',
+    ],
+    [
+      'a family of ours',
+      '- {name: q, nrql: SELECT count(*) FROM T, metrics: [{name: newrelic_up}]}',
+      'metrics[0].name: is a family of the exporter itself',
+    ],
+    ['a limit above 5,000', one('SELECT count(*) FROM T', 'limit: 5001'), 'limit: must be at most 5000'],
+    ['an interval below a minute', one('SELECT count(*) FROM T', 'interval: 30s'), 'interval: must be at least 1m'],
+    ['a window of half minutes', one('SELECT count(*) FROM T', 'window: 90s'), 'window: must be whole minutes'],
+    ['an unknown key', one('SELECT count(*) FROM T', 'limits: 5'), 'limits: unknown key; did you mean "limit"?'],
+    [
+      'a metric without value beside others',
+      one('SELECT count(*), max(a) FROM T', '', ''),
+      'metrics[0].value: is required: the query has several columns',
+    ],
+    [
+      'a metric twice',
+      '- {name: q, nrql: "SELECT count(*), max(a) FROM T", metrics: [{name: m, value: count}, {name: m, value: max.a}]}',
+      'metrics[1].name: is a metric of this query already',
+    ],
+  ])('for %s', (_what, lines, message) => {
+    expect(faultsOf(withQueries(lines)).join('\n')).toContain(`accounts[0].queries[0].${message}`);
+  });
+
+  it('for a static label among its labels', () => {
+    const faults = faultsOf(withQueries(one('SELECT count(*) FROM T FACET team'), '    labels: {team: a}\n'));
+    expect(faults.join('\n')).toContain('queries[0].nrql: is a static label of the account');
+  });
+
+  it('for the name of another, in the account', () => {
+    const two = `${one('SELECT count(*) FROM T')}\n${one('SELECT count(*) FROM T')}`;
+    expect(faultsOf(withQueries(two)).join('\n')).toContain('queries[1].name: is the name of another query');
+  });
+
+  it('without the number of the account over REST, and not over NerdGraph', () => {
+    const text = withQueries(one('SELECT count(*) FROM T')).replace('    account_id: 7\n', '');
+    expect(faultsOf(text)).toEqual([
+      'c.yaml:2:5: accounts[0].account_id: is required for queries, which are read through NerdGraph: give the number of the account',
+    ]);
+    expect(faultsOf(text.replace('api_key: abcd', 'api_key: abcd\n    api: nerdgraph'))).toEqual([]);
+  });
+
+  it('where one family has several texts or labels in the configuration', () => {
+    const metrics = (help: string): string => `metrics: [{name: m, help: ${help}}]`;
+    const of = (name: string, facet: string, help: string): string =>
+      `- {name: ${name}, nrql: "SELECT count(*) FROM T FACET ${facet}", ${metrics(help)}}`;
+    expect(faultsOf(withQueries([of('a', 'x', 'h'), of('b', 'x', 'h')].join('\n')))).toEqual([]);
+    expect(faultsOf(withQueries([of('a', 'x', 'h'), of('b', 'y', 'other')].join('\n')))).toEqual([
+      expect.stringMatching(
+        /queries\[1\]\.metrics\[0\]\.name: must have the same labels as in accounts\[0\]\.queries\[0\]/,
+      ),
+      expect.stringMatching(
+        /queries\[1\]\.metrics\[0\]\.help: must be the same text as in accounts\[0\]\.queries\[0\]/,
+      ),
+    ]);
+    const custom = '    custom_metrics: [{name: m, help: h, match: Custom/abc, value: v}]\n';
+    expect(faultsOf(withQueries(of('a', 'x', 'h'), custom)).join('\n')).toContain(
+      'as in accounts[0].custom_metrics[0]',
+    );
+  });
+});
+
+describe('query files', () => {
+  const folder = temporaryFolders();
+  const file = (name: string, nrql = 'SELECT count(*) FROM T'): string =>
+    `queries:\n  - {name: ${name}, nrql: "${nrql}", metrics: [{name: m_${name}}]}\n`;
+
+  /** Loads a configuration that names these files in a folder that has some. */
+  function load(names: string, files: Readonly<Record<string, string>>, env = {}) {
+    const root = folder();
+    mkdirSync(join(root, 'queries'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
+    const text = `accounts:\n  - {api_key: abcd, account_id: 7, query_files: [${names}]}\n`;
+    const result = loadConfig({ path: join(root, 'c.yaml'), text }, env);
+    const relative = (faults: readonly Parameters<typeof formatFault>[0][]): string[] =>
+      faults.map((fault) => formatFault(fault).replaceAll(`${root}/`, ''));
+    return 'faults' in result
+      ? { faults: relative(result.faults), warnings: [], names: [] }
+      : {
+          faults: [],
+          warnings: relative(result.warnings),
+          names: result.config.accounts[0]?.queries.map(({ name }) => name),
+        };
+  }
+
+  it('are read in the order in which they are named, those of a pattern sorted, each once', () => {
+    const files = {
+      'z.yaml': file('z'),
+      'queries/b.yaml': file('b'),
+      'queries/a.yaml': file('a'),
+      'queries/.x.yaml': 'x',
+    };
+    expect(load('z.yaml, queries/*.yaml, queries/a.yaml', files)).toMatchObject({ faults: [], names: ['z', 'a', 'b'] });
+  });
+
+  it('have their placeholders replaced', () => {
+    const files = { 'a.yaml': file('a', "SELECT count(*) FROM T WHERE x = '${SHOP}'") };
+    expect(load('a.yaml', files).faults.join()).toContain('the environment variable SHOP is not set');
+    expect(load('a.yaml', files, { SHOP: 'eu' })).toMatchObject({ faults: [] });
+  });
+
+  it('have their faults at their own place', () => {
+    const files = {
+      'a.yaml': file('a', 'SELECT count(*) FROM T LIMIT 5'),
+      'b.yaml': 'queries: [{name: a}]\nmore: 1\n',
+    };
+    expect(load('a.yaml, b.yaml', files).faults).toEqual([
+      'a.yaml:2:45: queries[0].nrql: LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)',
+      'b.yaml:1:11: queries[0].nrql: is required (text)',
+      'b.yaml:1:11: queries[0].metrics: is required (a list)',
+      'b.yaml:1:18: queries[0].name: is the name of another query of the account: choose another',
+      'b.yaml:2:1: more: unknown key',
+    ]);
+  });
+
+  it('that are missing are faults, and patterns without a file are warnings', () => {
+    expect(load('a.yaml', {}).faults).toEqual([
+      'c.yaml:2:50: accounts[0].query_files[0]: the query file a.yaml does not exist',
+    ]);
+    expect(load('"queries/*.yaml"', {})).toMatchObject({
+      faults: [],
+      warnings: ['c.yaml:2:50: accounts[0].query_files[0]: no file matches: no query is read'],
+    });
+  });
+});
+
+describe('packs', () => {
+  it('are all valid together, and their queries have the name of the pack before theirs', () => {
+    const queries = configOf(`accounts: [{api_key: abcd, account_id: 7, query_packs: [${PACKS.join(', ')}]}]`)
+      .accounts[0]?.queries;
+    expect(queries?.map(({ name }) => name)).toContain('alert_events/open');
+    for (const { name } of queries ?? []) expect(PACKS).toContain(name.split('/')[0]);
+    const bare = queries?.map(({ name }) => name.split('/')[1]) ?? [];
+    expect(new Set(bare).size).toBe(bare.length);
+  });
+
+  it('that do not exist are refused', () => {
+    expect(faultsOf('accounts: [{api_key: abcd, account_id: 7, query_packs: [alerts]}]').join()).toContain(
+      'query_packs[0]: must be alert_events, service_levels,',
+    );
+  });
+});
