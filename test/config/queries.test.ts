@@ -272,7 +272,7 @@ describe('query files', () => {
     ]);
     expect(load('"queries/*.yaml"', {})).toMatchObject({
       faults: [],
-      warnings: ['c.yaml:2:50: accounts[0].query_files[0]: no file matches: no query is read'],
+      warnings: ['c.yaml:2:50: accounts[0].query_files[0]: no file matches: it gives no query'],
     });
   });
 });
