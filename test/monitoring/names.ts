@@ -1,7 +1,12 @@
 import { BUILT_IN_NAMES } from '../../src/metrics/catalogue.ts';
 
 /** Families that rules and pages name already and that are about to be published. */
-export const COMING: ReadonlySet<string> = new Set(['newrelic_exporter_applications', 'newrelic_application_tags']);
+export const COMING: ReadonlySet<string> = new Set([
+  'newrelic_exporter_applications',
+  'newrelic_application_tags',
+  'newrelic_exporter_query_success',
+  'newrelic_exporter_query_rows_dropped_total',
+]);
 
 /** What Prometheus itself and the client library add, as far as rules and dashboards use it. */
 const OTHERS = new Set([
