@@ -5,12 +5,6 @@ import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
 import { readBody, type Target } from './wire/httpListener.ts';
 
-/** What the control endpoint says: a status and anything JSON can hold. */
-interface ControlAnswer {
-  readonly status: number;
-  readonly body?: unknown;
-}
-
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
 const MOST_ENTRIES = 1000;
@@ -43,63 +37,50 @@ function applications(state: SimulatorState): unknown {
   }));
 }
 
-/** A control call: what it is about, its HTTP method, and an id. */
-interface Command {
-  readonly verb: string;
-  readonly what: string;
-  readonly id: number | undefined;
-  readonly body: unknown;
-}
-
-function onFaults(state: SimulatorState, { verb, id, body }: Command): ControlAnswer | undefined {
-  if (verb === 'GET' && id === undefined) return { status: 200, body: state.faults.entries() };
-  if (verb === 'POST' && id === undefined) {
-    const rules = z.union([FAULT_RULE.transform((rule) => [rule]), z.array(FAULT_RULE)]).parse(body);
-    return { status: 201, body: { ids: rules.map((rule) => state.faults.add(rule)) } };
-  }
-  if (verb !== 'DELETE') return undefined;
-  if (id === undefined) state.faults.clear();
-  else if (!state.faults.remove(id)) return { status: 404, body: { error: `no fault rule ${id}` } };
-  return { status: 204 };
-}
-
-function onRequests(state: SimulatorState, { verb, id }: Command): ControlAnswer | undefined {
-  if (id !== undefined) return undefined;
-  if (verb === 'GET') return { status: 200, body: requests(state) };
-  if (verb !== 'DELETE') return undefined;
-  state.requests.clear();
-  return { status: 204 };
-}
-
-function onEntities(state: SimulatorState, { verb, what, id, body }: Command): ControlAnswer | undefined {
-  if (verb === 'GET' && id === undefined && what === 'applications') return { status: 200, body: applications(state) };
-  if (id === undefined || (verb !== 'POST' && verb !== 'DELETE')) return undefined;
-  if (verb === 'POST') state.change(id, CHANGE.parse(body));
-  else state.restore(id);
-  return { status: 204 };
-}
-
-async function obey(state: SimulatorState, request: IncomingMessage, target: Target): Promise<ControlAnswer> {
+/** What the control endpoint says: a status, and anything that JSON can hold. */
+async function obey(
+  state: SimulatorState,
+  request: IncomingMessage,
+  target: Target,
+): Promise<readonly [status: number, body?: unknown]> {
   const groups = CONTROL.exec(target.path)?.groups;
   if (groups === undefined) {
-    return {
-      status: 404,
-      body: {
-        error: 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions',
-      },
-    };
+    const error = 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions';
+    return [404, { error }];
   }
   const verb = request.method ?? '';
-  const text = verb === 'POST' ? await readBody(request) : '';
-  const what = groups['what'] ?? '';
-  const command: Command = {
-    verb,
-    what,
-    id: groups['id'] === undefined ? undefined : Number(groups['id']),
-    body: text === '' ? undefined : (JSON.parse(text) as unknown),
-  };
-  const act = { faults: onFaults, requests: onRequests, applications: onEntities, key_transactions: onEntities }[what];
-  return act?.(state, command) ?? { status: 405, body: { error: `${verb} is not possible here` } };
+  const id = Number(groups['id'] ?? NaN);
+  const body = verb === 'POST' ? (JSON.parse(await readBody(request)) as unknown) : undefined;
+  switch (`${verb} ${groups['what']}${Number.isNaN(id) ? '' : '/id'}`) {
+    case 'GET faults':
+      return [200, state.faults.entries()];
+    case 'POST faults': {
+      const rules = z.union([FAULT_RULE.transform((rule) => [rule]), z.array(FAULT_RULE)]).parse(body);
+      return [201, { ids: rules.map((rule) => state.faults.add(rule)) }];
+    }
+    case 'DELETE faults':
+      state.faults.clear();
+      return [204];
+    case 'DELETE faults/id':
+      return state.faults.remove(id) ? [204] : [404, { error: `no fault rule ${id}` }];
+    case 'GET requests':
+      return [200, requests(state)];
+    case 'DELETE requests':
+      state.requests.clear();
+      return [204];
+    case 'GET applications':
+      return [200, applications(state)];
+    case 'POST applications/id':
+    case 'POST key_transactions/id':
+      state.change(id, CHANGE.parse(body));
+      return [204];
+    case 'DELETE applications/id':
+    case 'DELETE key_transactions/id':
+      state.restore(id);
+      return [204];
+    default:
+      return [405, { error: `${verb} is not possible here` }];
+  }
 }
 
 /** Serves `/control/...` to callers on the loopback interface. */
@@ -109,15 +90,16 @@ export async function control(
   response: ServerResponse,
   target: Target,
 ): Promise<void> {
-  let said: ControlAnswer;
+  let said: Awaited<ReturnType<typeof obey>>;
   try {
     said = LOOPBACK.test(request.socket.remoteAddress ?? '')
       ? await obey(state, request, target)
-      : { status: 403, body: { error: 'the control endpoint answers on the loopback interface only' } };
+      : [403, { error: 'the control endpoint answers on the loopback interface only' }];
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    said = { status: 400, body: { error: error instanceof z.ZodError ? describeFaults(error) : error.message } };
+    said = [400, { error: error instanceof z.ZodError ? describeFaults(error) : error.message }];
   }
-  response.writeHead(said.status, { 'Content-Type': 'application/json; charset=utf-8' });
-  response.end(said.body === undefined ? undefined : `${JSON.stringify(said.body, null, 2)}\n`);
+  const [status, body] = said;
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(body === undefined ? undefined : `${JSON.stringify(body, null, 2)}\n`);
 }

@@ -5,9 +5,9 @@ import type { FaultBook, FaultRuleInput } from './faults/faultRules.ts';
 import { failure, render, send } from './wire/httpAnswer.ts';
 import { control, isControl } from './control.ts';
 import { type TlsFiles, listen, targetOf } from './wire/httpListener.ts';
-import { Service } from './rest/restService.ts';
-import { NERDGRAPH_PATH, NerdGraph } from './nerdgraph/graphqlService.ts';
-import { type ServiceSettings, DEMO_API_KEY, settingsOf } from './simulatorSettings.ts';
+import { RestService } from './rest/restService.ts';
+import { NERDGRAPH_PATH, serve } from './serviceCall.ts';
+import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
 import { type World, type WorldOptions, createWorld } from './world/world.ts';
 
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
@@ -64,24 +64,28 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const scheme = tls === undefined ? 'http' : 'https';
   const state = new SimulatorState(createWorld(options), options.now ?? Date.now);
   for (const rule of options.faults ?? []) state.faults.add(rule);
-  const { createExecutor } = await import('./nerdgraph/executor.ts');
+  // The GraphQL library is loaded when a simulator starts: nothing else needs it.
+  const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');
   const stopping = new AbortController();
   // Every call that waits listens to it.
   setMaxListeners(0, stopping.signal);
   const shared = {
     state,
-    settings: settingsOf(options),
+    settings: { ...DEFAULT_SETTINGS, ...options },
     apiKeys: new Set(options.apiKeys ?? [DEMO_API_KEY]),
     latencyMs: options.latencyMs ?? 0,
     signal: stopping.signal,
   };
-  const service = new Service({ ...shared, scheme });
-  const nerdGraph = new NerdGraph({ ...shared, executor: await createExecutor() });
+  const rest = new RestService(shared, scheme);
+  const graphql = await GraphqlService.open(shared);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const target = targetOf(request);
     if (options.control !== false && isControl(target)) await control(state, request, response, target);
-    else if (target.path === NERDGRAPH_PATH) await nerdGraph.handle(request, response);
-    else await service.handle(request, response, target);
+    else {
+      const isGraphql = target.path === NERDGRAPH_PATH;
+      const call = isGraphql ? await graphql.read(request, response) : rest.read(request, target);
+      await serve(shared, call, request, response);
+    }
   };
   const listener = await listen(host, options.port ?? 0, tls, (request, response) => {
     handle(request, response).catch((error: unknown) => reportFailure(response, error));

@@ -19,8 +19,8 @@ export interface ServiceSettings {
   readonly callsPerMinute: number;
   /** The account that NerdGraph answers for. */
   readonly accountId: number;
-  /** The accounts that NerdGraph names to the key; undefined: that of `accountId` alone. */
-  readonly accounts: readonly Account[] | undefined;
+  /** The accounts that NerdGraph names to the key; undefined: that of `accountId` alone. It shows nothing of one that is not named. */
+  readonly accounts: readonly { readonly id: number; readonly name: string }[] | undefined;
   /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */
   readonly nrqlPerMinute: number;
   /** A longer NRQL query is too big: nobody knows the service's own figure. */
@@ -33,43 +33,20 @@ export interface ServiceSettings {
   readonly callsAtOnce: number;
 }
 
-/** An account as NerdGraph names it. */
-export interface Account {
-  readonly id: number;
-  readonly name: string;
-}
-
-/** All settings: those that were given, and the defaults for the others. */
-export function settingsOf({
-  rounding = true,
-  emptyWithoutAccept = true,
-  linksKeepFilters = true,
-  endOfNames = 'empty',
-  inclusiveTo = false,
-  metricsFound = true,
-  callsPerMinute = 0,
-  accountId = 1_234_567,
-  accounts,
-  nrqlPerMinute = 3000,
-  nrqlCharacters = 10_000,
-  nrqlRows = 50_000,
-  nrqlSnapping = false,
-  callsAtOnce = 25,
-}: Partial<ServiceSettings>): ServiceSettings {
-  return {
-    rounding,
-    emptyWithoutAccept,
-    linksKeepFilters,
-    endOfNames,
-    inclusiveTo,
-    metricsFound,
-    callsPerMinute,
-    accountId,
-    accounts,
-    nrqlPerMinute,
-    nrqlCharacters,
-    nrqlRows,
-    nrqlSnapping,
-    callsAtOnce,
-  };
-}
+/** The settings of a simulator that was not told otherwise. */
+export const DEFAULT_SETTINGS: ServiceSettings = {
+  rounding: true,
+  emptyWithoutAccept: true,
+  linksKeepFilters: true,
+  endOfNames: 'empty',
+  inclusiveTo: false,
+  metricsFound: true,
+  callsPerMinute: 0,
+  accountId: 1_234_567,
+  accounts: undefined,
+  nrqlPerMinute: 3000,
+  nrqlCharacters: 10_000,
+  nrqlRows: 50_000,
+  nrqlSnapping: false,
+  callsAtOnce: 25,
+};

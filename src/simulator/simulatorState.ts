@@ -50,45 +50,37 @@ export const CHANGE = z.strictObject({
 
 export type Change = z.input<typeof CHANGE>;
 
-/** The amendment a change makes at a time. */
-function toAmendment(change: Parsed, now: number): Amendment {
-  const { removed, name, hosts_removed, settings, application, failing, reporting, incident, traffic } = change;
+/** The amendment that a change makes at a time. */
+function toAmendment(change: z.output<typeof CHANGE>, now: number): Amendment {
+  const { incident, traffic, reporting, settings } = change;
   const minute = firstIncompleteMinute(now);
-  return {
-    ...(removed === undefined ? {} : { removed }),
-    ...(name === undefined ? {} : { name }),
-    ...(hosts_removed === undefined ? {} : { hostsRemoved: hosts_removed }),
-    ...(settings === undefined ? {} : { hasNoSettings: true }),
-    ...(application === undefined ? {} : { owner: application }),
-    ...(failing === undefined ? {} : { isFailing: failing }),
-    ...(reporting === undefined ? {} : { silentFromMinute: reporting ? undefined : minute }),
-    ...(incident === undefined ? {} : { incidents: incident === null ? undefined : [toIncident(incident, minute)] }),
-    ...(traffic === undefined ? {} : { traffic: traffic === null ? undefined : toTraffic(traffic) }),
+  const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
+  const amendment = {
+    removed: change.removed,
+    name: change.name,
+    hostsRemoved: change.hosts_removed,
+    hasNoSettings: settings === null ? true : undefined,
+    owner: change.application,
+    isFailing: change.failing,
+    incidents: incident && [
+      {
+        fromMinute,
+        toMinute: fromMinute + incident.minutes,
+        responseFactor: incident.response_factor,
+        errorRatio: incident.error_ratio,
+      },
+    ],
+    traffic: traffic && {
+      requestsPerMinute: traffic.requests_per_minute,
+      responseSeconds: traffic.response_milliseconds / 1000,
+      errorsPerMinute: traffic.errors_per_minute,
+      backgroundPerMinute: traffic.background_per_minute,
+    },
+    silentFromMinute: reporting === undefined ? undefined : reporting ? null : minute,
   };
-}
-
-type Parsed = z.output<typeof CHANGE>;
-
-function toIncident(
-  incident: NonNullable<Parsed['incident']>,
-  minute: number,
-): NonNullable<Amendment['incidents']>[number] {
-  const fromMinute = minute - incident.started_minutes_ago;
-  return {
-    fromMinute,
-    toMinute: fromMinute + incident.minutes,
-    responseFactor: incident.response_factor,
-    errorRatio: incident.error_ratio,
-  };
-}
-
-function toTraffic(traffic: NonNullable<Parsed['traffic']>): NonNullable<Amendment['traffic']> {
-  return {
-    requestsPerMinute: traffic.requests_per_minute,
-    responseSeconds: traffic.response_milliseconds / 1000,
-    errorsPerMinute: traffic.errors_per_minute,
-    backgroundPerMinute: traffic.background_per_minute,
-  };
+  // What the change does not say stays; null ends what an earlier change said.
+  const said = Object.entries(amendment).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(said.map(([name, value]) => [name, value ?? undefined]));
 }
 
 /** Counts what comes in each minute of the clock, per key. */

@@ -220,7 +220,7 @@ export function parseFault(text: string): FaultRuleInput {
 }
 
 /** A call as the rules see it. */
-interface FaultTarget {
+export interface FaultTarget {
   /** What it asks for: one kind on the REST interface, any number in a GraphQL document. */
   readonly kinds: readonly CallKind[];
   readonly applicationIds: readonly number[];

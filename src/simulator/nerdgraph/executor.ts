@@ -17,7 +17,7 @@ import {
 import { type GraphqlKind, isMeant, pageFaultOf, type FaultRule } from '../faults/faultRules.ts';
 import { NrqlError } from '../nrql/condition.ts';
 import { type NrqlContext, type NrqlResult, runNrql } from '../nrql/runQuery.ts';
-import type { Account } from '../simulatorSettings.ts';
+import type { ServiceSettings } from '../simulatorSettings.ts';
 import {
   type EntityContext,
   keyTransactionEntity,
@@ -39,7 +39,7 @@ import {
 /** Everything that the answer to a document depends on. */
 export interface DocumentContext extends EntityContext {
   /** The accounts that `accounts` names. */
-  readonly accounts: readonly Account[];
+  readonly accounts: NonNullable<ServiceSettings['accounts']>;
   readonly limits: NrqlContext['limits'];
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
@@ -48,10 +48,12 @@ export interface DocumentContext extends EntityContext {
   /** The fault of this call; it applies to the fields that it is meant for. */
   readonly rule: FaultRule | undefined;
   /** Told how many rows a query or a search gave, or why it failed. */
-  readonly note: (kind: GraphqlKind, text: string, outcome: Outcome) => void;
+  readonly note: (
+    kind: GraphqlKind,
+    text: string,
+    outcome: { readonly rows: number } | { readonly error: string },
+  ) => void;
 }
-
-export type Outcome = { readonly rows: number } | { readonly error: string };
 
 const MOST_GUIDS = 25;
 /** What the service says of an account that the key does not see. */
@@ -147,12 +149,8 @@ function entities(context: DocumentContext, guids: readonly (string | null)[]) {
   });
 }
 
-interface SearchOptions {
-  readonly limit?: number | null;
-}
-
 /** The object that GraphQL documents are executed on: the members of the schema's `Query`, with their arguments. */
-export function rootOf(context: DocumentContext) {
+function rootOf(context: DocumentContext) {
   const { accounts, accountId } = context;
   const isListed = accounts.some(({ id }) => id === accountId);
   const level = context.rule?.effect === 'null-alias' ? context.rule.level : undefined;
@@ -168,8 +166,10 @@ export function rootOf(context: DocumentContext) {
         nrql: ({ query }: { readonly query: string }) => nrql(context, query),
       };
     },
-    entitySearch: (search: { readonly query?: string | null; readonly options?: SearchOptions | null }) =>
-      entitySearch(context, isListed, search.query ?? '', search.options?.limit),
+    entitySearch: (search: {
+      readonly query?: string | null;
+      readonly options?: { readonly limit?: number | null } | null;
+    }) => entitySearch(context, isListed, search.query ?? '', search.options?.limit),
     entities: ({ guids }: { readonly guids: readonly (string | null)[] }) => entities(context, isListed ? guids : []),
   };
   return { actor: () => (level === 'actor' ? null : actor) };
@@ -183,41 +183,35 @@ export interface GraphqlRequest {
 }
 
 /** One thing a document asks for. */
-export interface Operation {
+interface Operation {
   readonly kind: GraphqlKind;
   /** The NRQL query, the search, or the guids; empty for accounts. */
   readonly text: string;
   readonly applicationIds: readonly number[];
 }
 
-/** Executes GraphQL documents over the schema. */
-export interface Executor {
-  /** What a document asks for; nothing when it is not sound. */
-  readonly operations: (request: GraphqlRequest) => readonly Operation[];
-  /** The body of the answer: the data, and errors where fields failed. */
-  readonly execute: (request: GraphqlRequest, context: DocumentContext) => Promise<unknown>;
-}
-
 /** The file lies beside this one, and in `dist` beside the bundle. */
-const SCHEMA = new URL('./nerdgraph.graphql', import.meta.url);
-
-/** Reads the schema. This file and the GraphQL library are loaded when a simulator starts: nothing else needs them. */
-export async function createExecutor(): Promise<Executor> {
-  const schema = buildSchema(await readFile(SCHEMA, 'utf8'));
-  return {
-    operations: (request) => operationsOf(schema, request),
-    execute: ({ query, variables, operationName }, context) =>
-      graphql({
-        schema,
-        source: query,
-        rootValue: rootOf(context),
-        variableValues: variables,
-        operationName: operationName ?? null,
-      }),
-  };
+export async function readSchema(): Promise<GraphQLSchema> {
+  return buildSchema(await readFile(new URL('./nerdgraph.graphql', import.meta.url), 'utf8'));
 }
 
-function operationsOf(schema: GraphQLSchema, request: GraphqlRequest): readonly Operation[] {
+/** The body of the answer: the data, and errors where fields failed. */
+export function execute(
+  schema: GraphQLSchema,
+  { query, variables, operationName }: GraphqlRequest,
+  context: DocumentContext,
+): Promise<unknown> {
+  return graphql({
+    schema,
+    source: query,
+    rootValue: rootOf(context),
+    variableValues: variables,
+    operationName: operationName ?? null,
+  });
+}
+
+/** What a document asks for; nothing when it is not sound. */
+export function operationsOf(schema: GraphQLSchema, request: GraphqlRequest): readonly Operation[] {
   const document = soundDocument(schema, request.query);
   if (document === undefined) return [];
   const definitions = getOperationAST(document, request.operationName)?.variableDefinitions ?? [];

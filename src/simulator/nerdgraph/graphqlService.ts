@@ -1,13 +1,12 @@
-import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { GraphqlRequest, Executor } from './executor.ts';
-import { distort, refuse, breakConnection, transmit } from '../faults/faultEffects.ts';
+import type { GraphQLSchema } from 'graphql';
+import * as z from 'zod';
 import type { FaultRule } from '../faults/faultRules.ts';
-import { type Answer, type JsonObject, sentKey, send } from '../wire/httpAnswer.ts';
+import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions } from '../serviceCall.ts';
+import { type LoggedOperation, MinuteLimit } from '../simulatorState.ts';
+import { type Answer, type JsonObject, sentKey } from '../wire/httpAnswer.ts';
 import { readBody } from '../wire/httpListener.ts';
-import { MinuteLimit, type LoggedOperation, type SimulatorState } from '../simulatorState.ts';
-import type { ServiceSettings } from '../simulatorSettings.ts';
+import { execute, type GraphqlRequest, operationsOf, readSchema } from './executor.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -29,92 +28,67 @@ function readRequest(text: string): GraphqlRequest | undefined {
   return { query, variables: variables ?? {}, operationName: operationName ?? undefined };
 }
 
-interface NerdGraphOptions {
-  readonly state: SimulatorState;
-  readonly settings: ServiceSettings;
-  readonly executor: Executor;
-  readonly apiKeys: ReadonlySet<string>;
-  readonly latencyMs: number;
-  /** Ends pauses when the simulator closes. */
-  readonly signal: AbortSignal;
-}
-
-export const NERDGRAPH_PATH = '/graphql';
-
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, body: { errors: [{ message }] }, headers };
 }
 
-/** A call with what it asks for, in all its parts. */
-interface Call {
-  /** Undefined when the body is not a GraphQL request. */
-  readonly request: GraphqlRequest | undefined;
-  readonly operations: readonly LoggedOperation[];
-  readonly key: string;
-  /** Calls of this key under way when this one came, itself included. */
-  readonly running: number;
-}
-
-/** The GraphQL interface of the service: checks calls, executes their documents, and applies the faults. */
-export class NerdGraph {
-  readonly #options: NerdGraphOptions;
+/** The GraphQL interface of the service. */
+export class GraphqlService {
+  readonly #options: ServiceOptions;
+  readonly #schema: GraphQLSchema;
   readonly #queries: MinuteLimit;
+  /** Calls under way, by key. */
   readonly #running = new Map<string, number>();
 
-  constructor(options: NerdGraphOptions) {
+  private constructor(options: ServiceOptions, schema: GraphQLSchema) {
     this.#options = options;
+    this.#schema = schema;
     this.#queries = new MinuteLimit(options.settings.nrqlPerMinute);
   }
 
-  async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { state, latencyMs, signal, executor } = this.#options;
+  static async open(options: ServiceOptions): Promise<GraphqlService> {
+    return new GraphqlService(options, await readSchema());
+  }
+
+  async read(incoming: IncomingMessage, response: ServerResponse): Promise<ServiceCall> {
     const key = sentKey(incoming.headers)?.value ?? '';
     const running = this.#count(key, 1);
     response.once('close', () => this.#count(key, -1));
     const request = readRequest(await readBody(incoming));
-    const asked = request === undefined ? [] : executor.operations(request);
+    const asked = request === undefined ? [] : operationsOf(this.#schema, request);
     const operations = asked.map(({ kind, text }): LoggedOperation => ({ kind, text }));
-    const done = this.#log(incoming, operations);
-    response.once('close', () => done(response.writableFinished ? response.statusCode : undefined));
-
-    if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
-    const rule = state.faults.strike({
+    const { apiKeys, settings } = this.#options;
+    return {
       kinds: asked.map(({ kind }) => kind),
       applicationIds: asked.flatMap(({ applicationIds }) => applicationIds),
       text: [NERDGRAPH_PATH, ...asked.map(({ text }) => text)].join(' '),
       isGraphql: true,
-    });
-    if (rule?.effect === 'hang') return;
-    if (rule?.effect === 'reset') {
-      breakConnection(response);
-      return;
-    }
-    const refused = rule === undefined ? undefined : refuse(rule, { now: state.now(), key, isGraphql: true });
-    if (refused !== undefined) {
-      send(response, refused);
-      return;
-    }
-    const call = { request, operations, key, running };
-    const said = this.#refuse(incoming, call) ?? (await this.#execute(call, rule));
-    await transmit(rule, response, distort(rule, said, 'json'), signal);
+      path: NERDGRAPH_PATH,
+      search: '',
+      operations,
+      format: 'json',
+      answer: (rule) => {
+        if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
+        // The REST interface takes the key in another header as well; this one does not.
+        if (incoming.headers['api-key'] === undefined || !apiKeys.has(key))
+          return refusal(401, 'authentication required');
+        if (running > settings.callsAtOnce) return refusal(429, 'Too many requests at once');
+        if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
+        return this.#execute(request, operations, key, rule);
+      },
+    };
   }
 
-  /** Why a call is not answered, whatever it asks for. */
-  #refuse({ method, headers }: IncomingMessage, { request, key, running }: Call): Answer | undefined {
-    const { apiKeys, settings } = this.#options;
-    if (method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
-    // The REST interface takes the key in another header as well; this one does not.
-    if (headers['api-key'] === undefined || !apiKeys.has(key)) return refusal(401, 'authentication required');
-    if (running > settings.callsAtOnce) return refusal(429, 'Too many requests at once');
-    return request === undefined ? refusal(400, 'The body must be a JSON object with a query') : undefined;
-  }
-
-  async #execute({ request, operations, key }: Call, rule: FaultRule | undefined): Promise<Answer> {
-    if (request === undefined) throw new Error('a call without a request was not refused');
-    const { state, settings, executor } = this.#options;
+  async #execute(
+    request: GraphqlRequest,
+    operations: readonly LoggedOperation[],
+    key: string,
+    rule: FaultRule | undefined,
+  ): Promise<Answer> {
+    const { state, settings } = this.#options;
     const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping } = settings;
     const now = state.now();
-    const body = await executor.execute(request, {
+    const body = await execute(this.#schema, request, {
       world: state.world('nerdgraph'),
       now,
       accountId,
@@ -130,7 +104,8 @@ export class NerdGraph {
         if (noted !== undefined) Object.assign(noted, outcome);
       },
     });
-    return { status: 200, body: toJson(body), headers: {} };
+    // The objects of the GraphQL library have no prototype, and its errors write themselves.
+    return { status: 200, body: JSON.parse(JSON.stringify(body)) as JsonObject, headers: {} };
   }
 
   /** Calls of a key under way, after this many more. */
@@ -140,28 +115,4 @@ export class NerdGraph {
     else this.#running.set(key, running);
     return running;
   }
-
-  #log({ method, headers }: IncomingMessage, operations: readonly LoggedOperation[]) {
-    const { state, apiKeys } = this.#options;
-    const key = sentKey(headers);
-    return state.requests.begin({
-      at: state.now(),
-      elapsed: performance.now(),
-      method: method ?? '',
-      path: NERDGRAPH_PATH,
-      query: '',
-      kind: operations[0]?.kind,
-      applicationId: undefined,
-      accept: headers.accept,
-      userAgent: headers['user-agent'],
-      keyHeader: key?.header,
-      keyValid: key !== undefined && apiKeys.has(key.value),
-      operations,
-    });
-  }
-}
-
-/** What the GraphQL library gives, as plain JSON: its objects have no prototype, its errors write themselves. */
-function toJson(body: unknown): JsonObject {
-  return JSON.parse(JSON.stringify(body)) as JsonObject;
 }

@@ -30,21 +30,6 @@ export function invalidInput(message: string): ServiceError {
 const ENTITIES_PER_PAGE = 200;
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
-/** How one page is asked for. */
-interface PageRequest {
-  readonly cursor: string | null | undefined;
-  /** Entities per page, if fewer than the service gives. */
-  readonly limit: number | null | undefined;
-  readonly fault: PageFault | undefined;
-  /** How many of so many entities are shown; without it, all. */
-  readonly truncate: ((entities: number) => number) | undefined;
-}
-
-interface EntityPage {
-  readonly nextCursor: string | null;
-  readonly entities: readonly Outline[];
-}
-
 /** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
 export function parseSearch(text: string): Condition | undefined {
   const reader = new TokenReader(text);
@@ -106,7 +91,17 @@ function decodeCursor(cursor: string | null | undefined): number {
 }
 
 /** One page of the entities that a search found. Throws a ServiceError for a cursor that the service did not give. */
-export function entityPage(found: readonly Outline[], request: PageRequest): EntityPage {
+export function entityPage(
+  found: readonly Outline[],
+  request: {
+    readonly cursor: string | null | undefined;
+    /** Entities per page, if fewer than the service gives. */
+    readonly limit: number | null | undefined;
+    readonly fault: PageFault | undefined;
+    /** How many of so many entities are shown; without it, all. */
+    readonly truncate: ((entities: number) => number) | undefined;
+  },
+): { readonly nextCursor: string | null; readonly entities: readonly Outline[] } {
   const size = Math.max(1, Math.min(request.limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
   const offset = decodeCursor(request.cursor);
   const isEndless = request.fault === 'endless-pages' && found.length > 0;

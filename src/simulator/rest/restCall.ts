@@ -52,15 +52,14 @@ export function matchRoute(path: string): Route | undefined {
 }
 
 /** Everything an answer depends on. */
-export interface Call {
+export interface RestCall {
   readonly world: World;
   readonly settings: ServiceSettings;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly route: Route;
-  /** Scheme, host and port as the client addressed them. */
-  readonly origin: string;
-  readonly path: string;
+  /** Without the query; scheme, host and port as the client addressed them. */
+  readonly address: string;
   readonly query: URLSearchParams;
   readonly pageFault: PageFault | undefined;
 }
@@ -98,25 +97,6 @@ export function isTrue(query: URLSearchParams, name: string): boolean {
   return ['true', '1'].includes(query.get(name) ?? '');
 }
 
-/** One page of a list, with the `Link` header that leads to its neighbours. */
-interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly link: string | undefined;
-}
-
-interface PageRequest {
-  /** Scheme, host and port as the client addressed them. */
-  readonly origin: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly size: number;
-  /** Whether the addresses repeat the query of the request: nobody knows what the service does. */
-  readonly keepFilters: boolean;
-  /** Metric names go by cursor; `empty` ends the list with an empty one, `none` with no next address. */
-  readonly cursor: 'empty' | 'none' | undefined;
-  readonly fault: PageFault | undefined;
-}
-
 /** Page numbers count from 1; anything else is the first page. */
 function pageNumber(text: string | null): number {
   const page = Number(text ?? 1);
@@ -129,43 +109,40 @@ function decodeCursor(cursor: string): string | null {
   return /^page:(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1] ?? null;
 }
 
-/** An empty cursor leads to the first page again: following it loops. */
-function requestedPage({ query, cursor }: PageRequest): number {
-  const given = cursor === undefined ? null : query.get('cursor');
-  return pageNumber(given === null ? query.get('page') : decodeCursor(given));
-}
-
-function address(request: PageRequest, page: number, cursor: string | undefined): string {
-  const query = new URLSearchParams(request.keepFilters ? request.query : undefined);
-  query.delete('page');
-  query.delete('cursor');
-  query.set('page', String(page));
-  if (cursor !== undefined) query.set('cursor', cursor);
-  return `${request.origin}${request.path}?${query.toString()}`;
-}
-
-function links(request: PageRequest, page: number, pages: number): string | undefined {
-  const byCursor = request.cursor !== undefined;
-  const target = (to: number) => address(request, to, byCursor ? encodeCursor(to) : undefined);
-  const found: (readonly [rel: string, target: string])[] = [];
-  if (request.fault === 'repeat-next') found.push(['next', target(page)]);
-  else if (request.fault === 'endless-pages') found.push(['next', target(page + 1)]);
-  else if (page < pages) found.push(['next', target(page + 1)]);
-  else if (request.cursor === 'empty' && pages > 1 && page === pages) found.push(['next', address(request, page, '')]);
-  if (page < pages && !byCursor) found.push(['last', target(pages)]);
-  if (page > 1 && page <= pages) found.push(['first', target(1)], ['prev', target(page - 1)]);
-  return found.length === 0 ? undefined : found.map(([rel, to]) => `<${to}>;rel="${rel}"`).join(', ');
-}
-
-/** The page a request asks for; one past the end is empty. The header is there only when the list has several pages. */
-export function paginate<Item>(items: readonly Item[], request: PageRequest): Page<Item> {
-  const pages = Math.max(1, Math.ceil(items.length / request.size));
-  const page = requestedPage(request);
-  const shown = request.fault === 'endless-pages' ? ((page - 1) % pages) + 1 : page;
-  const slice = items.slice((shown - 1) * request.size, shown * request.size);
+/**
+ * One page of a list, with the `Link` header that leads to its neighbours; it is there only when the list has several pages. A page
+ * past the end is empty. Lists of metric names go by cursor: `end` says whether the last one is empty, or there is none.
+ */
+export function paginate<Item>(
+  items: readonly Item[],
+  { address, query, settings, pageFault: fault }: RestCall,
+  size: number,
+  end?: 'empty' | 'none',
+): { readonly items: readonly Item[]; readonly link: string | undefined } {
+  const byCursor = end !== undefined;
+  const cursor = byCursor ? query.get('cursor') : null;
+  // An empty cursor leads to the first page again: following it loops.
+  const page = pageNumber(cursor === null ? query.get('page') : decodeCursor(cursor));
+  const pages = Math.max(1, Math.ceil(items.length / size));
+  const target = (to: number, toCursor = encodeCursor(to)): string => {
+    const parameters = new URLSearchParams(settings.linksKeepFilters ? query : undefined);
+    parameters.delete('page');
+    parameters.delete('cursor');
+    parameters.set('page', String(to));
+    if (byCursor) parameters.set('cursor', toCursor);
+    return `${address}?${parameters.toString()}`;
+  };
+  const links: (readonly [rel: string, target: string])[] = [];
+  if (fault === 'repeat-next') links.push(['next', target(page)]);
+  else if (fault === 'endless-pages' || page < pages) links.push(['next', target(page + 1)]);
+  else if (end === 'empty' && pages > 1 && page === pages) links.push(['next', target(page, '')]);
+  if (page < pages && !byCursor) links.push(['last', target(pages)]);
+  if (page > 1 && page <= pages) links.push(['first', target(1)], ['prev', target(page - 1)]);
+  const shown = fault === 'endless-pages' ? ((page - 1) % pages) + 1 : page;
+  const slice = items.slice((shown - 1) * size, shown * size);
   return {
-    items: request.fault === 'repeat-ids' ? slice.flatMap((item) => [item, item]) : slice,
-    link: links(request, page, pages),
+    items: fault === 'repeat-ids' ? slice.flatMap((item) => [item, item]) : slice,
+    link: links.length === 0 ? undefined : links.map(([rel, to]) => `<${to}>;rel="${rel}"`).join(', '),
   };
 }
 

@@ -1,7 +1,7 @@
 import {
   formatTimestamp,
   roundFigures,
-  type Call,
+  type RestCall,
   idsFilter,
   isTrue,
   languageFilter,
@@ -16,7 +16,7 @@ import {
   isReporting,
   lastReportedAt,
 } from '../world/worldEntities.ts';
-import type { Scope, World } from '../world/world.ts';
+import type { Scope } from '../world/world.ts';
 import {
   health,
   type RollingFigures,
@@ -29,7 +29,7 @@ import {
 import { type JsonObject, type Answer, notFound, ok } from '../wire/httpAnswer.ts';
 
 /** The `links` objects beside lists and records; the singular of their paths is the service's own. */
-export const APPLICATION_LINKS = {
+const APPLICATION_LINKS = {
   'application.servers': '/v2/servers?ids={server_ids}',
   'application.server': '/v2/servers/{server_id}',
   'application.application_hosts': '/v2/application/{application_id}/hosts?ids={host_ids}',
@@ -39,34 +39,27 @@ export const APPLICATION_LINKS = {
   'application.alert_policy': '/v2/alert_policies/{alert_policy_id}',
 };
 
-export const HOST_LINKS = {
+const HOST_LINKS = {
   'application_host.application': '/v2/applications/{application_id}',
   'application_host.application_instances': '/v2/application/{application_id}/instances?ids={instance_ids}',
   'application_host.application_instance': '/v2/application/{application_id}/instances/{instance_id}',
   'application_host.server': '/v2/servers/{server_id}',
 };
 
-export const INSTANCE_LINKS = {
+const INSTANCE_LINKS = {
   'application_instance.application': '/v2/applications/{application_id}',
   'application_instance.application_host': '/v2/application/{application_id}/hosts/{host_id}',
   'application_instance.server': '/v2/servers/{server_id}',
 };
 
-export const KEY_TRANSACTION_LINKS = { 'key_transaction.application': '/v2/applications/{application_id}' };
+const KEY_TRANSACTION_LINKS = { 'key_transaction.application': '/v2/applications/{application_id}' };
 
-/** Writes the entities of a world as the records of the service. */
-export interface RecordContext {
-  readonly world: World;
-  readonly now: number;
-  readonly rounding: boolean;
+function summary(call: RestCall, figures: Readonly<Record<string, number>>): JsonObject {
+  return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-function summary(context: RecordContext, figures: Readonly<Record<string, number>>): JsonObject {
-  return context.rounding ? roundFigures(figures) : figures;
-}
-
-function scopeOf(context: RecordContext, application: number, ids: { host?: number; instance?: number } = {}): Scope {
-  const scope = context.world.scope({ application, ...ids });
+function scopeOf(call: RestCall, application: number, ids: { host?: number; instance?: number } = {}): Scope {
+  const scope = call.world.scope({ application, ...ids });
   if (scope === undefined) throw new Error(`no such entity in application ${application}`);
   return scope;
 }
@@ -77,23 +70,23 @@ function counts(kind: ApplicationIdentity['archetype'], hosts: number, instances
   return kind.summaryCounts === 'all' ? { ...both, concurrent_instance_count: instances } : both;
 }
 
-function endUserSummary(context: RecordContext, browser: RollingFigures | undefined, target: number): JsonObject {
+function endUserSummary(call: RestCall, browser: RollingFigures | undefined, target: number): JsonObject {
   if (browser === undefined) return {};
   const { response_time, throughput, apdex_score } = browser;
-  return { end_user_summary: summary(context, { response_time, throughput, apdex_target: target, apdex_score }) };
+  return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
 function applicationSummary(
-  context: RecordContext,
+  call: RestCall,
   application: ApplicationIdentity,
   figures: RollingFigures | undefined,
 ): JsonObject {
   if (figures === undefined) return {};
-  const { world, now } = context;
+  const { world, now } = call;
   const kind = application.archetype;
   const { response_time, throughput, error_rate, apdex_score } = figures;
   return {
-    application_summary: summary(context, {
+    application_summary: summary(call, {
       response_time,
       throughput,
       error_rate,
@@ -104,7 +97,7 @@ function applicationSummary(
   };
 }
 
-function applicationLinks({ world, now }: RecordContext, application: ApplicationIdentity): JsonObject {
+function applicationLinks({ world, now }: RestCall, application: ApplicationIdentity): JsonObject {
   return {
     application_instances: world.instances(application, now).map(({ id }) => id),
     servers: [],
@@ -113,16 +106,12 @@ function applicationLinks({ world, now }: RecordContext, application: Applicatio
   };
 }
 
-export function applicationRecord(
-  context: RecordContext,
-  application: ApplicationIdentity,
-  withLinks: boolean,
-): JsonObject {
-  const { world, now } = context;
+function applicationRecord(call: RestCall, application: ApplicationIdentity, withLinks: boolean): JsonObject {
+  const { world, now } = call;
   const kind = application.archetype;
   const reporting = isReporting(application, now);
   const reportedAt = lastReportedAt(application, now);
-  const scope = scopeOf(context, application.id);
+  const scope = scopeOf(call, application.id);
   const figures = rollingSummary(world, scope, now);
   return {
     id: application.id,
@@ -131,8 +120,8 @@ export function applicationRecord(
     health_status: health(reporting, kind.alertPolicy, figures),
     reporting,
     ...(reportedAt === undefined ? {} : { last_reported_at: formatTimestamp(reportedAt) }),
-    ...applicationSummary(context, application, figures),
-    ...endUserSummary(context, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
+    ...applicationSummary(call, application, figures),
+    ...endUserSummary(call, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
     settings:
       application.amendment.hasNoSettings === true
         ? null
@@ -142,26 +131,26 @@ export function applicationRecord(
             enable_real_user_monitoring: kind.browserEnabled,
             use_server_side_config: kind.serverSideConfig,
           },
-    ...(withLinks ? { links: applicationLinks(context, application) } : {}),
+    ...(withLinks ? { links: applicationLinks(call, application) } : {}),
   };
 }
 
 /** Host and instance bodies have no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
 function partOfApplication(
-  context: RecordContext,
+  call: RestCall,
   application: ApplicationIdentity,
   scope: Scope,
   instances: number,
 ): JsonObject {
-  const figures = rollingSummary(context.world, scope, context.now);
+  const figures = rollingSummary(call.world, scope, call.now);
   const kind = application.archetype;
   return {
     language: kind.language,
-    health_status: health(isReporting(application, context.now), kind.alertPolicy, figures),
+    health_status: health(isReporting(application, call.now), kind.alertPolicy, figures),
     ...(figures === undefined
       ? {}
       : {
-          application_summary: summary(context, {
+          application_summary: summary(call, {
             ...figures,
             ...(kind.summaryCounts === 'none' ? {} : { instance_count: instances }),
           }),
@@ -169,35 +158,31 @@ function partOfApplication(
   };
 }
 
-export function hostRecord(context: RecordContext, application: ApplicationIdentity, host: HostIdentity): JsonObject {
-  const scope = scopeOf(context, application.id, { host: host.id });
+function hostRecord(call: RestCall, application: ApplicationIdentity, host: HostIdentity): JsonObject {
+  const scope = scopeOf(call, application.id, { host: host.id });
   return {
     id: host.id,
     application_name: application.name,
     host: host.host,
-    ...partOfApplication(context, application, scope, scope.instances.length),
+    ...partOfApplication(call, application, scope, scope.instances.length),
     links: { application: application.id, application_instances: scope.instances.map(({ id }) => id) },
   };
 }
 
-export function instanceRecord(
-  context: RecordContext,
-  application: ApplicationIdentity,
-  instance: InstanceIdentity,
-): JsonObject {
-  const scope = scopeOf(context, application.id, { instance: instance.id });
+function instanceRecord(call: RestCall, application: ApplicationIdentity, instance: InstanceIdentity): JsonObject {
+  const scope = scopeOf(call, application.id, { instance: instance.id });
   return {
     id: instance.id,
     application_name: application.name,
     host: instance.host,
     ...(instance.port === undefined ? {} : { port: instance.port }),
-    ...partOfApplication(context, application, scope, 1),
+    ...partOfApplication(call, application, scope, 1),
     links: { application: application.id, application_host: instance.hostId },
   };
 }
 
-export function keyTransactionRecord(context: RecordContext, key: KeyTransaction): JsonObject {
-  const { world, now } = context;
+function keyTransactionRecord(call: RestCall, key: KeyTransaction): JsonObject {
+  const { world, now } = call;
   const figures = keyTransactionSummary(world, key, now);
   const reporting = keyTransactionReports(world, key, now);
   const application = world.application(key.source.applicationId);
@@ -215,7 +200,7 @@ export function keyTransactionRecord(context: RecordContext, key: KeyTransaction
     ...(figures === undefined
       ? {}
       : {
-          application_summary: summary(context, {
+          application_summary: summary(call, {
             response_time: figures.response_time,
             throughput: figures.throughput,
             error_rate: figures.error_rate,
@@ -224,7 +209,7 @@ export function keyTransactionRecord(context: RecordContext, key: KeyTransaction
           }),
         }),
     ...endUserSummary(
-      context,
+      call,
       keyTransactionEndUserSummary(world, key, now),
       application?.archetype.endUserApdexTarget ?? 0,
     ),
@@ -234,36 +219,34 @@ export function keyTransactionRecord(context: RecordContext, key: KeyTransaction
 
 const OBJECTS_PER_PAGE = 200;
 
-const context = ({ world, now, settings }: Call): RecordContext => ({ world, now, rounding: settings.rounding });
-
 /** A list of records; only those of the page are worked out. */
 function list<Entity>(
-  call: Call,
+  call: RestCall,
   envelope: string,
   entities: readonly Entity[],
   record: (entity: Entity) => JsonObject,
   links: JsonObject,
 ): Answer {
-  const { origin, path, query, settings, pageFault } = call;
-  const keepFilters = settings.linksKeepFilters;
-  const page = paginate(entities, {
-    origin,
-    path,
-    query,
-    size: OBJECTS_PER_PAGE,
-    keepFilters,
-    cursor: undefined,
-    fault: pageFault,
-  });
+  const page = paginate(entities, call, OBJECTS_PER_PAGE);
   return ok({ [envelope]: page.items.map(record), links }, page.link);
 }
 
+/** One record, or that there is none. */
+function single<Entity>(
+  envelope: string,
+  entity: Entity | undefined,
+  record: (entity: Entity) => JsonObject,
+  links: JsonObject,
+): Answer {
+  return entity === undefined ? notFound() : ok({ [envelope]: record(entity), links });
+}
+
 /** The application of the path, when there is one. */
-function ownApplication({ world, route }: Call): ApplicationIdentity | undefined {
+function ownApplication({ world, route }: RestCall): ApplicationIdentity | undefined {
   return route.applicationId === undefined ? undefined : world.application(route.applicationId);
 }
 
-export function applications(call: Call): Answer {
+export function applications(call: RestCall): Answer {
   const { world, now, query } = call;
   const hasName = nameFilter(query, 'name');
   const hasHost = nameFilter(query, 'host');
@@ -279,61 +262,53 @@ export function applications(call: Call): Answer {
         (!query.has('filter[host]') || hasHost(world.hosts(application, now).map(({ host }) => host))),
     );
   const withLinks = !isTrue(query, 'exclude_links');
-  const record = (application: ApplicationIdentity) => applicationRecord(context(call), application, withLinks);
-  return list(call, 'applications', found, record, APPLICATION_LINKS);
+  return list(call, 'applications', found, (one) => applicationRecord(call, one, withLinks), APPLICATION_LINKS);
 }
 
-export function application(call: Call): Answer {
-  const found = ownApplication(call);
-  if (found === undefined) return notFound();
-  return ok({ application: applicationRecord(context(call), found, true), links: APPLICATION_LINKS });
+export function application(call: RestCall): Answer {
+  return single('application', ownApplication(call), (one) => applicationRecord(call, one, true), APPLICATION_LINKS);
 }
 
-export function hosts(call: Call): Answer {
+export function hosts(call: RestCall): Answer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const hasName = nameFilter(call.query, 'hostname');
   const hasId = idsFilter(call.query);
   const found = call.world.hosts(owner, call.now).filter(({ id, host }) => hasId(id) && hasName([host]));
-  return list(call, 'application_hosts', found, (host) => hostRecord(context(call), owner, host), HOST_LINKS);
+  return list(call, 'application_hosts', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
 }
 
-export function host(call: Call): Answer {
+export function host(call: RestCall): Answer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const found = call.world.hosts(owner, call.now).find(({ id }) => id === call.route.hostId);
-  if (found === undefined) return notFound();
-  return ok({ application_host: hostRecord(context(call), owner, found), links: HOST_LINKS });
+  return single('application_host', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
 }
 
-export function instances(call: Call): Answer {
+export function instances(call: RestCall): Answer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const hasName = nameFilter(call.query, 'hostname');
   const hasId = idsFilter(call.query);
   const found = call.world.instances(owner, call.now).filter(({ id, host: name }) => hasId(id) && hasName([name]));
-  const record = (instance: (typeof found)[number]) => instanceRecord(context(call), owner, instance);
-  return list(call, 'application_instances', found, record, INSTANCE_LINKS);
+  return list(call, 'application_instances', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
 }
 
-export function instance(call: Call): Answer {
+export function instance(call: RestCall): Answer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const found = call.world.instances(owner, call.now).find(({ id }) => id === call.route.instanceId);
-  if (found === undefined) return notFound();
-  return ok({ application_instance: instanceRecord(context(call), owner, found), links: INSTANCE_LINKS });
+  return single('application_instance', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
 }
 
-export function keyTransactions(call: Call): Answer {
+export function keyTransactions(call: RestCall): Answer {
   const hasName = nameFilter(call.query, 'name');
   const hasId = idsFilter(call.query);
   const found = call.world.keyTransactions().filter(({ id, name }) => hasId(id) && hasName([name]));
-  const record = (key: (typeof found)[number]) => keyTransactionRecord(context(call), key);
-  return list(call, 'key_transactions', found, record, KEY_TRANSACTION_LINKS);
+  return list(call, 'key_transactions', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
 }
 
-export function keyTransaction(call: Call): Answer {
+export function keyTransaction(call: RestCall): Answer {
   const found = call.world.keyTransactions().find(({ id }) => id === call.route.keyTransactionId);
-  if (found === undefined) return notFound();
-  return ok({ key_transaction: keyTransactionRecord(context(call), found), links: KEY_TRANSACTION_LINKS });
+  return single('key_transaction', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
 }

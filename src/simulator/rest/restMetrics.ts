@@ -1,30 +1,14 @@
 import { fraction } from '../world/traffic.ts';
 import { MINUTE, firstIncompleteMinute, isListed } from '../world/worldEntities.ts';
-import type { Scope, World } from '../world/world.ts';
+import type { Scope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
-import { roundFigures, formatTimestamp, parseTimestamp, type Call, isTrue, paginate } from './restCall.ts';
-import { type Answer, failure, notFound, ok } from '../wire/httpAnswer.ts';
+import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
+import { type Answer, failure, type JsonObject, notFound, ok } from '../wire/httpAnswer.ts';
 
 /** A run of whole minutes, counted from 1970: from the first to before the second. */
 interface Span {
   readonly from: number;
   readonly to: number;
-}
-
-/** The time a metric data call is about. `from` and `to` are echoed, in milliseconds; the spans are what is answered. */
-interface DataRange {
-  readonly from: number;
-  readonly to: number;
-  readonly spans: readonly Span[];
-}
-
-interface RangeQuery {
-  /** Milliseconds; undefined when the call did not say. */
-  readonly from: number | undefined;
-  readonly to: number | undefined;
-  /** Seconds. */
-  readonly period: number | undefined;
-  readonly summarize: boolean;
 }
 
 const DEFAULT_RANGE = 30 * MINUTE;
@@ -71,9 +55,18 @@ function evenSpans(from: number, to: number, points: number): readonly Span[] {
 /**
  * The minutes that answer a range. Its end is cut to the minute and its length to the granule, keeping the end. What
  * starts more than eight days ago exists by the hour only, so there the length is cut to hours. A `period` makes the
- * granule coarser, to a multiple of the one the range has; a finer one has no effect.
+ * granule coarser, to a multiple of the one the range has; a finer one has no effect. Milliseconds, `period` in seconds; what
+ * the call did not say is undefined. `from` and `to` of the answer are echoed, the spans are what is answered.
  */
-export function resolveRange(query: RangeQuery, now: number): DataRange {
+export function resolveRange(
+  query: {
+    readonly from: number | undefined;
+    readonly to: number | undefined;
+    readonly period: number | undefined;
+    readonly summarize: boolean;
+  },
+  now: number,
+): { readonly from: number; readonly to: number; readonly spans: readonly Span[] } {
   const to = query.to ?? now;
   const from = query.from ?? to - DEFAULT_RANGE;
   const isDefault = query.from === undefined && query.to === undefined;
@@ -92,79 +85,13 @@ export function resolveRange(query: RangeQuery, now: number): DataRange {
   return { from, to, spans: evenSpans(whole.from, whole.to, isEven ? EVEN_POINTS : length / granule) };
 }
 
-interface MetricDataQuery {
-  readonly names: readonly string[];
-  /** Empty: all values of each metric. */
-  readonly values: readonly string[];
-  readonly range: DataRange;
-  readonly rounded: boolean;
-  /** Timeslices end with their last second rather than with the minute after it. */
-  readonly inclusiveTo: boolean;
-}
-
-interface TimesliceBody {
-  readonly from: string;
-  readonly to: string;
-  readonly values: Readonly<Record<string, number>>;
-}
-
-interface MetricDataBody {
-  readonly from: string;
-  readonly to: string;
-  readonly metrics_not_found: readonly string[];
-  readonly metrics_found: readonly string[];
-  readonly metrics: readonly { readonly name: string; readonly timeslices: readonly TimesliceBody[] }[];
-}
-
 /** Names that the service takes for another. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
 const RETENTION_MINUTES = 93 * 24 * 60;
 
-/**
- * The `metric_data` of a call. A metric is found when anything was reported of it in the range; its
- * timeslices without a record are zeros. Minutes that are not complete, or older than three months, have no data, and
- * a timeslice of nothing but such minutes is left out.
- */
-function metricData(world: World, scope: Scope, query: MetricDataQuery, now: number): MetricDataBody {
-  const names = [...new Set(query.names.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
-  const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
-  const end = firstIncompleteMinute(now);
-  const spans = query.range.spans.flatMap((span) => {
-    const from = Math.max(span.from, end - RETENTION_MINUTES);
-    const to = Math.min(span.to, end);
-    return to <= from ? [] : [{ span, minutes: to - from, sums: world.sum(scope, metrics, from, to) }];
-  });
-
-  const found = metrics
-    .map((metric, index) => ({ metric, index }))
-    .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
-  const foundNames = new Set(found.map(({ metric }) => metric.name));
-  return {
-    from: formatTimestamp(query.range.from),
-    to: formatTimestamp(query.range.to),
-    metrics_not_found: names.filter((name) => !foundNames.has(name)),
-    metrics_found: [...foundNames],
-    metrics: found.map(({ metric, index }) => ({
-      name: metric.name,
-      timeslices: spans.flatMap(({ span, minutes, sums }) => {
-        const sum = sums[index];
-        if (sum === undefined) return [];
-        const values = valuesOf(metric.kind, sum, minutes, query.values);
-        return [
-          {
-            from: formatTimestamp(span.from * MINUTE),
-            to: formatTimestamp(span.to * MINUTE - (query.inclusiveTo ? 1000 : 0)),
-            values: query.rounded ? roundFigures(values) : values,
-          },
-        ];
-      }),
-    })),
-  };
-}
-
 const NAMES_PER_PAGE = 1000;
 
-function scopeOf({ world, route }: Call): Scope | undefined {
+function scopeOf({ world, route }: RestCall): Scope | undefined {
   const { applicationId, hostId, instanceId } = route;
   if (applicationId === undefined) return undefined;
   return world.scope({
@@ -175,23 +102,15 @@ function scopeOf({ world, route }: Call): Scope | undefined {
 }
 
 /** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
-export function metricNames(call: Call): Answer {
+export function metricNames(call: RestCall): Answer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
-  const { origin, path, query, settings, pageFault } = call;
+  const { query, settings } = call;
   const part = (query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
     ? call.world.metrics(scope).filter(({ name }) => name.toLowerCase().includes(part))
     : [];
-  const page = paginate(found, {
-    origin,
-    path,
-    query,
-    size: NAMES_PER_PAGE,
-    keepFilters: settings.linksKeepFilters,
-    cursor: settings.endOfNames,
-    fault: pageFault,
-  });
+  const page = paginate(found, call, NAMES_PER_PAGE, settings.endOfNames);
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
@@ -202,7 +121,7 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
 }
 
 /** Metric timeslices of an application, host or instance. */
-export function metricTimeslices(call: Call): Answer {
+export function metricTimeslices(call: RestCall): Answer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
   const { query, now } = call;
@@ -224,24 +143,53 @@ export function metricTimeslices(call: Call): Answer {
   if (range.to - range.from < MINUTE) {
     return failure(422, 'Invalid time range', ['The time range must be at least one minute']);
   }
-  const rounded = call.settings.rounding && !isTrue(query, 'raw');
-  const body = metricData(
-    call.world,
-    scope,
-    { names, values: query.getAll('values[]'), range, rounded, inclusiveTo: call.settings.inclusiveTo },
-    now,
-  );
-  return ok({
-    metric_data: {
-      from: body.from,
-      to: body.to,
-      ...(call.settings.metricsFound
-        ? { metrics_not_found: body.metrics_not_found, metrics_found: body.metrics_found }
-        : {}),
-      metrics: body.metrics.map(({ name, timeslices }) => ({
-        name,
-        timeslices: timeslices.map((slice) => ({ from: slice.from, to: slice.to, values: slice.values })),
-      })),
-    },
+  return ok({ metric_data: metricData(call, scope, names, range) });
+}
+
+/**
+ * A metric is found when anything was reported of it in the range; its timeslices without a record are zeros. Minutes that
+ * are not complete, or older than three months, have no data, and a timeslice of nothing but such minutes is left out.
+ */
+function metricData(
+  { world, query, now, settings }: RestCall,
+  scope: Scope,
+  wanted: readonly string[],
+  range: ReturnType<typeof resolveRange>,
+): JsonObject {
+  const names = [...new Set(wanted.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
+  const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
+  const rounded = settings.rounding && !isTrue(query, 'raw');
+  const end = firstIncompleteMinute(now);
+  const spans = range.spans.flatMap((span) => {
+    const from = Math.max(span.from, end - RETENTION_MINUTES);
+    const to = Math.min(span.to, end);
+    return to <= from ? [] : [{ span, minutes: to - from, sums: world.sum(scope, metrics, from, to) }];
   });
+  const found = metrics
+    .map((metric, index) => ({ metric, index }))
+    .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
+  const foundNames = new Set(found.map(({ metric }) => metric.name));
+  return {
+    from: formatTimestamp(range.from),
+    to: formatTimestamp(range.to),
+    ...(settings.metricsFound
+      ? { metrics_not_found: names.filter((name) => !foundNames.has(name)), metrics_found: [...foundNames] }
+      : {}),
+    metrics: found.map(({ metric, index }) => ({
+      name: metric.name,
+      timeslices: spans.flatMap(({ span, minutes, sums }) => {
+        const sum = sums[index];
+        if (sum === undefined) return [];
+        const values = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
+        return [
+          {
+            from: formatTimestamp(span.from * MINUTE),
+            // Timeslices end with their last second, or with the minute after it.
+            to: formatTimestamp(span.to * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
+            values: rounded ? roundFigures(values) : values,
+          },
+        ];
+      }),
+    })),
+  };
 }

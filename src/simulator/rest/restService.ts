@@ -1,16 +1,14 @@
-import * as entities from './restEntities.ts';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
-import { type RestKind, pageFaultOf, type FaultRule } from '../faults/faultRules.ts';
-import { type Answer, failure, notFound, refusal, sentKey, limited, send } from '../wire/httpAnswer.ts';
-import { type Call, type Route, matchRoute } from './restCall.ts';
-import { metricNames, metricTimeslices } from './restMetrics.ts';
-import { distort, refuse, breakConnection, transmit } from '../faults/faultEffects.ts';
-import type { ServiceSettings } from '../simulatorSettings.ts';
-import { type SimulatorState, MinuteLimit } from '../simulatorState.ts';
+import type { IncomingMessage } from 'node:http';
+import { type FaultRule, pageFaultOf, type RestKind } from '../faults/faultRules.ts';
+import type { ServiceCall, ServiceOptions } from '../serviceCall.ts';
+import { MinuteLimit } from '../simulatorState.ts';
+import { type Answer, failure, limited, notFound, refusal, sentKey } from '../wire/httpAnswer.ts';
 import { parameters, type Target } from '../wire/httpListener.ts';
+import { matchRoute, type RestCall, type Route } from './restCall.ts';
+import * as entities from './restEntities.ts';
+import { metricNames, metricTimeslices } from './restMetrics.ts';
 
-const ANSWERS: Readonly<Record<RestKind, (call: Call) => Answer>> = {
+const ANSWERS: Readonly<Record<RestKind, (call: RestCall) => Answer>> = {
   applications: entities.applications,
   application: entities.application,
   hosts: entities.hosts,
@@ -23,21 +21,6 @@ const ANSWERS: Readonly<Record<RestKind, (call: Call) => Answer>> = {
   metric_data: metricTimeslices,
 };
 
-/** The answer of a healthy service to a call with a valid key. */
-function answer(call: Call): Answer {
-  return ANSWERS[call.route.kind](call);
-}
-
-interface ServiceOptions {
-  readonly state: SimulatorState;
-  readonly settings: ServiceSettings;
-  readonly apiKeys: ReadonlySet<string>;
-  readonly latencyMs: number;
-  readonly scheme: 'http' | 'https';
-  /** Ends pauses when the simulator closes. */
-  readonly signal: AbortSignal;
-}
-
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -46,62 +29,40 @@ function decoded(text: string): string {
   }
 }
 
-/** The REST interface of the service: checks calls, answers them from the world, and applies the faults. */
-export class Service {
+/** The REST interface of the service. */
+export class RestService {
   readonly #options: ServiceOptions;
+  readonly #scheme: 'http' | 'https';
   readonly #limit: MinuteLimit;
 
-  constructor(options: ServiceOptions) {
+  constructor(options: ServiceOptions, scheme: 'http' | 'https') {
     this.#options = options;
+    this.#scheme = scheme;
     this.#limit = new MinuteLimit(options.settings.callsPerMinute);
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse, target: Target): Promise<void> {
-    const { state, latencyMs, signal } = this.#options;
-    const route = matchRoute(target.path);
-    const done = this.#log(request, target, route);
-    response.once('close', () => done(response.writableFinished ? response.statusCode : undefined));
-
-    if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
+  read(request: IncomingMessage, target: Target): ServiceCall {
     const { path, search } = target;
-    const rule = state.faults.strike({
+    const route = matchRoute(path);
+    return {
       kinds: route === undefined ? [] : [route.kind],
       applicationIds: route?.applicationId === undefined ? [] : [route.applicationId],
       text: decoded(search === '' ? path : `${path}?${search}`),
       isGraphql: false,
-    });
-    if (rule?.effect === 'hang') return;
-    if (rule?.effect === 'reset') {
-      breakConnection(response);
-      return;
-    }
-    const refused =
-      rule === undefined
-        ? undefined
-        : refuse(rule, { now: state.now(), key: sentKey(request.headers)?.value ?? '', isGraphql: false });
-    if (refused === undefined) await this.#answer(request, response, target, route, rule);
-    else send(response, refused);
+      path,
+      search,
+      format: route?.format ?? 'json',
+      answer: (rule) => this.#answer(request, target, route, rule),
+    };
   }
 
   async #answer(
     request: IncomingMessage,
-    response: ServerResponse,
-    target: Target,
+    { path, search }: Target,
     route: Route | undefined,
     rule: FaultRule | undefined,
-  ): Promise<void> {
-    const said = this.#refuse(request, route) ?? (await this.#call(request, target, route, rule));
-    const format = route?.format ?? 'json';
-    // Without an Accept header the service says 200 and nothing else.
-    const isEmpty =
-      this.#options.settings.emptyWithoutAccept && said.status === 200 && request.headers.accept === undefined;
-    const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, said, format);
-    await transmit(rule, response, rendered, this.#options.signal);
-  }
-
-  /** Why a call is not answered from the world, whatever its path. */
-  #refuse(request: IncomingMessage, route: Route | undefined): Answer | undefined {
-    const { apiKeys, state } = this.#options;
+  ): Promise<Answer> {
+    const { apiKeys, state, settings } = this.#options;
     if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
     const key = sentKey(request.headers);
     const refused = refusal(key, apiKeys);
@@ -109,44 +70,15 @@ export class Service {
     const now = state.now();
     if (!this.#limit.count(key?.value ?? '', now))
       return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
-    return route === undefined ? notFound() : undefined;
-  }
-
-  async #call(
-    request: IncomingMessage,
-    { path, search }: Target,
-    route: Route | undefined,
-    rule: FaultRule | undefined,
-  ): Promise<Answer> {
     if (route === undefined) return notFound();
-    const { state, settings, scheme } = this.#options;
-    return answer({
+    return ANSWERS[route.kind]({
       world: state.world('rest'),
       settings,
-      now: state.now(),
+      now,
       route,
-      origin: `${scheme}://${request.headers.host ?? 'localhost'}`,
-      path,
+      address: `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`,
       query: await parameters(request, search),
       pageFault: pageFaultOf(rule),
-    });
-  }
-
-  #log(request: IncomingMessage, { path, search }: Target, route: Route | undefined) {
-    const { state, apiKeys } = this.#options;
-    const key = sentKey(request.headers);
-    return state.requests.begin({
-      at: state.now(),
-      elapsed: performance.now(),
-      method: request.method ?? '',
-      path,
-      query: search,
-      kind: route?.kind,
-      applicationId: route?.applicationId,
-      accept: request.headers.accept,
-      userAgent: request.headers['user-agent'],
-      keyHeader: key?.header,
-      keyValid: key !== undefined && apiKeys.has(key.value),
     });
   }
 }
