@@ -1,368 +1,124 @@
+import type { CallOptions } from '../api/reader.ts';
 import { UpstreamError } from '../api/types.ts';
-import { GROUPS, type Group } from '../metrics/sample.ts';
-import { isEnabled, type AccountContext, covers } from './scope.ts';
-import type { Entity, Kind } from './entity.ts';
-import { Inventory } from './inventory.ts';
-import type { AccountListener } from './collectorLog.ts';
-import { AccountProgress } from './groupProgress.ts';
-import type { Clock } from './clock.ts';
-import { Refresh, Refreshes, Refusal } from './refreshes.ts';
-import { type Ended, Scheduler } from './scheduler.ts';
-import { type CurrentWindow, Timetable } from './timetable.ts';
-import type { Scope } from './view.ts';
-import { firstTurn, Turns } from '../eventLoop/turns.ts';
 import type { AccountConfig } from '../config/config.ts';
-import { Arrivals, Reads } from './kinds.ts';
-import type { Budget } from './budget.ts';
-import type { SharedPlaces } from './limiter.ts';
+import { TimeSlice } from '../eventLoop/turns.ts';
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import type { Clock } from './clock.ts';
+import type { AccountLog } from './collectorLog.ts';
+import type { Entity, Kind } from './entity.ts';
+import { GroupProgress } from './groupProgress.ts';
+import { Inventory } from './inventory.ts';
+import { Kinds, type Failed } from './kinds.ts';
+import { Limiter, type Reservation } from './limiter.ts';
+import { Queue } from './queue.ts';
+import { Refresh } from './refresh.ts';
+import { covers, isEnabled, type AccountContext } from './scope.ts';
+import { Timetable, type CurrentWindow } from './timetable.ts';
+import type { Scope } from './view.ts';
 
-/** What the end of a reading touches. */
-interface EndingsSources {
-  readonly context: Readonly<AccountContext>;
-  readonly clock: Clock;
-  readonly listener: AccountListener;
-  readonly inventory: Inventory;
-  readonly timetable: Timetable;
-  readonly progress: AccountProgress;
-  readonly refreshes: Refreshes;
-  readonly refusal: Refusal;
-  readonly intake: Intake;
-}
+/** Without a start or an end of a call for this long, and two request timeouts, the account makes no progress. */
+const STUCK_AFTER = 120_000;
 
-/**
- * What the end of an entity's reading causes in its account: refreshes go on with what has become due, the refusal of the
- * account is noted, and lists are read again where they are in doubt. It holds nothing itself.
- */
-class Endings {
-  readonly #sources: EndingsSources;
+/** After so many readings in a row that failed altogether, upstream counts as failing until one succeeds. */
+const FAILING_AFTER = 3;
 
-  constructor(sources: EndingsSources) {
-    this.#sources = sources;
-  }
+const MINUTE = 60_000;
 
-  /** Entities have ended together. */
-  ended(endings: readonly Ended[]): void {
-    const related = new Map<Refresh, Entity[]>();
-    for (const ended of endings) this.#endedOne(ended, related);
-    for (const [refresh, entities] of related) this.#sources.intake.join(refresh, entities);
-    this.#sources.refreshes.notify();
-  }
+/** Calls that are spread over a minute are as far apart as this part of what would fill it: the rest is room. */
+const SPREAD = 0.9;
 
-  /** An entity left the inventory: nobody waits for it. */
-  forget(entity: Entity): void {
-    this.#sources.progress.ended(entity, false);
-    this.#sources.refreshes.forget(entity);
-  }
+/** More scopes than these are not asked for by scrapers and probes of one account. */
+const MOST_REFRESHES = 10_000;
 
-  /** When an entity that failed just now, reading `window`, may be tried again. */
-  retryAt(entity: Entity, window: CurrentWindow): number {
-    const { inventory, refusal, timetable } = this.#sources;
-    // Once per interval while the account is refused, whatever the list answers.
-    if (refusal.reason !== undefined && entity === inventory.applicationList) return timetable.nextTurn('applications');
-    return timetable.retryAt(entity, window);
-  }
-
-  /** @param related gains for each refresh what may have become due */
-  #endedOne({ entity, ending }: Ended, related: Map<Refresh, Entity[]>): void {
-    if (entity.gone) return;
-    const { progress, refreshes } = this.#sources;
-    const failed = ending.kind !== 'read';
-    const list = ending.kind === 'failed' ? this.#readListAgain(entity, ending.error) : undefined;
-    if (ending.kind !== 'not_started') this.#note(entity, ending.kind === 'failed' ? ending.error : undefined);
-    progress.ended(entity, failed);
-    for (const refresh of refreshes.ended(entity, failed)) {
-      const entities = related.get(refresh) ?? [];
-      related.set(refresh, entities);
-      // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
-      if (list !== undefined) entities.push(list);
-      for (const each of this.#related(entity, refresh.scope)) entities.push(each);
-    }
-  }
-
-  /** What may have become due for a scope because an entity of it has ended. */
-  #related(entity: Entity, { applicationId }: Scope): readonly Entity[] {
-    const { inventory } = this.#sources;
-    switch (entity.kind) {
-      case 'applications':
-      case 'key_transactions':
-        return inventory.entities(applicationId);
-      case 'metric_names':
-      case 'custom_names':
-      case 'hosts':
-        return inventory.entitiesOfApplication(entity.subject);
-      default:
-        return [entity];
-    }
-  }
-
-  #note(entity: Entity, error: unknown): void {
-    const { clock, inventory, listener, refusal } = this.#sources;
-    const isList = entity === inventory.applicationList;
-    if (refusal.note(entity, isList, error, clock.monotonic())) this.#dropQueued();
-    if (isList && error === undefined) this.#reportIdleGroups();
-    listener.ended(entity, entity.problem);
-  }
-
-  /**
-   * An entity that upstream does not know may be gone: the list that it is from tells, and is made overdue. Once it was
-   * read since then and still has the entity, its interval holds again.
-   *
-   * @returns that list; undefined when it was read since then, or just before, or the failure is another one
-   */
-  #readListAgain(entity: Entity, error: unknown): Entity | undefined {
-    const { clock, inventory, timetable } = this.#sources;
-    if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
-    const since = entity.unknown(clock.monotonic());
-    const list = inventory.listOf(entity);
-    if (list?.held === undefined || list.held.windowEnd >= timetable.window.to) return undefined;
-    if (list.failures === 0 && list.startedAt >= since) return undefined;
-    if (list.state === 'idle') list.makeOverdue();
-    return list;
-  }
-
-  /** Upstream refuses the account: what waits would be refused, too, so refreshes go on without it. */
-  #dropQueued(): void {
-    const { refreshes, timetable } = this.#sources;
-    const { applicationList } = this.#sources.inventory;
-    applicationList.waitUntil(Math.max(applicationList.retryAt, timetable.nextTurn('applications')));
-    refreshes.leaveOut((entity) => entity.state === 'queued' && entity !== applicationList);
-  }
-
-  #reportIdleGroups(): void {
-    const { context, inventory, progress } = this.#sources;
-    const busy = new Set<Group>();
-    for (const { group } of inventory.entities()) busy.add(group);
-    for (const group of GROUPS) if (isEnabled(context, group) && !busy.has(group)) progress.nothingToDo(group);
-  }
-}
-
-/** Entities that are looked at before other work may go on: they take one or two milliseconds. */
-const ENTITIES_PER_TURN = 1000;
-
-/** What the intake looks at, and where it queues what is due. */
-interface IntakeSources {
-  readonly context: Readonly<AccountContext>;
-  readonly clock: Clock;
-  readonly inventory: Inventory;
-  readonly timetable: Timetable;
-  readonly refreshes: Refreshes;
-  readonly refusal: Refusal;
-  readonly scheduler: Scheduler;
-}
-
-/** Decides which entities of an account a refresh takes in, and which may be read at all. It holds nothing itself. */
-class Intake {
-  readonly #sources: IntakeSources;
-
-  constructor(sources: IntakeSources) {
-    this.#sources = sources;
-  }
-
-  /**
-   * As `join`, in portions between which other work goes on; the refresh is not over before. No call starts before all of
-   * it is queued, because calls are filled with what is queued.
-   */
-  async fill(refresh: Refresh, entities: readonly Entity[]): Promise<void> {
-    const { timetable, scheduler, refreshes } = this.#sources;
-    const turns = new Turns(ENTITIES_PER_TURN, firstTurn);
-    const release = scheduler.hold();
-    refresh.beginFilling();
-    try {
-      const asked: Entity[] = [];
-      for (const entity of entities) {
-        if (this.#ask(refresh, entity)) asked.push(entity);
-        const turn = turns.after(1);
-        if (turn !== undefined) await turn;
-      }
-      // Once all of them count: the plan that the following looks at.
-      await timetable.makePlan(turns);
-      await turns.next();
-      const take = this.#taking(refresh);
-      for (const entity of asked) {
-        if (!entity.gone) take(entity);
-        const turn = turns.after(1);
-        if (turn !== undefined) await turn;
-      }
-    } finally {
-      refresh.endFilling();
-      release();
-    }
-    refreshes.closeIfDone(refresh);
-    refreshes.notify();
-  }
-
-  /** Adds what is due of `entities` to a refresh and to the queue: at once, or as `fill` where they are many. */
-  join(refresh: Refresh, entities: readonly Entity[]): void {
-    if (entities.length > ENTITIES_PER_TURN) {
-      void this.fill(refresh, entities);
-      return;
-    }
-    const asked: Entity[] = [];
-    for (const entity of entities) if (this.#ask(refresh, entity)) asked.push(entity);
-    asked.forEach(this.#taking(refresh));
-    this.#sources.refreshes.closeIfDone(refresh);
-  }
-
-  /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
-  *companions(kind: Kind): Generator<Entity> {
-    const { clock, inventory, refreshes, timetable } = this.#sources;
-    if (!refreshes.probing) return;
-    const isDue = timetable.due(clock.monotonic());
-    for (const entity of inventory.entities()) {
-      if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
-      const wanted = timetable.counts(entity) && this.accepts(entity) && this.#isReady(entity);
-      if (wanted && isDue(entity)) yield entity;
-    }
-  }
-
-  /** While upstream refuses the account, only the application list is read. */
-  accepts(entity: Entity): boolean {
-    const { inventory, refusal } = this.#sources;
-    return this.isRead(entity) && (refusal.reason === undefined || entity === inventory.applicationList);
-  }
-
-  /** False for the key transaction list of an account that reads no key transactions. */
-  isRead(entity: Entity): boolean {
-    const { context, inventory } = this.#sources;
-    return entity !== inventory.keyTransactionList || isEnabled(context, 'key_transactions');
-  }
-
-  /** @returns false when the refresh does not ask for the entity */
-  #ask(refresh: Refresh, entity: Entity): boolean {
-    if (entity.gone || !this.#isCovered(refresh, entity)) return false;
-    this.#sources.timetable.ask(entity, refresh.askedAt);
-    return true;
-  }
-
-  /** Adds an entity that was asked for to a refresh and to the queue if it is due by the plan of now. */
-  #taking(refresh: Refresh): (entity: Entity) => void {
-    const { timetable, scheduler } = this.#sources;
-    const { askedAt } = refresh;
-    const isDue = timetable.due(askedAt);
-    return (entity) => {
-      if (!this.accepts(entity)) return;
-      if (entity.state !== 'idle') refresh.add(entity);
-      else if (entity.retryAt > askedAt || !this.#isReady(entity)) return;
-      else if (isDue(entity)) {
-        refresh.add(entity);
-        scheduler.enqueue(entity);
-      } else if (timetable.plan().stretch > 1 && timetable.dueAt(entity) < timetable.nextWindowAt) {
-        // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
-        scheduler.enqueue(entity);
-      }
-    };
-  }
-
-  #isCovered(refresh: Refresh, entity: Entity): boolean {
-    return covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity));
-  }
-
-  /** False for what has to be read once before other data can be used, and was not. */
-  #isKnown(entity: Entity): boolean {
-    if (entity.kind !== 'application_metrics') return entity.tried;
-    return this.#sources.inventory.dataOf(entity.subject)?.data.database !== undefined;
-  }
-
-  /** False for metric data that has to wait for the first reading of the names to ask for. */
-  #isReady({ kind, subject }: Entity): boolean {
-    if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
-    const data = this.#sources.inventory.dataOf(subject)?.data;
-    return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
-  }
-}
-
-/** What an account's collector is built from. */
-interface AccountSources {
-  readonly context: AccountContext;
-  readonly clock: Clock;
-  readonly listener: AccountListener;
-  /** True: plan and states count everything, whether something asks for it or not. */
-  readonly everythingCounts: boolean;
-}
+/** While upstream fails, this many times the plan's calls are made in a minute at most. */
+const CALLS_WHILE_FAILING = 2;
 
 /**
- * Collects one account: keeps its inventory, decides what is due, and has it read under the account's budget. A scrape
- * asks with `refresh`; the work it starts goes on after the scrape was answered.
+ * Collects one account. A scrape asks with `refresh`; what it asks for is queued where it is due, read as soon as the
+ * limiter has a place, taken over into the inventory, and unlocks what follows from it. The work goes on after the scrape
+ * was answered. All times are milliseconds of the monotonic clock.
  */
 export class AccountCollector {
   readonly context: Readonly<AccountContext>;
   readonly inventory: Inventory;
+  readonly limiter: Limiter;
   readonly timetable: Timetable;
-  readonly scheduler: Scheduler;
-  readonly progress: AccountProgress;
+  readonly progress: ReadonlyMap<Group, GroupProgress>;
+  readonly log: AccountLog;
   readonly #changeable: AccountContext;
   readonly #clock: Clock;
-  readonly #arrivals: Arrivals;
-  readonly #refreshes: Refreshes;
-  readonly #refusal: Refusal;
-  readonly #intake: Intake;
-  readonly #endings: Endings;
+  readonly #kinds: Kinds;
+  readonly #queue: Queue;
+  /** The refreshes that are open, by the key of their scope. */
+  readonly #refreshes = new Map<string, Refresh>();
+  /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
+  readonly #running = new Set<AbortController>();
+  readonly #readings = new Set<Promise<void>>();
+  /** How many entities the last call of a kind carried. */
+  readonly #carried = new Map<Kind, number>();
+  /** Readings under way of what may hang, and how many of those in a row ended well. */
+  #suspectsRunning = 0;
+  #suspectsWell = 0;
+  /** Readings in a row that failed altogether. */
+  #failedInRow = 0;
+  /** Askings that queue entities now: nothing starts before all of theirs are there, so that calls are full. */
+  #queueing = 0;
+  #pumping = false;
+  /** When the last call began, and what cancels the timer of the next where calls are spread over the minute. */
+  #lastSpread = -Infinity;
+  #cancelSpread: (() => void) | undefined;
+  #stopped = false;
+  #refused: string | undefined;
+  /** Since when upstream refuses the account, or accepts it again: calls that began before say nothing. */
+  #refusalDecidedAt = -Infinity;
 
-  constructor({ context, clock, listener, everythingCounts }: AccountSources) {
+  /** @param everythingCounts true: plan and states count everything, whether something asks for it or not */
+  constructor(context: AccountContext, clock: Clock, log: AccountLog, everythingCounts: boolean) {
     this.context = context;
     this.#changeable = context;
     this.#clock = clock;
-    const refreshes = new Refreshes(clock, (refresh, seconds) => listener.refreshed(refresh, seconds));
-    this.#refreshes = refreshes;
-    const refusal = new Refusal((reason) => listener.refused(reason));
-    this.#refusal = refusal;
-    const now = (): number => clock.monotonic();
-    const inventory = new Inventory(context, now, (entity) => this.#endings.forget(entity));
-    this.inventory = inventory;
-    this.#arrivals = new Arrivals(context, inventory);
-    const reads = new Reads(context, inventory, this.#arrivals);
-    const averageCall = (): number | undefined => this.scheduler.averageCall;
-    const timetable = new Timetable({ context, inventory, reads, clock, averageCall, everythingCounts });
-    this.timetable = timetable;
-    const progress = new AccountProgress(clock, (entity) => timetable.counts(entity));
-    this.progress = progress;
-    const scheduler = new Scheduler(context.account.limits, clock, {
-      dueAt: (entity) => timetable.dueAt(entity),
-      intervalOf: (group) => timetable.intervalOf(group),
-      effectiveIntervalOf: (group) => timetable.effectiveIntervalOf(group),
-      isDoubtful: ({ subject }) =>
-        subject.hostKey !== undefined && inventory.dataOf(subject)?.data.metrics.held === undefined,
-      window: () => timetable.window,
-      read: (kind) => reads.of(kind),
-      companions: (kind) => this.#intake.companions(kind),
-      mayStart: (entity) => this.#intake.accepts(entity),
-      retryAt: (entity, window) => this.#endings.retryAt(entity, window),
-      queued: (entity) => progress.queued(entity, timetable.window.to),
-      ended: (endings) => this.#endings.ended(endings),
-    });
-    this.scheduler = scheduler;
-    const intake = new Intake({ context, clock, inventory, timetable, refreshes, refusal, scheduler });
-    this.#intake = intake;
-    this.#endings = new Endings({
-      context,
-      clock,
-      listener,
-      inventory,
-      timetable,
-      progress,
-      refreshes,
-      refusal,
-      intake,
-    });
+    this.log = log;
+    this.inventory = new Inventory(context, () => clock.monotonic());
+    this.limiter = new Limiter(context.account.limits, clock, () => this.#pump());
+    this.#kinds = new Kinds(context, this.inventory);
+    this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter, clock, everythingCounts);
+    this.#queue = new Queue(this.timetable);
+    this.progress = GroupProgress.ofAll(clock, this.timetable, log);
   }
 
   get config(): AccountConfig {
     return this.context.account;
   }
 
-  get budget(): Budget {
-    return this.scheduler.budget;
-  }
-
   /** Why upstream refuses the account, in words; undefined when it does not. */
   get refused(): string | undefined {
-    return this.#refusal.reason;
+    return this.#refused;
   }
 
   /** True when the last application list was read whole (`newrelic_up`). */
   get up(): boolean {
     const { applicationList } = this.inventory;
     return applicationList.held !== undefined && applicationList.failures === 0;
+  }
+
+  /**
+   * Starts whatever is due in the scope. Resolves when all of it has ended (true), after `waitMs` milliseconds, at once when
+   * it cannot end by then, or when the signal is aborted. The work goes on either way.
+   */
+  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+    const now = this.#clock.monotonic();
+    this.timetable.moveOn();
+    const refresh = this.#open(scope, now);
+    refresh.asking += 1;
+    const waited = refresh.wait(this.#clock, now + waitMs, () => this.#canEnd(refresh, now + waitMs), signal);
+    void this.#askForAll(refresh);
+    const { isOver, cameTo } = await waited;
+    if (cameTo !== undefined && cameTo.entities > 0)
+      this.log.refreshed({ ...cameTo, applicationId: scope.applicationId });
+    if (isOver && !refresh.isWaitedFor && this.#refreshes.get(refresh.key) === refresh)
+      this.#refreshes.delete(refresh.key);
+    if (signal?.aborted !== true) await this.timetable.update(new TimeSlice(), true);
+    return isOver;
   }
 
   /**
@@ -374,10 +130,8 @@ export class AccountCollector {
     const { account, customMetrics, collection } = this.context;
     const laterBy = next.collection.delay - collection.delay;
     Object.assign(this.#changeable, next);
-    this.inventory.reconfigure();
+    this.inventory.reconfigure(customMetrics !== next.customMetrics);
     if (laterBy !== 0) for (const entity of this.inventory.entities()) entity.delayChanged(laterBy);
-    if (customMetrics !== next.customMetrics) this.#changeCustomMetrics();
-    this.#arrivals.decideDatabases();
     const { applicationList, keyTransactionList } = this.inventory;
     const otherApplications = differ(account.applications.include, next.account.applications.include);
     if (otherApplications) applicationList.makeOverdue();
@@ -388,52 +142,441 @@ export class AccountCollector {
     }
     this.timetable.reset();
     if (keyChanged) this.keyChanged();
-    this.scheduler.resize(next.account.limits);
-    this.#refreshes.leaveOut((entity) => !this.#intake.isRead(entity));
+    this.limiter.resize(next.account.limits);
+    this.#forgetLeft();
+    if (keyTransactionList.state === 'queued' && !this.#accepts(keyTransactionList)) {
+      this.#queue.remove(keyTransactionList);
+      keyTransactionList.unqueue();
+      this.#waitsNoLonger(keyTransactionList, false);
+    }
+    this.#notify();
+    this.#pump();
   }
 
   /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
     for (const entity of this.inventory.entities()) entity.waitUntil(-Infinity);
-    this.#refusal.lift(this.#clock.monotonic());
+    this.#failedInRow = 0;
+    this.#refusalDecidedAt = this.#clock.monotonic();
+    this.#setRefused(undefined);
   }
 
-  /** Calls take a place of these, which all accounts of one key share, too. */
-  share(places: SharedPlaces | undefined): void {
-    this.scheduler.share(places);
+  /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
+  progressing(): boolean {
+    if (this.#queue.size === 0 && this.#running.size === 0) return true;
+    const { budget, lastProgress } = this.limiter;
+    const now = this.#clock.monotonic();
+    if (budget.inFlight === 0 && budget.nextStart(now) !== now) return true;
+    const since = Math.max(lastProgress, Math.min(now, budget.lastPauseEnd));
+    return now - since < STUCK_AFTER + 2 * this.config.limits.request_timeout;
+  }
+
+  /** Resolves when what is being read now has ended. */
+  async readingsUnderWay(): Promise<void> {
+    await Promise.allSettled(this.#readings);
+  }
+
+  /** Ends for good: no call starts any more, calls in flight are aborted, and nobody waits any more. */
+  stop(): void {
+    this.#stopped = true;
+    const reason = new Error('the exporter no longer reads this account');
+    for (const controller of this.#running) controller.abort(reason);
+    this.limiter.close();
+    this.#cancelSpread?.();
+    for (const refresh of this.#refreshes.values()) refresh.leaveOut(() => true);
+    this.#notify();
+  }
+
+  // A refresh asks for its entities.
+
+  /** The refresh of a scope that is open, or a new one. */
+  #open(scope: Scope, now: number): Refresh {
+    const key = Refresh.keyOf(scope);
+    const open = this.#refreshes.get(key) ?? new Refresh(scope, now, this.context);
+    open.askedAt = now;
+    this.#refreshes.set(key, open);
+    if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
+    return open;
+  }
+
+  /** Asks for everything of the scope, unless that is under way. The caller has counted one more asking. */
+  async #askForAll(refresh: Refresh): Promise<void> {
+    const { applicationId, listsOnly, groups } = refresh.scope;
+    const onlyLists = listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
+    const entities = onlyLists ? this.inventory.lists() : this.inventory.entities(applicationId);
+    await refresh.askForAll(this.timetable.window.to, () => this.#ask(refresh, entities));
+    this.#askingEnded(refresh);
+  }
+
+  /** Asks for what a refresh covers of these entities: what is due is queued, in portions between which other work goes on. */
+  async #ask(refresh: Refresh, entities: Iterable<Entity>): Promise<void> {
+    const slice = new TimeSlice();
+    const { askedAt } = refresh;
+    const asked: Entity[] = [];
+    for (const entity of entities) {
+      const turn = slice.over();
+      if (turn !== undefined) await turn;
+      if (entity.gone || !covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity))) continue;
+      this.timetable.ask(entity, askedAt);
+      asked.push(entity);
+    }
+    // Once all of them count: the plan that says what is due.
+    await this.timetable.update(slice);
+    let isQueueing = false;
+    for (const entity of asked) {
+      const turn = slice.over();
+      if (turn !== undefined) await turn;
+      if (!this.#join(refresh, entity) || isQueueing) continue;
+      isQueueing = true;
+      this.#queueing += 1;
+    }
+    if (isQueueing) this.#queueing -= 1;
+    this.#pump();
   }
 
   /**
-   * Starts whatever is due in the scope. Resolves when all of it has ended (true), after `waitMs` milliseconds, or at
-   * once when it cannot end by then. The work goes on either way.
+   * Has a refresh wait for an entity that is due, and queues it where it does neither wait nor is being read.
+   *
+   * @returns true when it was queued
    */
-  async refresh(scope: Scope, waitMs: number): Promise<boolean> {
-    const now = this.#clock.monotonic();
-    this.timetable.moveOn();
-    const refresh = new Refresh(scope, now, this.context);
-    this.#refreshes.open(refresh);
-    await this.#intake.fill(refresh, this.inventory.entities(scope.applicationId));
-    const deadline = now + waitMs;
-    const canEnd = (): boolean => waitMs === Infinity || this.scheduler.canEnd(this.#callsLeft(refresh), deadline);
-    return this.#refreshes.wait(refresh, deadline, canEnd);
+  #join(refresh: Refresh, entity: Entity): boolean {
+    const { askedAt } = refresh;
+    if (entity.gone || this.#stopped || !this.#accepts(entity)) return false;
+    if (entity.state !== 'idle') {
+      refresh.add(entity);
+      return false;
+    }
+    if (entity.retryAt > askedAt || !this.#kinds.isReady(entity)) return false;
+    if (this.timetable.isDue(entity, askedAt)) refresh.add(entity);
+    // The next scrape may be as far away as the next window: until then the budget would lie idle. Nobody waits.
+    else if (!this.timetable.isEarly(entity)) return false;
+    this.#enqueue(entity);
+    return true;
   }
 
-  /** Ends for good: no call starts any more, calls in flight are aborted. */
-  stop(): void {
-    this.scheduler.stop();
-    this.#refreshes.closeAll();
+  #enqueue(entity: Entity): void {
+    if (this.#queue.size === 0 && this.#running.size === 0) this.limiter.workBegins();
+    entity.queue();
+    this.#queue.add(entity, entity.failures > 0 || this.#kinds.isDoubtful(entity));
+    this.#progressOf(entity).queued(entity, this.timetable.window.to);
   }
 
-  #callsLeft({ leftByKind }: Refresh): number {
+  #askingEnded(refresh: Refresh): void {
+    refresh.asking -= 1;
+    refresh.notify();
+  }
+
+  /** While upstream refuses the account, only the application list is read. */
+  #accepts(entity: Entity): boolean {
+    return this.#isRead(entity) && (this.#refused === undefined || entity === this.inventory.applicationList);
+  }
+
+  /** False for the key transaction list of an account that reads no key transactions. */
+  #isRead(entity: Entity): boolean {
+    return entity !== this.inventory.keyTransactionList || isEnabled(this.context, 'key_transactions');
+  }
+
+  /** False for what has to be read once before other data can be used, and was not. */
+  #isKnown(entity: Entity): boolean {
+    if (entity.kind !== 'application_metrics') return entity.tried;
+    return this.inventory.dataOf(entity.subject)?.data.database !== undefined;
+  }
+
+  #canEnd(refresh: Refresh, deadline: number): boolean {
+    if (deadline === Infinity) return true;
     let calls = 0;
-    for (const [kind, count] of leftByKind) calls += Math.ceil(count * this.timetable.callsPerEntity(kind));
-    return calls;
+    for (const [kind, count] of refresh.leftByKind) calls += Math.ceil(count * this.timetable.callsPerEntity(kind));
+    return this.limiter.canEnd(calls, this.#queue.size, deadline);
   }
 
-  #changeCustomMetrics(): void {
-    for (const { data } of this.inventory.applications.values()) data?.customNameList?.makeOverdue();
-    this.#arrivals.recalculateAll();
+  // What waits is read as soon as there is a place.
+
+  /** Starts as many calls as places and budget allow. Called whenever either may have changed. */
+  #pump(): void {
+    if (this.#pumping || this.#stopped) return;
+    this.#pumping = true;
+    const slice = new TimeSlice();
+    while (this.#queueing === 0) {
+      const now = this.#clock.monotonic();
+      const first = this.#queue.first(now, this.#maySuspect);
+      if (first === undefined || this.#isTooSoon(first, now)) break;
+      const turn = slice.over();
+      if (turn !== undefined) {
+        void turn.then(() => this.#pump());
+        break;
+      }
+      const place = this.limiter.reserve();
+      if (place === undefined) break;
+      this.#lastSpread = now;
+      const reading = this.#read(this.#nextCall(first, this.timetable.moveOn()), place);
+      this.#readings.add(reading);
+      void reading.then(() => this.#readings.delete(reading));
+    }
+    this.#pumping = false;
+    this.limiter.admit();
   }
+
+  /**
+   * What may hang never holds every place while healthy work may come: it has at most half of the calls at once (at least
+   * one), and one more for each reading in a row that ended well, because what comes back after an outage does not hang.
+   * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
+   */
+  get #maySuspect(): boolean {
+    const half = Math.max(1, Math.floor(this.config.limits.max_concurrent_requests / 2));
+    if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
+    if (this.#failedInRow < FAILING_AFTER) return true;
+    const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.timetable.plan.callsPerMinute));
+    return this.limiter.budget.lastMinute(this.#clock.monotonic()) < most;
+  }
+
+  /**
+   * Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
+   * its beginning left would wait for the next, twice as long as was promised.
+   */
+  #isTooSoon(first: Entity, now: number): boolean {
+    const { stretch, budget } = this.timetable.plan;
+    if (stretch <= 1 || first.held === undefined) return false;
+    const next = this.#lastSpread + (SPREAD * MINUTE) / budget;
+    if (now >= next) return false;
+    this.#cancelSpread?.();
+    this.#cancelSpread = this.#clock.after(next - now, () => this.#pump());
+    return true;
+  }
+
+  /** The entities that the next call carries, of which `first` is one. */
+  #nextCall(first: Entity, window: CurrentWindow): readonly Entity[] {
+    const now = this.#clock.monotonic();
+    let most = (this.#carried.get(first.kind) ?? 1) + 1;
+    const taken = this.#queue.takeWith(first, most, now);
+    let fitting = this.#kinds.nextCall(taken, window);
+    for (let isAll = false; fitting === taken.length && !isAll;) {
+      most *= 2;
+      const more = this.#queue.takeWith(first, most, now);
+      isAll = more.length === 0;
+      if (isAll && !this.#queue.isSuspect(first)) more.push(...this.#companions(first.kind));
+      if (more.length === 0) break;
+      taken.push(...more);
+      fitting = this.#kinds.nextCall(taken, window);
+    }
+    this.#queue.putBack(taken.splice(fitting));
+    this.#carried.set(first.kind, taken.length);
+    for (const entity of taken.filter(({ state }) => state === 'idle')) {
+      entity.queue();
+      this.#progressOf(entity).queued(entity, window.to);
+    }
+    return taken;
+  }
+
+  /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
+  #companions(kind: Kind): readonly Entity[] {
+    const isProbing = [...this.#refreshes.values()].some(
+      ({ isWaitedFor, scope }) => isWaitedFor && scope.applicationId !== undefined,
+    );
+    if (!isProbing || this.context.reader.api === 'rest') return [];
+    const now = this.#clock.monotonic();
+    const found: Entity[] = [];
+    for (const entity of this.inventory.entities()) {
+      if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
+      const isWanted = this.timetable.counts(entity) && this.#accepts(entity) && this.#kinds.isReady(entity);
+      if (isWanted && this.timetable.isDue(entity, now)) found.push(entity);
+    }
+    return found;
+  }
+
+  /** Reads entities of one kind with one call. All of them end in one step, once what the call brought was taken over. */
+  async #read(entities: readonly Entity[], place: Reservation): Promise<void> {
+    const { window } = this.timetable;
+    const startedAt = this.#clock.monotonic();
+    const isSuspect = entities.some((entity) => this.#queue.isSuspect(entity));
+    if (isSuspect) this.#suspectsRunning += 1;
+    for (const entity of entities) {
+      this.#queue.remove(entity);
+      entity.begin(startedAt);
+    }
+    const controller = new AbortController();
+    this.#running.add(controller);
+    const call: CallOptions = { signal: controller.signal, gate: place.gate };
+    const results = await this.#kinds.read(entities, window, call);
+    place.cancel();
+    this.#running.delete(controller);
+    if (this.#stopped) return;
+    const isWell = results.every((result) => typeof result === 'number');
+    if (isSuspect) {
+      this.#suspectsRunning -= 1;
+      this.#suspectsWell = isWell ? this.#suspectsWell + 1 : 0;
+    }
+    if (results.some((result) => typeof result === 'number')) {
+      this.#failedInRow = 0;
+      if (place.calls.count > 0) this.limiter.learn(place.calls);
+    } else if (!results.some(isOverload)) {
+      this.#failedInRow += 1;
+    }
+    this.#end(entities, results, window);
+    this.#pump();
+  }
+
+  // A call has ended.
+
+  /** Entities have ended together: what becomes due because of them is then there as a whole, and calls for it are full. */
+  #end(entities: readonly Entity[], results: readonly (number | Failed)[], window: CurrentWindow): void {
+    const lists = new Set<Entity>();
+    for (const [index, entity] of entities.entries()) {
+      const result = results[index] ?? { error: undefined };
+      const isFirst = entity.held === undefined;
+      this.#endOne(entity, result, window);
+      if (entity.gone) continue;
+      const error = typeof result === 'number' ? undefined : result.error;
+      this.#noteRefusal(entity, typeof result === 'number', error);
+      const list = this.#readListAgain(entity, error);
+      if (list !== undefined) lists.add(list);
+      this.#waitsNoLonger(entity, typeof result !== 'number');
+      if (isFirst && typeof result === 'number' && entity.kind === 'application_metrics') this.#trustHosts(entity);
+    }
+    this.#forgetLeft();
+    for (const refresh of this.#refreshes.values()) {
+      if (refresh.isWaitedFor && refresh.askedAt < this.timetable.everythingDueSince) {
+        refresh.askedAt = this.#clock.monotonic();
+        refresh.asking += 1;
+        void this.#askForAll(refresh);
+        continue;
+      }
+      // With the list that says whether it is gone: what is gone has to be gone from the refresh's answer.
+      const unlocked = new Set<Entity>(lists);
+      for (const entity of entities) {
+        if (entity.gone || !covers(refresh.needs, refresh.scope, entity, false)) continue;
+        for (const each of this.#kinds.unlockedBy(entity, refresh.scope.applicationId)) {
+          if (each !== entity || this.timetable.isDue(each, refresh.askedAt)) unlocked.add(each);
+        }
+      }
+      if (unlocked.size === 0) continue;
+      refresh.asking += 1;
+      void this.#ask(refresh, unlocked).then(() => this.#askingEnded(refresh));
+    }
+    this.#notify();
+    this.#dropRefreshes();
+  }
+
+  #endOne(entity: Entity, result: number | Failed, window: CurrentWindow): void {
+    const now = this.#clock.monotonic();
+    if (typeof result === 'number') {
+      const shownAt = this.#clock.now();
+      entity.succeed({ windowEnd: result, windowStart: window.readableAt, readAt: now, shownAt });
+      return;
+    }
+    const { error } = result;
+    const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
+    entity.fail({ reason, text: error instanceof Error ? error.message : String(error) }, now);
+    this.log.failed(entity);
+    // Once per interval while the account is refused, whatever the list answers.
+    const isRefused = this.#refused !== undefined && entity === this.inventory.applicationList;
+    entity.waitUntil(isRefused ? this.timetable.nextTurn('applications') : this.timetable.retryAt(entity, window));
+  }
+
+  /** Nobody waits for an entity any more: it has ended, or has left. */
+  #waitsNoLonger(entity: Entity, failed: boolean): void {
+    this.#progressOf(entity).ended(entity, failed);
+    for (const refresh of this.#refreshes.values()) refresh.ended(entity, failed);
+  }
+
+  #forgetLeft(): void {
+    for (const entity of this.inventory.takeLeft()) {
+      this.#queue.remove(entity);
+      this.#waitsNoLonger(entity, false);
+    }
+  }
+
+  /** An application was answered for the first time: its hosts that wait are doubtful no longer. */
+  #trustHosts({ subject }: Entity): void {
+    for (const { metrics } of this.inventory.dataOf(subject)?.data.hosts.values() ?? []) {
+      if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics, false);
+    }
+  }
+
+  /**
+   * A 401 anywhere, and a 403 on the application list, stop the account: what waits would be refused, too, so refreshes go
+   * on without it. Only the application list is read, once per interval; when that works again, so does the account.
+   */
+  #noteRefusal(entity: Entity, isRead: boolean, error: unknown): void {
+    const { applicationList } = this.inventory;
+    const isList = entity === applicationList;
+    if (isList && isRead) this.#reportIdleGroups();
+    if (entity.startedAt < this.#refusalDecidedAt) return;
+    if (isList && isRead) this.#setRefused(undefined);
+    if (!(error instanceof UpstreamError)) return;
+    const { reason } = error.failure;
+    if (reason !== 'auth' && !(reason === 'forbidden' && isList)) return;
+    this.#setRefused(error.message);
+    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn('applications')));
+    for (const waiting of this.#queue.clear()) {
+      waiting.unqueue();
+      if (waiting === applicationList) this.#enqueue(waiting);
+      else this.#waitsNoLonger(waiting, true);
+    }
+  }
+
+  #setRefused(reason: string | undefined): void {
+    const before = this.#refused;
+    if (reason === before) return;
+    this.#refused = reason;
+    if ((reason === undefined) !== (before === undefined)) this.#refusalDecidedAt = this.#clock.monotonic();
+    this.log.refused(reason);
+  }
+
+  /**
+   * An entity that upstream does not know may be gone: the list that it is from tells, and is made overdue. Once it was
+   * read since then and still has the entity, its interval holds again.
+   *
+   * @returns that list; undefined when it was read since then, or just before, or the failure is another one
+   */
+  #readListAgain(entity: Entity, error: unknown): Entity | undefined {
+    if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
+    const since = entity.unknown(this.#clock.monotonic());
+    const list = this.inventory.listOf(entity);
+    if (list?.held === undefined || list.held.windowEnd >= this.timetable.window.to) return undefined;
+    if (list.failures === 0 && list.startedAt >= since) return undefined;
+    if (list.state === 'idle') list.makeOverdue();
+    return list;
+  }
+
+  /** Nothing of a group has to be read: that, too, is a refresh that went well. */
+  #reportIdleGroups(): void {
+    const busy = new Set<Group>();
+    for (const { group } of this.inventory.entities()) busy.add(group);
+    for (const group of GROUPS) {
+      if (isEnabled(this.context, group) && !busy.has(group)) this.progress.get(group)?.nothingToDo();
+    }
+  }
+
+  /**
+   * Refreshes that nobody waits for are forgotten once all work has ended, when what they asked for counts no longer, and the
+   * oldest of them when they are too many.
+   */
+  #dropRefreshes(): void {
+    const isIdle = this.#queue.size === 0 && this.#running.size === 0;
+    const oldest = this.#clock.monotonic() - this.timetable.asksHold('applications');
+    for (const [key, { isWaitedFor, asking, askedAt }] of this.#refreshes) {
+      if (isWaitedFor || asking > 0) continue;
+      if (isIdle || askedAt < oldest || this.#refreshes.size > MOST_REFRESHES) this.#refreshes.delete(key);
+    }
+  }
+
+  #notify(): void {
+    for (const refresh of this.#refreshes.values()) refresh.notify();
+  }
+
+  #progressOf({ group }: Entity): GroupProgress {
+    const progress = this.progress.get(group);
+    if (progress === undefined) throw new Error(`no progress is kept for ${group}`);
+    return progress;
+  }
+}
+
+/** The groups whose lists are of the account, not of an application. */
+const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
+
+function isOverload(result: number | Failed): boolean {
+  if (typeof result === 'number' || !(result.error instanceof UpstreamError)) return false;
+  return result.error.failure.reason === 'rate_limited';
 }
 
 function differ(a: unknown, b: unknown): boolean {

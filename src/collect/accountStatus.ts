@@ -1,7 +1,8 @@
 import { type EntityMatch, endOfLife } from '../config/config.ts';
 import { matchTemplate } from '../metrics/customMetrics.ts';
 import { unmatched } from './selection.ts';
-import { type AnsweredAccount, Tally, type GroupTally, visitAtOnce, AnswerDraft, visit } from './answer.ts';
+import type { AccountCollector } from './accountCollector.ts';
+import { AccountAnswer, type GroupTally } from './answer.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import { isEnabled } from './scope.ts';
 import type { Entity } from './entity.ts';
@@ -14,17 +15,15 @@ import type {
   EntityStatus,
   GroupStatus,
   Scope,
-  Answer,
 } from './view.ts';
-import { Turns } from '../eventLoop/turns.ts';
 
 /** Things about an account that somebody should look at, each a sentence that says what to change. */
-function warningsOf(account: AnsweredAccount): string[] {
+function warningsOf(account: AccountCollector): string[] {
   return [...unmatchedIncludes(account), ...unmatchedTemplates(account), ...tightLimits(account)];
 }
 
 /** Of the lists that have been read. */
-function unmatchedIncludes({ context: { account }, inventory }: AnsweredAccount): string[] {
+function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
   const { listedApplications, listedKeyTransactions } = inventory;
   const applications = listedApplications === undefined ? [] : unmatched(account.applications, listedApplications);
   const filter = account.key_transactions;
@@ -46,7 +45,7 @@ function unmatchedWords(match: EntityMatch): string {
   return `${parts.join(' and ')}: correct the entry or remove it`;
 }
 
-function unmatchedTemplates({ context, inventory }: AnsweredAccount): string[] {
+function unmatchedTemplates({ context, inventory }: AccountCollector): string[] {
   const data = [...inventory.applications.values()].flatMap((record) => record.data ?? []);
   if (data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
@@ -58,8 +57,8 @@ function unmatchedTemplates({ context, inventory }: AnsweredAccount): string[] {
     );
 }
 
-function tightLimits({ timetable, context }: AnsweredAccount): string[] {
-  const { callsPerMinute, budget, carriedByPlaces, stretch } = timetable.plan();
+function tightLimits({ timetable, context }: AccountCollector): string[] {
+  const { callsPerMinute, budget, carriedByPlaces, stretch } = timetable.plan;
   if (stretch <= 1) return [];
   const needed = `a refresh of everything needs ${Math.ceil(callsPerMinute)} calls per minute`;
   const slower = `so every group is refreshed ${stretch.toFixed(1)} times slower`;
@@ -79,22 +78,26 @@ function tightLimits({ timetable, context }: AnsweredAccount): string[] {
 const NOTHING: Scope = { groups: new Set() };
 
 /** The state of an account, all at once; see `statusOf`. */
-export function statusAtOnce(account: AnsweredAccount, time: AnswerTime, wallNow: number): AccountStatus {
-  account.timetable.plan(true);
-  const tally = new Tally(account, NOTHING, time);
-  visitAtOnce(account.inventory, [tally]);
-  return statusOf(account, tally, time, wallNow);
+export function statusAtOnce(account: AccountCollector, time: AnswerTime, wallNow: number): AccountStatus {
+  account.timetable.updateAtOnce();
+  return statusOf(account, AccountAnswer.atOnce(account, NOTHING, time), time, wallNow);
 }
 
 /**
  * Everything about one account. What only the pages show is put together when it is asked for.
  *
- * @param tally has visited the whole account
+ * @param answer of the whole account
  * @param wallNow Unix milliseconds
  */
-function statusOf(account: AnsweredAccount, tally: Tally, time: AnswerTime, wallNow: number): AccountStatus {
+export function statusOf(
+  account: AccountCollector,
+  answer: AccountAnswer,
+  time: AnswerTime,
+  wallNow: number,
+): AccountStatus {
   const { now } = time;
-  const { budget, inventory, timetable, context } = account;
+  const { inventory, limiter, timetable, context } = account;
+  const { budget } = limiter;
   const { account: config } = context;
   const paused = budget.pausedUntil(now);
   return {
@@ -105,9 +108,9 @@ function statusOf(account: AnsweredAccount, tally: Tally, time: AnswerTime, wall
     labels: config.labels,
     up: account.up,
     refused: account.refused,
-    windowEnd: tally.newestWindowEnd,
+    windowEnd: answer.newestWindowEnd,
     groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
-      groupStatus(account, group, tally.of(group)),
+      groupStatus(account, group, answer.of(group)),
     ),
     budget: {
       configured: budget.perMinute,
@@ -124,10 +127,9 @@ function statusOf(account: AnsweredAccount, tally: Tally, time: AnswerTime, wall
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
-    plan: timetable.plan(),
+    plan: timetable.plan,
     get entities() {
-      const stateOf = timetable.states(time);
-      return inventory.entities().map((entity) => entityStatus(account, entity, stateOf(entity)));
+      return inventory.entities().map((entity) => entityStatus(account, entity, timetable.stateOf(entity, time)));
     },
     get warnings() {
       return warningsOf(account);
@@ -136,7 +138,7 @@ function statusOf(account: AnsweredAccount, tally: Tally, time: AnswerTime, wall
 }
 
 /** The applications an account serves; undefined until its list has been read once. */
-export function applicationViews({ inventory }: AnsweredAccount): readonly ApplicationView[] | undefined {
+export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] | undefined {
   if (inventory.listedApplications === undefined) return undefined;
   return [...inventory.applications.values()].map(({ application }) => ({
     id: application.id,
@@ -146,9 +148,9 @@ export function applicationViews({ inventory }: AnsweredAccount): readonly Appli
   }));
 }
 
-function groupStatus(account: AnsweredAccount, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
+function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
   const { timetable } = account;
-  const progress = account.progress.of(group);
+  const progress = account.progress.get(group);
   const { interval, stretch } = timetable.pace(group);
   // While the account is refused, only its list is read.
   const refused = account.refused !== undefined && group !== 'applications';
@@ -156,15 +158,15 @@ function groupStatus(account: AnsweredAccount, group: Group, { entities, oldestW
     group,
     intervalSeconds: interval / 1000,
     effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
-    success: refused ? false : progress.success,
-    lastSuccess: progress.lastSuccess,
-    durationSeconds: progress.seconds,
+    success: refused ? false : progress?.success,
+    lastSuccess: progress?.lastSuccess,
+    durationSeconds: progress?.seconds,
     entities,
     oldestWindowEnd: Number.isFinite(oldestWindowEnd) ? oldestWindowEnd : undefined,
   };
 }
 
-function entityStatus({ inventory }: AnsweredAccount, entity: Entity, state: EntityState): EntityStatus {
+function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState): EntityStatus {
   const { applicationId, hostKey } = entity.subject;
   const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
   return {
@@ -175,40 +177,8 @@ function entityStatus({ inventory }: AnsweredAccount, entity: Entity, state: Ent
     host: inventory.hostOf(entity.subject)?.host.host,
     state,
     failures: entity.failures,
-    problem: entity.problem,
+    problem: entity.problem?.text,
     seconds: entity.seconds,
     windowEnd: entity.held?.windowEnd,
   };
-}
-
-/** Entities that are visited before other work may go on: they take a few milliseconds. */
-const ENTITIES_PER_TURN = 1000;
-
-/** What an account serves for a scope, and its state. */
-export interface AccountAnswer extends Omit<Answer, 'accounts'> {
-  readonly status: AccountStatus;
-}
-
-/**
- * Answers for an account in portions between which other work goes on. Series and states of an application are of one
- * moment, so that an answer never counts as fresh what it does not hold.
- *
- * @param wallNow Unix milliseconds
- */
-export async function accountAnswer(
-  account: AnsweredAccount,
-  scope: Scope,
-  time: AnswerTime,
-  wallNow: number,
-): Promise<AccountAnswer> {
-  const turns = new Turns(ENTITIES_PER_TURN);
-  await account.timetable.makePlan(turns, true);
-  const answer = new AnswerDraft(account, scope, time);
-  const tally = new Tally(account, scope, time);
-  for (const entities of visit(account.inventory, [answer, tally])) {
-    const turn = turns.after(entities);
-    if (turn !== undefined) await turn;
-  }
-  const { blocks, cut } = answer;
-  return { blocks, cut, complete: tally.complete, status: statusOf(account, tally, time, wallNow) };
 }

@@ -1,92 +1,86 @@
-import { customMatches, type CustomMatches, type CustomMetric, customSamples } from '../metrics/customMetrics.ts';
+import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { Scope } from '../metrics/family.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
+import { NO_SAMPLES, writeSamples } from '../metrics/writeSamples.ts';
+import { databaseKind } from '../formulas/responseTimes.ts';
 import type {
   ApplicationData,
   ApplicationRecord,
   AskedDatastores,
   DatabaseDecision,
+  HostRecord,
+  Wanted,
   WindowInput,
   WindowReading,
 } from './records.ts';
-import { databaseKind } from '../formulas/responseTimes.ts';
-import { writeSamples } from '../metrics/writeSamples.ts';
 
 const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
-const NO_DATASTORES: readonly string[] = [];
 
-interface Remembered {
-  readonly customMetrics: readonly CustomMetric[];
-  readonly entities: number;
-  readonly found: CustomMatches;
-}
+/** Most applications ask for the same, over NerdGraph all without custom metrics: what is asked for is then one list. */
+const BUILT_IN_NAMES = queryNames([]);
 
-/** Matches by scope and list of names: the hosts of an application all have the same. */
-const rememberedMatches: Readonly<Record<Scope, WeakMap<readonly string[], Remembered>>> = {
-  application: new WeakMap(),
-  host: new WeakMap(),
+/** Of an application whose metric data are read no longer. */
+export const NOTHING_WANTED: Wanted = {
+  names: [],
+  values: usedValues,
+  custom: NO_MATCHES,
+  datastores: undefined,
+  madeOf: { customMetrics: [], entities: 0 },
 };
 
-/** By list of datastores and matches: an application's hosts all ask for the same, refresh after refresh. */
-const rememberedNames = new WeakMap<readonly string[], WeakMap<CustomMatches['matches'], readonly string[]>>();
-
-const rememberedValues = new WeakMap<CustomMatches['matches'], (metricName: string) => readonly string[]>();
-
-/** The custom metrics of one scope that an application has; a family's cap is shared by all of its hosts. */
-export function customOf(
-  customMetrics: readonly CustomMetric[],
-  { customNames: names, hosts }: ApplicationData,
-  scope: Scope,
-): CustomMatches {
-  if (names === undefined) return NO_MATCHES;
-  const entities = scope === 'host' ? hosts.size : 1;
-  const before = rememberedMatches[scope].get(names);
-  if (before?.customMetrics === customMetrics && before.entities === entities) return before.found;
-  const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
-  const found = customMatches(ofScope, names, entities);
-  rememberedMatches[scope].set(names, { customMetrics, entities, found });
-  return found;
-}
-
 /**
- * Every metric name to ask for about an application, or each of its hosts, each once. The same list as long as it holds
- * the same.
+ * What to ask for about an application, or each of its hosts, whose caps its hosts share. The same object as long as it holds
+ * the same: who changes the lists of names sets `data.wanted` to nothing.
  */
-export function wantedNames(
+export function wanted(customMetrics: readonly CustomMetric[], data: ApplicationData, scope: Scope): Wanted {
+  const entities = scope === 'host' ? data.hosts.size : 1;
+  const before = data.wanted[scope];
+  const madeOf = before?.madeOf;
+  if (before !== undefined && madeOf?.customMetrics === customMetrics && madeOf.entities === entities) return before;
+  return (data.wanted[scope] = toWanted(customMetrics, data, scope, entities));
+}
+
+function toWanted(
   customMetrics: readonly CustomMetric[],
-  data: ApplicationData,
+  { customNames, datastores }: ApplicationData,
   scope: Scope,
-): readonly string[] {
-  const datastores = data.datastores ?? NO_DATASTORES;
-  const { matches } = customOf(customMetrics, data, scope);
-  let ofDatastores = rememberedNames.get(datastores);
-  if (ofDatastores === undefined) rememberedNames.set(datastores, (ofDatastores = new WeakMap()));
-  let names = ofDatastores.get(matches);
-  if (names === undefined) {
-    names = [...new Set([...queryNames(datastores), ...matches.map(({ metricName }) => metricName)])];
-    ofDatastores.set(matches, names);
+  entities: number,
+): Wanted {
+  const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
+  const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
+  const customs = new Map<string, Set<string>>();
+  for (const { metricName, metric } of custom.matches) {
+    const values = customs.get(metricName) ?? new Set(usedValues(metricName));
+    customs.set(metricName, values.add(metric.definition.value));
   }
-  return names;
+  const madeOf = { customMetrics, entities };
+  const builtIn = datastores === undefined || datastores.length === 0 ? BUILT_IN_NAMES : queryNames(datastores);
+  if (customs.size === 0) return { names: builtIn, values: usedValues, custom, datastores, madeOf };
+  const values = new Map([...customs].map(([name, ofName]) => [name, [...ofName]]));
+  return {
+    names: [...new Set([...builtIn, ...customs.keys()])],
+    values: (name) => values.get(name) ?? usedValues(name),
+    custom,
+    datastores,
+    madeOf,
+  };
 }
 
-/** The values of metrics that the calculations or these custom metrics read. */
-export function wantedValues({ matches }: CustomMatches): (metricName: string) => readonly string[] {
-  let wanted = rememberedValues.get(matches);
-  if (wanted === undefined) {
-    const byName = new Map<string, Set<string>>();
-    for (const { metricName, metric } of matches) {
-      const values = byName.get(metricName) ?? new Set(usedValues(metricName));
-      byName.set(metricName, values.add(metric.definition.value));
-    }
-    const ofCustom = new Map([...byName].map(([name, values]) => [name, [...values]]));
-    wanted = (name) => ofCustom.get(name) ?? usedValues(name);
-    rememberedValues.set(matches, wanted);
+/** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
+export function takeOverMetrics(
+  record: ApplicationRecord & { readonly data: ApplicationData },
+  host: HostRecord | undefined,
+  input: WindowInput,
+  customMetrics: readonly CustomMetric[],
+): void {
+  const { data } = record;
+  if (host !== undefined) {
+    host.reading = calculate(input, data, host.place, customMetrics);
+    return;
   }
-  return wanted;
-}
-
-function sameNames(a: readonly string[], b: readonly string[]): boolean {
-  return a === b || (a.length === b.length && a.every((name, index) => name === b[index]));
+  data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
+  if (decideDatabase(record, data)) recalculate(data, customMetrics);
+  else data.reading = calculate(input, data, undefined, customMetrics);
 }
 
 /**
@@ -94,7 +88,7 @@ function sameNames(a: readonly string[], b: readonly string[]): boolean {
  *
  * @param place which of its application's hosts it is, from 0; undefined for the application itself
  */
-export function calculate(
+function calculate(
   input: WindowInput,
   data: ApplicationData,
   place: number | undefined,
@@ -102,7 +96,7 @@ export function calculate(
 ): WindowReading {
   const scope: Scope = place === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
-  const custom = customOf(customMetrics, data, scope);
+  const { custom } = wanted(customMetrics, data, scope);
   return {
     values: input.values,
     datastores: input.datastores,
@@ -120,12 +114,18 @@ export function recalculate(data: ApplicationData, customMetrics: readonly Custo
   }
 }
 
+/** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
+export function reconsiderDatabase(record: ApplicationRecord, customMetrics: readonly CustomMetric[]): void {
+  const { data } = record;
+  if (data !== undefined && decideDatabase(record, data)) recalculate(data, customMetrics);
+}
+
 /**
  * Decides the database kind by the application's newest data.
  *
  * @returns true when it is another than before: what is held has to be calculated anew
  */
-export function decideDatabase({ application, settings }: ApplicationRecord, data: ApplicationData): boolean {
+function decideDatabase({ application, settings }: ApplicationRecord, data: ApplicationData): boolean {
   const { reading, database } = data;
   if (reading?.datastores === undefined) return false;
   const { values, datastores } = reading;
@@ -151,5 +151,5 @@ function databaseOf(
 
 function sameDatastores(a: AskedDatastores, b: AskedDatastores): boolean {
   if (a === b) return true;
-  return Array.isArray(a) && Array.isArray(b) && sameNames(a, b);
+  return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((name, index) => name === b[index]);
 }

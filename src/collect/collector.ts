@@ -3,7 +3,8 @@ import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { type AccountContext, coversAccount } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { accountAnswer, type AccountAnswer, applicationViews, statusAtOnce } from './accountStatus.ts';
+import { applicationViews, statusAtOnce, statusOf } from './accountStatus.ts';
+import { AccountAnswer } from './answer.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount } from './probeAnswer.ts';
 import type { CollectorLog } from './collectorLog.ts';
@@ -72,9 +73,6 @@ interface CollectorDependencies {
   readonly everythingCounts?: boolean;
 }
 
-/** How long a reader is kept after a reload, in milliseconds: longer than the longest pause. */
-const RETIREMENT = 600_000;
-
 interface Entry {
   readonly account: AccountCollector;
   opened: AccountReader;
@@ -123,7 +121,7 @@ export class Collector implements CollectorView {
       }
       before.delete(account.name);
       next.opened.reader.inherit?.(entry.opened.reader);
-      this.#closeLater(entry.opened.reader);
+      this.#closeLater(entry.opened.reader, entry.account);
       const keyChanged = next.keyMark !== entry.keyMark;
       entry.opened = next.opened;
       entry.keyMark = next.keyMark;
@@ -137,17 +135,17 @@ export class Collector implements CollectorView {
     this.#sharePlaces();
   }
 
-  async refresh(scope: Scope, waitMs: number): Promise<void> {
+  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#config.collection.background) return;
-    await this.refreshNow(scope, waitMs);
+    await this.refreshNow(scope, waitMs, signal);
   }
 
   /** As `refresh`, also in background mode, whose timer calls it. */
-  async refreshNow(scope: Scope, waitMs: number): Promise<void> {
+  async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.#lastRefresh = this.#dependencies.clock.monotonic();
     const entries = [...this.#entries].filter(([name]) => coversAccount(scope, name));
     this.#noticeKeys(entries.map(([, entry]) => entry));
-    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, waitMs)));
+    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, waitMs, signal)));
     if (ended.every(Boolean)) this.#refreshedOnce = true;
   }
 
@@ -155,15 +153,20 @@ export class Collector implements CollectorView {
     const time = this.#time(asOf);
     const wallNow = this.#dependencies.clock.now();
     const answers: AccountAnswer[] = [];
+    const accounts: AccountStatus[] = [];
     // One after the other: each gives its turn to other work.
     for (const account of this.#accounts()) {
-      if (coversAccount(scope, account.config.name)) answers.push(await accountAnswer(account, scope, time, wallNow));
+      if (!coversAccount(scope, account.config.name)) continue;
+      account.timetable.moveOn();
+      const answer = await AccountAnswer.inPortions(account, scope, time);
+      answers.push(answer);
+      accounts.push(statusOf(account, answer, time, wallNow));
     }
     return {
       blocks: answers.flatMap(({ blocks }) => blocks),
       complete: answers.every(({ complete }) => complete),
       cut: answers.flatMap(({ cut }) => cut),
-      accounts: answers.map(({ status }) => status),
+      accounts,
     };
   }
 
@@ -194,24 +197,24 @@ export class Collector implements CollectorView {
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
     const entry = this.#entries.get(accountName);
     if (entry === undefined) throw new Error(`there is no account ${accountName}`);
-    const { timetable, scheduler } = entry.account;
-    return entry.opened.reader.diagnose(timetable.window, { signal, gate: scheduler.gate, patient: true });
+    const { timetable, limiter } = entry.account;
+    return entry.opened.reader.diagnose(timetable.moveOn(), { signal, gate: limiter, patient: true });
   }
 
-  /** Refreshes and answers for one application; waits at most `waitMs` milliseconds. Never rejects. */
-  async probe(accountName: string, applicationId: number, waitMs: number): Promise<ProbeResult> {
+  /** Refreshes and answers for one application; waits at most `waitMs` milliseconds, or until the signal. Never rejects. */
+  async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     const account = this.#entries.get(accountName)?.account;
     if (account === undefined) return { kind: 'unknown_account' };
     return probeAccount(
       account,
       applicationId,
-      (scope) => this.refresh(scope, waitMs),
+      (scope) => this.refresh(scope, waitMs, signal),
       (asOf) => this.#time(asOf),
     );
   }
 
   progressing(): boolean {
-    return this.#accounts().every((account) => account.scheduler.progressing());
+    return this.#accounts().every((account) => account.progressing());
   }
 
   /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
@@ -240,12 +243,7 @@ export class Collector implements CollectorView {
   #enter({ context, opened, keyMark }: PreparedAccount): void {
     const { clock, log, everythingCounts } = this.#dependencies;
     const { name } = context.account;
-    const account = new AccountCollector({
-      context,
-      clock,
-      listener: log.ofAccount(name),
-      everythingCounts: everythingCounts === true,
-    });
+    const account = new AccountCollector(context, clock, log.ofAccount(name), everythingCounts === true);
     this.#entries.set(name, { account, opened, keyMark });
   }
 
@@ -267,18 +265,18 @@ export class Collector implements CollectorView {
     for (const { account, opened, keyMark } of this.#entries.values()) {
       if (opened.reader.api !== 'nerdgraph') continue;
       used.add(keyMark);
-      account.share(this.#places.of(keyMark));
+      account.limiter.share(this.#places.of(keyMark));
     }
     this.#places.keepOnly(used);
   }
 
-  /** Work in flight goes on with the old reader, through pages, retries and pauses. */
-  #closeLater(reader: UpstreamReader): void {
+  /** Work in flight goes on with the old reader, through pages, retries and pauses; then its connections are closed. */
+  #closeLater(reader: UpstreamReader, account: AccountCollector): void {
     reader.retire();
     this.#retired.add(reader);
-    this.#dependencies.clock.after(RETIREMENT, () => {
+    void account.readingsUnderWay().then(() => {
       this.#retired.delete(reader);
-      void reader.close();
+      return reader.close();
     });
   }
 }

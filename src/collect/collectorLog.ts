@@ -1,17 +1,23 @@
 import type { Logger } from 'pino';
+import type { Group } from '../metrics/sample.ts';
 import type { Entity } from './entity.ts';
-import type { Refresh } from './refreshes.ts';
 
-/** Who is told what happens to an account's entities, for the log. */
-export interface AccountListener {
-  /** An entity was read, or could not be (`problem`). */
-  ended(entity: Entity, problem: string | undefined): void;
-  /** A refresh is over: all of its work has ended, or the next refresh carries on what is left. */
-  refreshed(refresh: Refresh, seconds: number): void;
-  refused(reason: string | undefined): void;
+/** How many entities of a group fail for one reason, and what upstream said of one of them. */
+export interface Failing {
+  readonly entities: number;
+  readonly problem: string;
 }
 
-/** What the collector writes to the log: one line per refresh, and an entity's troubles when they change. */
+/** What a refresh came to. */
+interface Refreshed {
+  readonly applicationId: number | undefined;
+  readonly entities: number;
+  readonly failed: number;
+  readonly left: number;
+  readonly seconds: number;
+}
+
+/** What the collector writes to the log, account by account. */
 export class CollectorLog {
   readonly #logger: Logger;
 
@@ -19,39 +25,60 @@ export class CollectorLog {
     this.#logger = logger;
   }
 
-  ofAccount(account: string): AccountListener {
-    const problems = new WeakMap<Entity, string>();
-    const logger = this.#logger.child({ account });
-    return {
-      ended: (entity, problem) => {
-        if (problems.get(entity) === problem) return;
-        const { applicationId, hostKey, keyTransactionId } = entity.subject;
-        const about = {
-          group: entity.group,
-          app_id: applicationId,
-          host_id: hostKey,
-          key_transaction_id: keyTransactionId,
-        };
-        if (problem === undefined) {
-          problems.delete(entity);
-          logger.info(about, 'Works again');
-          return;
-        }
-        problems.set(entity, problem);
-        logger.warn({ ...about, problem }, 'Could not be read');
-      },
-      refreshed: ({ entities, failures, left, scope: { applicationId } }, seconds) => {
-        const about = applicationId === undefined ? {} : { app_id: applicationId };
-        const counts = { ...about, entities, failed: failures, left, seconds: Number(seconds.toFixed(3)) };
-        const text = left === 0 ? 'Refreshed' : 'Refreshed in part: the next goes on with the rest';
-        // During a pause scrapes come and nothing is read: there is nothing to report. Probes come for every application.
-        const level = left === entities || applicationId !== undefined ? 'debug' : 'info';
-        logger[level](counts, text);
-      },
-      refused: (reason) => {
-        if (reason === undefined) logger.info('The account is accepted again');
-        else logger.error({ reason }, 'The account is refused: only its application list is read, once per interval');
-      },
-    };
+  ofAccount(account: string): AccountLog {
+    return new AccountLog(this.#logger.child({ account }));
+  }
+}
+
+/**
+ * The log of one account: one line per refresh, and one for each failure of a group, when it begins and when it ends,
+ * however many entities it concerns and however often it is tried.
+ */
+export class AccountLog {
+  readonly #logger: Logger;
+  /** What is known to fail: group and reason. */
+  readonly #failing = new Map<Group, ReadonlySet<string>>();
+  #warnings: ReadonlySet<string> = new Set();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** An attempt to read an entity failed. */
+  failed({ group, subject, problem }: Entity): void {
+    const { applicationId, hostKey, keyTransactionId } = subject;
+    const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
+    this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
+  }
+
+  /** The refresh of a group has ended, and this fails in it, by reason. */
+  groupEnded(group: Group, failing: ReadonlyMap<string, Failing>): void {
+    const before = this.#failing.get(group) ?? new Set();
+    for (const [reason, { entities, problem }] of failing) {
+      if (!before.has(reason)) this.#logger.warn({ group, reason, failed: entities, problem }, 'Could not be read');
+    }
+    for (const reason of before) if (!failing.has(reason)) this.#logger.info({ group, reason }, 'Works again');
+    this.#failing.set(group, new Set(failing.keys()));
+  }
+
+  /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
+  refreshed({ applicationId, entities, failed, left, seconds }: Refreshed): void {
+    const about = applicationId === undefined ? {} : { app_id: applicationId };
+    const counts = { ...about, entities, failed, left, seconds: Number(seconds.toFixed(3)) };
+    // During a pause scrapes come and nothing is read: there is nothing to report. Probes come for every application.
+    const level = left === entities || applicationId !== undefined ? 'debug' : 'info';
+    this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
+  }
+
+  /** @param reason in words; undefined: upstream accepts the account again */
+  refused(reason: string | undefined): void {
+    if (reason === undefined) this.#logger.info('The account is accepted again');
+    else this.#logger.error({ reason }, 'The account is refused: only its application list is read, once per interval');
+  }
+
+  /** The things that somebody should look at, as of now, in sentences; each is written once while it lasts. */
+  warnings(warnings: readonly string[]): void {
+    for (const warning of warnings) if (!this.#warnings.has(warning)) this.#logger.warn(warning);
+    this.#warnings = new Set(warnings);
   }
 }

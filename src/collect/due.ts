@@ -2,7 +2,7 @@ import type { TimeRange } from '../api/reader.ts';
 import type { HeldTimes } from './entity.ts';
 import type { EntityState } from './view.ts';
 
-const WINDOW_STEP = 60_000;
+const MINUTE = 60_000;
 
 /** Lengths of a window and of the wait before it is read, in milliseconds. */
 interface WindowShape {
@@ -17,7 +17,7 @@ interface WindowShape {
  * @param now Unix milliseconds
  */
 export function windowAt(now: number, { window, delay }: WindowShape): TimeRange {
-  const to = Math.floor((now - delay) / WINDOW_STEP) * WINDOW_STEP;
+  const to = Math.floor((now - delay) / MINUTE) * MINUTE;
   return { from: (to - window) / 1000, to: to / 1000 };
 }
 
@@ -26,7 +26,6 @@ export function windowStart(windowEnd: number, delay: number): number {
   return windowEnd * 1000 + delay;
 }
 
-const MINUTE = 60_000;
 const FIRST_RETRY = 5_000;
 const LONGEST_RETRY = 300_000;
 

@@ -1,6 +1,9 @@
 import type { Group } from '../metrics/sample.ts';
 
-/** The kinds of data, each with the group that it belongs to. Rolling values belong to the group of their list. */
+/**
+ * The kinds of data, each with the group that it belongs to; ties, and the first refresh, go in this order. Rolling values
+ * belong to the group of their list.
+ */
 export const GROUP_OF = {
   applications: 'applications',
   key_transactions: 'key_transactions',
@@ -15,7 +18,7 @@ export const GROUP_OF = {
   instances: 'instances',
 } as const satisfies Readonly<Record<string, Group>>;
 
-/** What an entity is read as; it decides which method of the upstream reader reads it. */
+/** What an entity is read as. */
 export type Kind = keyof typeof GROUP_OF;
 
 /** What an entity is about: a list of the account has no id. */
@@ -37,22 +40,28 @@ export interface HeldTimes {
   readonly shownAt: number;
 }
 
+/** Why the last attempt failed: the reason as metrics name it, and in words. */
+interface Problem {
+  readonly reason: string;
+  readonly text: string;
+}
+
 /**
  * Something that is read as a whole: a list, or the data of an application, a host or a key transaction. It is read by
  * at most one call at a time, which everybody who wants it shares. This object owns the state of its reading; the values
- * that arrive are in the inventory's records.
+ * that arrive are in the inventory's records. Times are milliseconds of the monotonic clock.
  */
 export class Entity {
   readonly kind: Kind;
   readonly group: Group;
   readonly subject: Subject;
-  /** When it became known, by the monotonic clock; what was never read is overdue since then. */
+  /** When it became known; what was never read is overdue since then. */
   readonly firstSeen: number;
   #state: 'idle' | 'queued' | 'running' = 'idle';
   #held: HeldTimes | undefined;
   #failures = 0;
   #retryAt = -Infinity;
-  #problem: string | undefined;
+  #problem: Problem | undefined;
   #startedAt = -Infinity;
   #seconds: number | undefined;
   #overdue = false;
@@ -82,17 +91,17 @@ export class Entity {
     return this.#failures;
   }
 
-  /** A failed entity is left alone until then, by the monotonic clock. */
+  /** A failed entity is left alone until then. */
   get retryAt(): number {
     return this.#retryAt;
   }
 
-  /** Why the last attempt failed, in words; undefined when it did not. */
-  get problem(): string | undefined {
+  /** Undefined when the last attempt did not fail. */
+  get problem(): Problem | undefined {
     return this.#problem;
   }
 
-  /** When the last attempt started, by the monotonic clock. */
+  /** When the last attempt started. */
   get startedAt(): number {
     return this.#startedAt;
   }
@@ -112,7 +121,7 @@ export class Entity {
     return this.#gone;
   }
 
-  /** When a scrape, a probe or the background timer last asked for it, by the monotonic clock. */
+  /** When a scrape, a probe or the background timer last asked for it. */
   get askedAt(): number {
     return this.#askedAt;
   }
@@ -123,7 +132,7 @@ export class Entity {
   }
 
   ask(now: number): void {
-    this.#askedAt = now;
+    this.#askedAt = Math.max(this.#askedAt, now);
   }
 
   /** It waits for its turn. */
@@ -156,7 +165,7 @@ export class Entity {
   }
 
   /** The attempt failed at `now`; what was held stays held. */
-  fail(problem: string, now: number): void {
+  fail(problem: Problem, now: number): void {
     this.#end(now);
     this.#failures += 1;
     this.#problem = problem;
@@ -172,7 +181,7 @@ export class Entity {
     return (this.#unknownSince ??= now);
   }
 
-  /** Leaves it alone until `time`, by the monotonic clock. */
+  /** Leaves it alone until `time`. */
   waitUntil(time: number): void {
     this.#retryAt = time;
   }

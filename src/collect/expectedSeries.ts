@@ -3,9 +3,10 @@ import type { Scope } from '../metrics/family.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import type { AccountContext } from './scope.ts';
 import type { ApplicationData } from './records.ts';
-import { customOf } from './calculate.ts';
+import { wanted } from './calculate.ts';
 import type { AnswerTime } from './view.ts';
-import { answerOf, type AnsweredAccount } from './answer.ts';
+import type { AccountCollector } from './accountCollector.ts';
+import { AccountAnswer } from './answer.ts';
 
 const LIST_GROUPS = new Set(GROUPS.filter((group) => !/_metrics$/.test(group)));
 
@@ -19,8 +20,8 @@ const OTHER_COMPONENTS = 2;
  * The series of an account once all of it has been read: those of the lists as they are, those of the metric data at
  * most, because what an application does not report shows in the data only.
  */
-export function expectedSeries(account: AnsweredAccount, time: AnswerTime): number {
-  const lists = answerOf(account, { groups: LIST_GROUPS }, time).blocks;
+export function expectedSeries(account: AccountCollector, time: AnswerTime): number {
+  const lists = AccountAnswer.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
   let series = lists.reduce((sum, { samples }) => sum + samples.values.length, 0);
   for (const { data } of account.inventory.applications.values()) {
     if (data !== undefined) series += ofApplication(account.context, data);
@@ -31,7 +32,7 @@ export function expectedSeries(account: AnsweredAccount, time: AnswerTime): numb
 function ofApplication({ customMetrics }: Readonly<AccountContext>, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: Scope): number =>
-    customOf(customMetrics, data, scope).matches.reduce((sum, { series }) => sum + series, 0);
+    wanted(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
   return (
     builtIn('application', components) +
     customSeries('application') +

@@ -1,13 +1,8 @@
-import { type Group, GROUPS } from '../metrics/sample.ts';
-import type { Entity } from './entity.ts';
+import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
-
-/** The same moment by both clocks, in milliseconds. */
-interface Moment {
-  readonly monotonic: number;
-  /** Unix time, only to be shown. */
-  readonly wall: number;
-}
+import type { AccountLog, Failing } from './collectorLog.ts';
+import type { Entity } from './entity.ts';
+import type { Timetable } from './timetable.ts';
 
 interface Round {
   readonly startedAt: number;
@@ -21,19 +16,26 @@ interface Round {
  */
 export class GroupProgress {
   readonly group: Group;
-  readonly #counts: (entity: Entity) => boolean;
+  readonly #clock: Clock;
+  readonly #timetable: Timetable;
+  readonly #log: AccountLog;
   /** Open refreshes by the end of their window. */
   readonly #rounds = new Map<number, Round>();
   /** What was not read at its last attempt. */
   readonly #failing = new Set<Entity>();
   #seconds: number | undefined;
-  /** Unix seconds. */
   #lastSuccess: number | undefined;
 
-  /** @param counts false for what nothing asks for any more */
-  constructor(group: Group, counts: (entity: Entity) => boolean) {
+  constructor(group: Group, clock: Clock, timetable: Timetable, log: AccountLog) {
     this.group = group;
-    this.#counts = counts;
+    this.#clock = clock;
+    this.#timetable = timetable;
+    this.#log = log;
+  }
+
+  /** The progress of every group. */
+  static ofAll(clock: Clock, timetable: Timetable, log: AccountLog): ReadonlyMap<Group, GroupProgress> {
+    return new Map(GROUPS.map((group) => [group, new GroupProgress(group, clock, timetable, log)]));
   }
 
   /** Whether nothing that counts has failed at its last attempt; undefined when no refresh has ended and none failed. */
@@ -52,73 +54,48 @@ export class GroupProgress {
     return this.#lastSuccess;
   }
 
-  /** @param now the monotonic clock, milliseconds */
-  queued(entity: Entity, windowEnd: number, now: number): void {
-    const round = this.#rounds.get(windowEnd) ?? { startedAt: now, pending: new Set() };
+  /** @param windowEnd the end of the window that was current then */
+  queued(entity: Entity, windowEnd: number): void {
+    const round = this.#rounds.get(windowEnd) ?? { startedAt: this.#clock.monotonic(), pending: new Set() };
     this.#rounds.set(windowEnd, round);
     round.pending.add(entity);
   }
 
   /** An entity has ended, or has left the inventory and is waited for no longer. */
-  ended(entity: Entity, failed: boolean, now: Moment): void {
+  ended(entity: Entity, failed: boolean): void {
     if (failed) this.#failing.add(entity);
     else this.#failing.delete(entity);
     for (const [windowEnd, round] of this.#rounds) {
       if (!round.pending.delete(entity) || round.pending.size > 0) continue;
       this.#rounds.delete(windowEnd);
-      this.#close(round.startedAt, now);
+      this.#close(round.startedAt);
     }
   }
 
   /** Nothing of the group had to be read: that, too, is a refresh that went well. */
-  nothingToDo(now: Moment): void {
-    if (this.#rounds.size === 0) this.#close(now.monotonic, now);
+  nothingToDo(): void {
+    if (this.#rounds.size === 0) this.#close(this.#clock.monotonic());
   }
 
-  #close(startedAt: number, now: Moment): void {
-    this.#seconds = Math.max(0, now.monotonic - startedAt) / 1000;
-    if (!this.#fails()) this.#lastSuccess = now.wall / 1000;
+  #close(startedAt: number): void {
+    this.#seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
+    if (!this.#fails()) this.#lastSuccess = this.#clock.now() / 1000;
+    const failing = new Map<string, Failing>();
+    for (const entity of this.#failing) {
+      if (!this.#counts(entity) || entity.problem === undefined) continue;
+      const { reason, text } = entity.problem;
+      failing.set(reason, { entities: (failing.get(reason)?.entities ?? 0) + 1, problem: text });
+    }
+    this.#log.groupEnded(this.group, failing);
   }
 
   #fails(): boolean {
-    for (const entity of this.#failing) if (!entity.gone && this.#counts(entity)) return true;
+    for (const entity of this.#failing) if (this.#counts(entity)) return true;
     return false;
   }
-}
 
-/** Follows the refreshes of all groups of an account, each for itself. */
-export class AccountProgress {
-  readonly #clock: Clock;
-  readonly #byGroup: ReadonlyMap<Group, GroupProgress>;
-
-  /** @param counts false for what nothing asks for any more */
-  constructor(clock: Clock, counts: (entity: Entity) => boolean) {
-    this.#clock = clock;
-    this.#byGroup = new Map(GROUPS.map((group) => [group, new GroupProgress(group, counts)]));
-  }
-
-  of(group: Group): GroupProgress {
-    const progress = this.#byGroup.get(group);
-    if (progress === undefined) throw new Error(`no progress is kept for ${group}`);
-    return progress;
-  }
-
-  /** An entity was queued for the window that ends then. */
-  queued(entity: Entity, windowEnd: number): void {
-    this.of(entity.group).queued(entity, windowEnd, this.#clock.monotonic());
-  }
-
-  /** An entity has ended, or has left the inventory and is waited for no longer. */
-  ended(entity: Entity, failed: boolean): void {
-    this.of(entity.group).ended(entity, failed, this.#moment());
-  }
-
-  /** Nothing of the group had to be read: that, too, is a refresh that went well. */
-  nothingToDo(group: Group): void {
-    this.of(group).nothingToDo(this.#moment());
-  }
-
-  #moment(): Moment {
-    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+  /** False for what has left, and for what nothing asks for any more. */
+  #counts(entity: Entity): boolean {
+    return !entity.gone && this.#timetable.counts(entity);
   }
 }

@@ -1,39 +1,312 @@
 import { abortReason } from '../api/http/address.ts';
 import type { Gate, Overload } from '../api/reader.ts';
-import type { Budget } from './budget.ts';
+import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
+
+const MINUTE = 60_000;
 
 /** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
 const PLACES_OF_KEY = 25;
 
-/** Calls at once over several accounts, which one key shares. */
+/** What an account needs of the places of its key counts this long after it was last said, in milliseconds. */
+const NEED_HOLDS = 600_000;
+
+/** How much the newest reading counts in the average duration of a call. */
+const NEWEST_SHARE = 0.1;
+
+/** An account's limits: calls per minute, and calls at once. */
+export interface Limits {
+  readonly requests_per_minute: number;
+  readonly max_concurrent_requests: number;
+}
+
+/** Ends a call; with the overload, where that was the answer. */
+type Release = (overload?: Overload) => void;
+
+/** A place taken ahead for work that is about to start, and what its calls came to. */
+export interface Reservation {
+  /** The gate the work enters by: its first call uses the place, later ones wait for theirs. */
+  readonly gate: Gate;
+  /** How many of its calls have ended, how long they took together in milliseconds, and when the last of them began. */
+  readonly calls: { count: number; ms: number; lastStart: number };
+  /** Gives the place back if no call was made. */
+  cancel(): void;
+}
+
+/**
+ * Grants the calls of one account: under its budget, its calls at once, and the places that its key has. Calls of work that
+ * has begun (pages, retries, parts) wait here, first come first served, and go before new work. All times are
+ * milliseconds of the monotonic clock.
+ */
+export class Limiter implements Gate {
+  readonly budget: Budget;
+  readonly #clock: Clock;
+  readonly #changed: () => void;
+  readonly #waiting: (() => void)[] = [];
+  #places: number;
+  #shared: SharedPlaces | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #averageCall: number | undefined;
+  #lastProgress: number;
+  #closed = false;
+
+  /** @param changed called when a place or a call of the budget may have come free for new work */
+  constructor(limits: Limits, clock: Clock, changed: () => void) {
+    this.budget = new Budget(limits.requests_per_minute);
+    this.#places = limits.max_concurrent_requests;
+    this.#clock = clock;
+    this.#changed = changed;
+    this.#lastProgress = clock.monotonic();
+  }
+
+  /** Calls of begun work that wait for a place or the budget. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Moving average of how long a call that ended well took; undefined before the first. */
+  get averageCall(): number | undefined {
+    return this.#averageCall;
+  }
+
+  /** When a call last started or ended, or work came after there was none. */
+  get lastProgress(): number {
+    return this.#lastProgress;
+  }
+
+  /** Work came after there was none: time without calls counts from now on. */
+  workBegins(): void {
+    this.#lastProgress = this.#clock.monotonic();
+  }
+
+  /** Changes the limits (reload); what was spent stays spent. */
+  resize(limits: Limits): void {
+    this.budget.resize(limits.requests_per_minute);
+    this.#places = limits.max_concurrent_requests;
+  }
+
+  /** From now on calls take a place of these as well; those in flight give theirs back to where they took it. */
+  share(shared: SharedPlaces | undefined): void {
+    if (shared === this.#shared) return;
+    this.#shared?.leave(this);
+    this.#shared = shared;
+  }
+
+  /**
+   * Calls per minute that the calls at once carry, at the measured duration of a call; undefined before one was measured.
+   * Of the places of the key the account has what the others leave, at least its share.
+   *
+   * @param callsPerMinute what the account needs
+   */
+  carriedByPlaces(callsPerMinute: number): number | undefined {
+    if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
+    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.#places);
+    const shared = this.#shared?.placesFor(this, needed, this.#clock.monotonic()) ?? Infinity;
+    return (MINUTE * Math.min(this.#places, shared)) / this.#averageCall;
+  }
+
+  /** True when so many calls, of which so many have not begun, can end before `deadline`, by budget, pause and usual pace. */
+  canEnd(calls: number, queued: number, deadline: number): boolean {
+    const now = this.#clock.monotonic();
+    const waiting = Math.min(calls, queued + this.waiting);
+    if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
+    const rounds = Math.floor(calls / this.#places);
+    return now + rounds * (this.#averageCall ?? 0) <= deadline;
+  }
+
+  /** Takes the calls of a reading that ended well, at least one, into the average. */
+  learn({ count, ms, lastStart }: Reservation['calls']): void {
+    const newest = ms / count;
+    this.#averageCall ??= newest;
+    this.#averageCall += (newest - this.#averageCall) * NEWEST_SHARE;
+    this.budget.accepted(lastStart);
+  }
+
+  enter(signal: AbortSignal): Promise<Release> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(abortReason(signal));
+        return;
+      }
+      const onAbort = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(grant), 1);
+        reject(abortReason(signal));
+      };
+      const grant = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(this.#start());
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(grant);
+      this.admit();
+    });
+  }
+
+  /** Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be. */
+  reserve(): Reservation | undefined {
+    const now = this.#clock.monotonic();
+    if (this.#waiting.length > 0 || !this.#isOpen(now)) {
+      this.#wakeLater(now);
+      return undefined;
+    }
+    const shared = this.#shared;
+    let taken: Release | undefined = this.#start();
+    const calls = { count: 0, ms: 0, lastStart: 0 };
+    return {
+      calls,
+      gate: {
+        enter: async (signal) => {
+          const release = taken ?? (await this.enter(signal));
+          taken = undefined;
+          const startedAt = this.#clock.monotonic();
+          return (overload) => {
+            calls.count += 1;
+            calls.ms += this.#clock.monotonic() - startedAt;
+            calls.lastStart = startedAt;
+            release(overload);
+          };
+        },
+      },
+      cancel: () => {
+        if (taken === undefined) return;
+        taken = undefined;
+        this.budget.refund();
+        shared?.release();
+      },
+    };
+  }
+
+  /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
+  admit(): void {
+    // One time for both: had a pause ended between two readings, the calls would neither be let in nor be woken later.
+    const now = this.#clock.monotonic();
+    while (this.#waiting.length > 0 && this.#isOpen(now)) this.#waiting.shift()?.();
+    this.#wakeLater(now);
+  }
+
+  /** Lets waiting calls in and has new work look: a place or the budget may have come free. */
+  wake(): void {
+    this.admit();
+    if (!this.#closed) this.#changed();
+  }
+
+  /** Forgets its timer; calls still waiting are ended by their signals. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelTimer?.();
+    this.#shared?.leave(this);
+  }
+
+  /** Asks for a place of the key last: whoever asks in vain is woken when its turn comes. */
+  #isOpen(now: number): boolean {
+    if (this.budget.inFlight >= this.#places || this.budget.nextStart(now) !== now) return false;
+    return this.#shared?.isFreeFor(this) ?? true;
+  }
+
+  #start(): Release {
+    const startedAt = this.#clock.monotonic();
+    const shared = this.#shared;
+    shared?.take();
+    this.budget.start(startedAt);
+    this.#lastProgress = startedAt;
+    let ended = false;
+    return (overload) => {
+      if (ended) return;
+      ended = true;
+      const now = this.#clock.monotonic();
+      this.#lastProgress = now;
+      this.budget.end(now);
+      if (overload !== undefined) this.budget.overloaded(now, startedAt, overload.waitMs);
+      shared?.release();
+      this.wake();
+    };
+  }
+
+  /**
+   * A place that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
+   * allows a call by now: work that asked in vain a moment earlier counts on it.
+   */
+  #wakeLater(now: number): void {
+    if (this.#closed) return;
+    const next = this.budget.nextStart(now);
+    if (next === undefined || next <= now) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(next - now, () => {
+      this.#cancelTimer = undefined;
+      this.wake();
+    });
+  }
+}
+
+/** Calls at once over several accounts, which one key shares. Accounts that wait for a place take turns. */
 export class SharedPlaces {
   readonly #most: number;
-  readonly #freed = new Set<() => void>();
+  /** The accounts that asked for a place in vain, in the order of their turns. */
+  readonly #waiting = new Set<Limiter>();
+  /** How many places each account would use, and when it said so. */
+  readonly #needs = new Map<Limiter, { readonly places: number; readonly at: number }>();
   #taken = 0;
+  /** Whose turn it is, or that it has been used; undefined while nobody waits. */
+  #turn: Limiter | 'used' | undefined;
 
-  constructor(most: number) {
+  constructor(most = PLACES_OF_KEY) {
     this.#most = most;
   }
 
-  get free(): boolean {
-    return this.#taken < this.#most;
+  /** True when the account may take a place now; else it is woken when its turn comes. */
+  isFreeFor(limiter: Limiter): boolean {
+    if (
+      this.#taken < this.#most &&
+      (this.#turn === limiter || (this.#turn === undefined && this.#waiting.size === 0))
+    ) {
+      return true;
+    }
+    this.#waiting.add(limiter);
+    return false;
   }
 
   take(): void {
     this.#taken += 1;
+    // Whoever wants another one has its next turn after those that wait.
+    if (this.#turn !== undefined) this.#turn = 'used';
   }
 
-  /** Gives a place back, and tells everybody who may wait for one. */
+  /** Gives a place back: those that wait have a turn each, as long as places are free. */
   release(): void {
     this.#taken -= 1;
-    for (const freed of [...this.#freed]) freed();
+    if (this.#turn !== undefined) return;
+    while (this.#taken < this.#most) {
+      const [next] = this.#waiting;
+      if (next === undefined) break;
+      this.#waiting.delete(next);
+      this.#turn = next;
+      next.wake();
+    }
+    this.#turn = undefined;
   }
 
-  /** @returns ends it */
-  watch(freed: () => void): () => void {
-    this.#freed.add(freed);
-    return () => void this.#freed.delete(freed);
+  /**
+   * How many places an account can count on: all of them where everybody has enough, else what the accounts that need less
+   * than their share leave, in equal parts.
+   */
+  placesFor(limiter: Limiter, needed: number, now: number): number {
+    this.#needs.set(limiter, { places: needed, at: now });
+    let free = this.#most;
+    const needs: number[] = [];
+    for (const { places, at } of this.#needs.values()) if (now - at <= NEED_HOLDS) needs.push(places);
+    needs.sort((a, b) => a - b);
+    for (const [index, places] of needs.entries()) {
+      const share = free / (needs.length - index);
+      if (places > share) return share;
+      free -= places;
+    }
+    return this.#most;
+  }
+
+  /** An account uses these places no longer. */
+  leave(limiter: Limiter): void {
+    this.#waiting.delete(limiter);
+    this.#needs.delete(limiter);
   }
 }
 
@@ -44,172 +317,12 @@ export class PlacesOfKeys {
   /** @param keyMark something that is another exactly when the key is another one */
   of(keyMark: string): SharedPlaces {
     let places = this.#byKey.get(keyMark);
-    if (places === undefined) this.#byKey.set(keyMark, (places = new SharedPlaces(PLACES_OF_KEY)));
+    if (places === undefined) this.#byKey.set(keyMark, (places = new SharedPlaces()));
     return places;
   }
 
   /** Forgets the keys that nothing uses any more. */
   keepOnly(keyMarks: ReadonlySet<string>): void {
     for (const keyMark of this.#byKey.keys()) if (!keyMarks.has(keyMark)) this.#byKey.delete(keyMark);
-  }
-}
-
-interface Waiter {
-  readonly grant: () => void;
-}
-
-/** A place taken ahead for work that is about to start. */
-export interface Reservation {
-  /** The gate the work enters by: its first call uses the place, later ones wait for theirs. */
-  readonly gate: Gate;
-  /** Gives the place back if no call was made. */
-  cancel(): void;
-}
-
-/**
- * Grants calls under an account's budget and its limit of calls at once. Calls of work that has begun (pages, retries,
- * parts) wait here, first come first served, and go before new work.
- */
-export class CallGate implements Gate {
-  readonly #budget: Budget;
-  readonly #clock: Clock;
-  readonly #changed: () => void;
-  #places: number;
-  readonly #waiting: Waiter[] = [];
-  #cancelTimer: (() => void) | undefined;
-  #closed = false;
-  #shared: SharedPlaces | undefined;
-  #unwatch: (() => void) | undefined;
-
-  /** @param changed called when a place or a call of the budget may have come free */
-  constructor(budget: Budget, clock: Clock, places: number, changed: () => void) {
-    this.#budget = budget;
-    this.#clock = clock;
-    this.#places = places;
-    this.#changed = changed;
-  }
-
-  /** Calls of begun work that wait for a place or the budget. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  /** Changes the limit of calls at once (reload). */
-  resize(places: number): void {
-    this.#places = places;
-  }
-
-  /** From now on calls take a place of these as well; those in flight give theirs back to where they took it. */
-  share(shared: SharedPlaces | undefined): void {
-    if (shared === this.#shared) return;
-    this.#unwatch?.();
-    this.#shared = shared;
-    this.#unwatch = shared?.watch(() => {
-      this.admit();
-      this.#changed();
-    });
-  }
-
-  enter(signal: AbortSignal): Promise<(overload?: Overload) => void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(abortReason(signal));
-        return;
-      }
-      const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        reject(abortReason(signal));
-      };
-      const waiter: Waiter = {
-        grant: () => {
-          signal.removeEventListener('abort', onAbort);
-          resolve(this.#take());
-        },
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(waiter);
-      this.admit();
-    });
-  }
-
-  /** Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be. */
-  reserve(): Reservation | undefined {
-    const now = this.#clock.monotonic();
-    if (this.#waiting.length > 0 || !this.#open(now)) {
-      this.#wakeLater(now);
-      return undefined;
-    }
-    const shared = this.#shared;
-    let release: ((overload?: Overload) => void) | undefined = this.#take();
-    return {
-      gate: {
-        enter: (signal) => {
-          if (release === undefined) return this.enter(signal);
-          const taken = release;
-          release = undefined;
-          return Promise.resolve(taken);
-        },
-      },
-      cancel: () => {
-        if (release === undefined) return;
-        release = undefined;
-        this.#budget.refund();
-        shared?.release();
-      },
-    };
-  }
-
-  /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
-  admit(): void {
-    // One time for both: had a pause ended between two readings, the calls would neither be let in nor be woken later.
-    const now = this.#clock.monotonic();
-    while (this.#waiting.length > 0 && this.#open(now)) this.#waiting.shift()?.grant();
-    this.#wakeLater(now);
-  }
-
-  #open(now: number): boolean {
-    if (this.#shared?.free === false) return false;
-    return this.#budget.inFlight < this.#places && this.#budget.nextStart(now) === now;
-  }
-
-  #take(): (overload?: Overload) => void {
-    const startedAt = this.#clock.monotonic();
-    const shared = this.#shared;
-    shared?.take();
-    this.#budget.start(startedAt);
-    let ended = false;
-    return (overload) => {
-      if (ended) return;
-      ended = true;
-      const now = this.#clock.monotonic();
-      this.#budget.end(now);
-      if (overload !== undefined) this.#budget.overloaded(now, startedAt, overload.waitMs);
-      shared?.release();
-      this.admit();
-      this.#changed();
-    };
-  }
-
-  /**
-   * A place that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
-   * allows a call by now: work that asked in vain a moment earlier counts on it.
-   */
-  #wakeLater(now: number): void {
-    if (this.#closed) return;
-    const next = this.#budget.nextStart(now);
-    if (next === undefined || next <= now) return;
-    this.#cancelTimer?.();
-    this.#cancelTimer = this.#clock.after(next - now, () => {
-      this.#cancelTimer = undefined;
-      this.admit();
-      this.#changed();
-    });
-  }
-
-  /** Forgets its timer; calls still waiting are ended by their signals. */
-  close(): void {
-    this.#closed = true;
-    this.#cancelTimer?.();
-    this.#unwatch?.();
   }
 }

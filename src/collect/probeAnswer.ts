@@ -4,7 +4,8 @@ import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
 import type { AnswerTime, ProbeResult, Scope } from './view.ts';
-import { answerOf, type AnsweredAccount } from './answer.ts';
+import type { AccountCollector } from './accountCollector.ts';
+import { AccountAnswer } from './answer.ts';
 
 /** What is read, in words: the name of its group, with more where the group has several of them. */
 const WORDS: Readonly<Record<Kind, string>> = {
@@ -20,7 +21,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
  * @param timeOf the time of an answer that was asked for at `asOf`; without it, of one that is asked for now
  */
 export async function probeAccount(
-  account: AnsweredAccount,
+  account: AccountCollector,
   applicationId: number,
   refresh: (scope: Scope) => Promise<void>,
   timeOf: (asOf?: number) => AnswerTime,
@@ -39,7 +40,7 @@ export async function probeAccount(
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
   const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
-  const { blocks, cut } = answerOf(account, scope, time);
+  const { blocks, cut } = AccountAnswer.atOnce(account, scope, time);
   return {
     kind: 'answer',
     success:
@@ -56,7 +57,7 @@ export async function probeAccount(
   };
 }
 
-function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime): string {
+function noteOf({ timetable }: AccountCollector, entity: Entity, time: AnswerTime): string {
   const { kind, subject, held, seconds, problem, failures } = entity;
   const what = subject.hostKey === undefined ? WORDS[kind] : `${WORDS[kind]} of host ${subject.hostKey}`;
   const state = timetable.stateOf(entity, time);
@@ -66,7 +67,7 @@ function noteOf({ timetable }: AnsweredAccount, entity: Entity, time: AnswerTime
       : `held since ${new Date(held.shownAt).toISOString()} for the window that ends ` +
         new Date(held.windowEnd * 1000).toISOString();
   const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
-  const failed = problem === undefined ? '' : `; failed ${failures} times in a row: ${problem}`;
+  const failed = problem === undefined ? '' : `; failed ${failures} times in a row: ${problem.text}`;
   return `${what}: ${state}, ${heldSince}${took}${failed}`;
 }
 
@@ -99,16 +100,16 @@ function answeredMetrics(reading: WindowReading): string {
 }
 
 /** The groups of which something was read for the application, so that a family that is absent needs a reason. */
-function groupsRead({ inventory }: AnsweredAccount, { application, data }: ApplicationRecord): ReadonlySet<Group> {
+function groupsRead({ inventory }: AccountCollector, { application, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
-  if ([...inventory.keyTransactions.values()].some((record) => concerns(record, application.id))) {
+  if ([...inventory.keyTransactions.values()].some((record) => concerns(record.keyTransaction, application.id))) {
     groups.add('key_transactions');
   }
   if (data?.reading !== undefined) groups.add('application_metrics');
   if (hosts.length > 0) groups.add('hosts');
   if (hosts.some(({ reading }) => reading !== undefined)) groups.add('host_metrics');
-  if (data !== undefined && data.instances.length > 0) groups.add('instances');
+  if (data !== undefined && data.instances.size > 0) groups.add('instances');
   return groups;
 }
 

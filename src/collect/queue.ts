@@ -1,55 +1,212 @@
-import type { Entity, Kind } from './entity.ts';
-import type { Group } from '../metrics/sample.ts';
+import { GROUP_OF, type Entity, type Kind } from './entity.ts';
+import type { Timetable } from './timetable.ts';
 
-/** A priority queue: gives the smallest item first, and equal ones in the order in which they came. */
-export class Heap<T> {
-  readonly #items: { readonly key: number; readonly order: number; readonly item: T }[] = [];
-  #added = 0;
+/** Ties, and the first refresh, go in this order. */
+const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 
+/** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
+const FIRST_READ_INTERVAL = 60_000;
+
+/** An entity that waits, and since when it is due. Left behind in its list once it waits elsewhere, or no longer. */
+interface Waiting {
+  readonly entity: Entity;
+  readonly since: number;
+  readonly order: number;
+}
+
+/** What waits of one kind: what is healthy, and what may hang. */
+interface Lists {
+  readonly healthy: Heap;
+  readonly suspect: Heap;
+}
+
+/**
+ * The entities that wait for their turn: most overdue first, as time overdue divided by the interval of their group.
+ *
+ * Suspect is what may hang: what failed, and hosts that were never read while their application was not answered either.
+ * What failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
+ * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
+ *
+ * Within a kind all share one interval, so a list's order does not change with time and only the heads are compared.
+ */
+export class Queue {
+  readonly #timetable: Timetable;
+  readonly #lists: ReadonlyMap<Kind, Lists>;
+  readonly #waiting = new Map<Entity, Waiting>();
+  readonly #suspects = new Set<Entity>();
+  #order = 0;
+
+  constructor(timetable: Timetable) {
+    this.#timetable = timetable;
+    this.#lists = new Map(KINDS.map((kind) => [kind, { healthy: new Heap(), suspect: new Heap() }]));
+  }
+
+  /** How many entities wait. */
   get size(): number {
-    return this.#items.length;
+    return this.#waiting.size;
   }
 
-  /** The first item; undefined when empty. */
-  peek(): T | undefined {
-    return this.#items[0]?.item;
+  /** How many of them may hang. */
+  get suspects(): number {
+    return this.#suspects.size;
   }
 
-  push(key: number, item: T): void {
-    this.#items.push({ key, order: this.#added, item });
-    this.#added += 1;
+  /** Queues an entity; one that waits already goes to the list where it belongs now. */
+  add(entity: Entity, suspect: boolean): void {
+    const since = entity.failures > 0 ? entity.retryAt : this.#dueAt(entity);
+    const waiting = { entity, since, order: (this.#order += 1) };
+    this.#waiting.set(entity, waiting);
+    if (suspect) this.#suspects.add(entity);
+    else this.#suspects.delete(entity);
+    const { healthy, suspect: suspects } = this.#listsOf(entity.kind);
+    (suspect ? suspects : healthy).push(waiting);
+  }
+
+  /** An entity waits no longer. */
+  remove(entity: Entity): void {
+    this.#waiting.delete(entity);
+    this.#suspects.delete(entity);
+  }
+
+  isSuspect(entity: Entity): boolean {
+    return this.#suspects.has(entity);
+  }
+
+  /** Empties the queue; what waited. */
+  clear(): readonly Entity[] {
+    const entities = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    this.#suspects.clear();
+    return entities;
+  }
+
+  /**
+   * The entity whose turn it is at `now`; undefined when none is left. It goes on waiting until it is removed.
+   *
+   * @param maySuspect false: leaves what may hang
+   */
+  first(now: number, maySuspect: boolean): Entity | undefined {
+    let best: Entity | undefined;
+    let most = -Infinity;
+    let longestFailed: Entity | undefined;
+    for (const kind of KINDS) {
+      const { healthy, suspect } = this.#listsOf(kind);
+      const head = this.#head(healthy);
+      const suspected = maySuspect ? this.#head(suspect) : undefined;
+      if (head !== undefined) {
+        const overdue = this.#overdue(head, now);
+        // Strictly more: ties stay with the kind that comes first.
+        if (overdue > most) [best, most] = [head, overdue];
+      }
+      if (suspected === undefined) continue;
+      if (suspected.failures === 0) {
+        // Hosts that were never read go behind the others of their kind.
+        if (head !== undefined && head.held === undefined) continue;
+        const overdue = this.#overdue(suspected, now);
+        if (overdue > most) [best, most] = [suspected, overdue];
+        continue;
+      }
+      if (suspected.retryAt < (longestFailed?.retryAt ?? Infinity)) longestFailed = suspected;
+      const waited = now - suspected.retryAt - this.#timetable.effectiveIntervalOf(suspected.group);
+      const overdue = waited / this.#timetable.intervalOf(suspected.group);
+      if (waited >= 0 && overdue > most) [best, most] = [suspected, overdue];
+    }
+    return most >= 0 ? best : (longestFailed ?? best);
+  }
+
+  /**
+   * Takes up to `count` entities that may be read together with `first`, in the order of their turns: the due ones before
+   * those that are early; failed ones only with failed ones, doubtful hosts only with doubtful hosts.
+   *
+   * @returns those that were taken; what does not fit into the call is put back
+   */
+  takeWith(first: Entity, count: number, now: number): Entity[] {
+    const { healthy, suspect } = this.#listsOf(first.kind);
+    const isSuspect = this.isSuspect(first);
+    const list = isSuspect ? suspect : healthy;
+    const taken: Entity[] = [];
+    for (let head = this.#head(list); head !== undefined && taken.length < count; head = this.#head(list)) {
+      if (head !== first && isSuspect && (head.failures > 0 !== first.failures > 0 || head.retryAt > now)) break;
+      list.pop();
+      taken.push(head);
+    }
+    return taken;
+  }
+
+  /** Puts entities back that `takeWith` gave, where they were. */
+  putBack(entities: readonly Entity[]): void {
+    for (const entity of entities) {
+      const waiting = this.#waiting.get(entity);
+      if (waiting === undefined) continue;
+      const { healthy, suspect } = this.#listsOf(entity.kind);
+      (this.isSuspect(entity) ? suspect : healthy).push(waiting);
+    }
+  }
+
+  #overdue(entity: Entity, now: number): number {
+    if (entity.held === undefined) return (now - entity.firstSeen) / FIRST_READ_INTERVAL;
+    return (now - this.#timetable.dueAt(entity)) / this.#timetable.intervalOf(entity.group);
+  }
+
+  #dueAt(entity: Entity): number {
+    return entity.held === undefined ? entity.firstSeen : this.#timetable.dueAt(entity);
+  }
+
+  /** The first of a list that still waits there. */
+  #head(list: Heap): Entity | undefined {
+    for (let head = list.first; head !== undefined; head = list.first) {
+      if (this.#waiting.get(head.entity) === head && !head.entity.gone) return head.entity;
+      list.pop();
+    }
+    return undefined;
+  }
+
+  #listsOf(kind: Kind): Lists {
+    const lists = this.#lists.get(kind);
+    if (lists === undefined) throw new Error(`nothing of the kind ${kind} can wait`);
+    return lists;
+  }
+}
+
+/** What is due first comes first, and of equal ones what came first. */
+class Heap {
+  readonly #items: Waiting[] = [];
+
+  get first(): Waiting | undefined {
+    return this.#items[0];
+  }
+
+  push(item: Waiting): void {
+    this.#items.push(item);
     let child = this.#items.length - 1;
     while (child > 0) {
       const parent = (child - 1) >> 1;
-      if (!this.#before(child, parent)) return;
+      if (!this.#isBefore(child, parent)) return;
       this.#swap(child, parent);
       child = parent;
     }
   }
 
-  pop(): T | undefined {
-    const first = this.#items[0];
+  pop(): void {
     const last = this.#items.pop();
-    if (first === undefined || last === undefined || this.#items.length === 0) return first?.item;
+    if (last === undefined || this.#items.length === 0) return;
     this.#items[0] = last;
     let parent = 0;
     for (;;) {
       const left = 2 * parent + 1;
-      const right = left + 1;
-      let smallest = parent;
-      if (this.#before(left, smallest)) smallest = left;
-      if (this.#before(right, smallest)) smallest = right;
-      if (smallest === parent) return first.item;
+      let smallest = this.#isBefore(left, parent) ? left : parent;
+      if (this.#isBefore(left + 1, smallest)) smallest = left + 1;
+      if (smallest === parent) return;
       this.#swap(parent, smallest);
       parent = smallest;
     }
   }
 
-  #before(a: number, b: number): boolean {
+  #isBefore(a: number, b: number): boolean {
     const one = this.#items[a];
     const other = this.#items[b];
     if (one === undefined || other === undefined) return false;
-    return one.key === other.key ? one.order < other.order : one.key < other.key;
+    return one.since === other.since ? one.order < other.order : one.since < other.since;
   }
 
   #swap(a: number, b: number): void {
@@ -59,196 +216,4 @@ export class Heap<T> {
     this.#items[a] = other;
     this.#items[b] = one;
   }
-}
-
-/** Ties, and the first refresh, go in this order. */
-const ORDER: readonly Kind[] = [
-  'applications',
-  'key_transactions',
-  'application_rolling',
-  'key_transaction_rolling',
-  'metric_names',
-  'custom_names',
-  'application_metrics',
-  'hosts',
-  'host_rolling',
-  'host_metrics',
-  'instances',
-];
-
-/** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
-const FIRST_READ_INTERVAL = 60_000;
-
-/** When an entity that holds something is due, and the intervals of its group, all in milliseconds. */
-export interface Timing {
-  dueAt(entity: Entity): number;
-  intervalOf(group: Group): number;
-  /** The interval that budget and calls at once allow. */
-  effectiveIntervalOf(group: Group): number;
-  /** True for hosts whose application's own data have not been answered yet: their calls may hang as its calls do. */
-  isDoubtful(entity: Entity): boolean;
-}
-
-type Lane = Heap<Entity>;
-type Lanes = Map<Kind, Lane>;
-
-interface Candidate {
-  readonly lane: Lane;
-  /** Time overdue divided by the interval; below 0 when not due yet. */
-  readonly overdue: number;
-}
-
-/**
- * The entities that wait for their turn: most overdue first, as time overdue divided by the interval of their group. What
- * failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
- * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
- *
- * Risky is what may hang: what failed, and doubtful hosts that were never read, which go behind the others of their kind.
- * Whoever takes says whether it may be risky.
- *
- * Within a kind all share one interval, so a kind's order does not change with time and only the kinds' heads are
- * compared.
- */
-export class DueQueue {
-  readonly #timing: Timing;
-  readonly #unread: Lanes = new Map();
-  readonly #doubtful: Lanes = new Map();
-  readonly #held: Lanes = new Map();
-  readonly #failed: Lanes = new Map();
-
-  constructor(timing: Timing) {
-    this.#timing = timing;
-  }
-
-  /** How many entities wait, among them those that are gone and were not passed over yet. */
-  get size(): number {
-    return this.sizeWithoutRisky + count(this.#failed) + count(this.#doubtful);
-  }
-
-  /** As `size`, without what is risky. */
-  get sizeWithoutRisky(): number {
-    return count(this.#unread) + count(this.#held);
-  }
-
-  add(entity: Entity): void {
-    const lanes = this.#lanesOf(entity);
-    if (lanes === this.#failed) push(lanes, entity.retryAt, entity);
-    else if (lanes === this.#held) push(lanes, this.#timing.dueAt(entity), entity);
-    else push(lanes, entity.firstSeen, entity);
-  }
-
-  /** True for what may hang. */
-  isRisky(entity: Entity): boolean {
-    const lanes = this.#lanesOf(entity);
-    return lanes === this.#failed || lanes === this.#doubtful;
-  }
-
-  /** Looks again at what was doubtful: an application's own data have been answered. */
-  reconsider(): void {
-    const before = [...this.#doubtful.values()];
-    this.#doubtful.clear();
-    for (const lane of before)
-      for (let entity = lane.pop(); entity !== undefined; entity = lane.pop()) this.add(entity);
-  }
-
-  /**
-   * Takes the entity whose turn it is at `now`; undefined when none is left. Those that are gone are passed over.
-   *
-   * @param mayBeRisky false: leaves what is risky
-   */
-  take(now: number, mayBeRisky: boolean): Entity | undefined {
-    const best = this.#mostOverdue(now, mayBeRisky);
-    if (best !== undefined && best.overdue >= 0) return best.lane.pop();
-    return ((mayBeRisky ? this.#longestFailed() : undefined) ?? best?.lane)?.pop();
-  }
-
-  /**
-   * Takes further entities that may be read together with `first`, as long as `accept` has room for them: those of its
-   * kind that are due, failed ones only with failed ones, doubtful ones only with doubtful ones.
-   *
-   * @returns false when `accept` had no more room
-   */
-  takeWith(first: Entity, now: number, accept: (entity: Entity) => boolean): boolean {
-    const { kind } = first;
-    for (const lanes of this.isRisky(first) ? [this.#lanesOf(first)] : [this.#held, this.#unread]) {
-      for (let lane = wanted(lanes, kind); lane !== undefined; lane = wanted(lanes, kind)) {
-        const head = lane.peek();
-        if (head === undefined || !this.#isDue(head, now)) break;
-        if (!accept(head)) return false;
-        lane.pop();
-      }
-    }
-    return true;
-  }
-
-  #lanesOf(entity: Entity): Lanes {
-    if (entity.failures > 0) return this.#failed;
-    if (entity.held !== undefined) return this.#held;
-    return this.#timing.isDoubtful(entity) ? this.#doubtful : this.#unread;
-  }
-
-  #isDue(entity: Entity, now: number): boolean {
-    return entity.failures > 0 ? entity.retryAt <= now : this.#timing.dueAt(entity) <= now;
-  }
-
-  /** Of what failed, the one that may be tried again the longest; ties go in the order of the kinds. */
-  #longestFailed(): Lane | undefined {
-    let longest: Lane | undefined;
-    for (const kind of ORDER) {
-      const lane = wanted(this.#failed, kind);
-      const retryAt = lane?.peek()?.retryAt ?? Infinity;
-      if (retryAt < (longest?.peek()?.retryAt ?? Infinity)) longest = lane;
-    }
-    return longest;
-  }
-
-  #mostOverdue(now: number, mayBeRisky: boolean): Candidate | undefined {
-    let best: Candidate | undefined;
-    const consider = (lane: Lane | undefined, overdueOf: (head: Entity) => number): void => {
-      const head = lane?.peek();
-      if (lane === undefined || head === undefined) return;
-      const overdue = overdueOf(head);
-      // Strictly more: ties stay with the kind that comes first.
-      if (best === undefined || overdue > best.overdue) best = { lane, overdue };
-    };
-    let unreadSeen = false;
-    for (const kind of ORDER) {
-      // The first refresh goes strictly in the order of the kinds.
-      if (!unreadSeen) {
-        const unread = wanted(this.#unread, kind) ?? (mayBeRisky ? wanted(this.#doubtful, kind) : undefined);
-        consider(unread, ({ firstSeen }) => (now - firstSeen) / FIRST_READ_INTERVAL);
-        unreadSeen = unread !== undefined;
-      }
-      consider(
-        wanted(this.#held, kind),
-        (head) => (now - this.#timing.dueAt(head)) / this.#timing.intervalOf(head.group),
-      );
-      if (!mayBeRisky) continue;
-      consider(wanted(this.#failed, kind), ({ retryAt, group }) => {
-        const waited = now - retryAt - this.#timing.effectiveIntervalOf(group);
-        return waited >= 0 ? waited / this.#timing.intervalOf(group) : -Infinity;
-      });
-    }
-    return best;
-  }
-}
-
-function count(lanes: Lanes): number {
-  let size = 0;
-  for (const lane of lanes.values()) size += lane.size;
-  return size;
-}
-
-function push(lanes: Lanes, position: number, entity: Entity): void {
-  let lane = lanes.get(entity.kind);
-  if (lane === undefined) lanes.set(entity.kind, (lane = new Heap()));
-  lane.push(position, entity);
-}
-
-/** The kind's lane with a head that is still wanted; undefined when it holds none. */
-function wanted(lanes: Lanes, kind: Kind): Lane | undefined {
-  const lane = lanes.get(kind);
-  if (lane === undefined) return undefined;
-  while (lane.peek()?.gone === true) lane.pop();
-  return lane.size === 0 ? undefined : lane;
 }

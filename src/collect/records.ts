@@ -1,11 +1,10 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import type { DatabaseChoice } from '../formulas/responseTimes.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
-import type { WrittenLabels, WrittenSamples, Group, Sample } from '../metrics/sample.ts';
+import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import type { CustomMatches, CustomMetric } from '../metrics/customMetrics.ts';
 import type { Entity } from './entity.ts';
 import type { EffectiveSettings } from './selection.ts';
-import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
-import { writeSamples } from '../metrics/writeSamples.ts';
 
 /**
  * The datastore metrics that an answer can hold: those that were asked for; `all` where upstream adds every type by
@@ -29,9 +28,9 @@ export interface WindowReading extends WindowInput {
 }
 
 /** State and rolling values of something in a list, under the labels that all of its samples carry. */
-export interface Listed {
+interface Listed {
   labels: WrittenLabels;
-  /** Made of what the list says. */
+  /** Made of what the list says, together with the rolling values, where those are read apart and have been read. */
   samples: WrittenSamples;
   /** Undefined where the list brings the rolling values, too. */
   rolling: Rolling | undefined;
@@ -41,8 +40,6 @@ export interface Listed {
 export interface Rolling {
   readonly entity: Entity;
   values: RollingValues | undefined;
-  /** Made of the list entry and the rolling values together; undefined until they have been read. */
-  samples: WrittenSamples | undefined;
 }
 
 export interface HostRecord extends Listed {
@@ -53,7 +50,7 @@ export interface HostRecord extends Listed {
   reading: WindowReading | undefined;
 }
 
-interface InstanceRecord {
+export interface InstanceRecord {
   readonly instance: Instance;
   readonly labels: WrittenLabels;
   readonly samples: WrittenSamples;
@@ -61,6 +58,19 @@ interface InstanceRecord {
 
 export interface KeyTransactionRecord extends Listed {
   keyTransaction: KeyTransaction;
+}
+
+/** What a metric data call asks for about an application, or about each of its hosts. */
+export interface Wanted {
+  /** Every metric name, each once. */
+  readonly names: readonly string[];
+  /** The values of a metric that the calculations or the custom metrics read. */
+  readonly values: (metricName: string) => readonly string[];
+  readonly custom: CustomMatches;
+  /** The datastore metrics among the names; undefined while nobody knows which there are. */
+  readonly datastores: readonly string[] | undefined;
+  /** What it was made of, besides the lists of names. */
+  readonly madeOf: { readonly customMetrics: readonly CustomMetric[]; readonly entities: number };
 }
 
 /** The database kind that counts, and the datastore metrics that the answer could hold when it was decided. */
@@ -81,8 +91,10 @@ export interface ApplicationData {
   customNames: readonly string[] | undefined;
   hostList: Entity | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
+  /** What its metric data calls ask for, and those of its hosts; nothing when that may have changed. */
+  wanted: { application?: Wanted; host?: Wanted };
   instanceList: Entity | undefined;
-  instances: readonly InstanceRecord[];
+  instances: ReadonlyMap<number, InstanceRecord>;
   /** Undefined until its metric data have been read and tell it. */
   database: DatabaseDecision | undefined;
 }
@@ -117,42 +129,3 @@ export function entitiesOfHost({ rolling, metrics }: HostRecord, found: Entity[]
 function add(entity: Entity | undefined, found: Entity[]): void {
   if (entity !== undefined) found.push(entity);
 }
-
-/** How the entries of one kind of list are written as samples: alone, and together with their rolling values. */
-class ListSamples<Entry> {
-  readonly #group: Group;
-  readonly #samplesOf: (entry: Entry, rolling?: RollingValues) => readonly Sample[];
-
-  /** @param samplesOf the samples of an entry alone, or of the entry and its rolling values together */
-  constructor(group: Group, samplesOf: (entry: Entry, rolling?: RollingValues) => readonly Sample[]) {
-    this.#group = group;
-    this.#samplesOf = samplesOf;
-  }
-
-  /** Writes what the list says of an entry. */
-  write(entry: Entry): WrittenSamples {
-    return writeSamples(this.#group, this.#samplesOf(entry));
-  }
-
-  /** Takes over rolling values that were read apart from the list; nothing where none are read. */
-  setRolling(entry: Entry, rolling: Rolling | undefined, values: RollingValues): void {
-    if (rolling === undefined) return;
-    rolling.values = values;
-    this.writeRolling(entry, rolling);
-  }
-
-  /** Writes the entry and its rolling values together, where those are read apart and have been read. */
-  writeRolling(entry: Entry, rolling: Rolling | undefined): void {
-    if (rolling?.values !== undefined) rolling.samples = this.writeWith(entry, rolling.values);
-  }
-
-  /** Writes an entry together with rolling values. */
-  writeWith(entry: Entry, rolling: RollingValues): WrittenSamples {
-    return writeSamples(this.#group, this.#samplesOf(entry, rolling));
-  }
-}
-
-export const APPLICATION_LIST = new ListSamples<Application>('applications', applicationSamples);
-export const KEY_TRANSACTION_LIST = new ListSamples<KeyTransaction>('key_transactions', keyTransactionSamples);
-export const HOST_LIST = new ListSamples<Host>('hosts', hostSamples);
-export const INSTANCE_LIST = new ListSamples<Instance>('instances', instanceSamples);

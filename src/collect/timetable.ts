@@ -1,172 +1,281 @@
 import type { TimeRange } from '../api/reader.ts';
-import type { Turns } from '../eventLoop/turns.ts';
-import type { Group } from '../metrics/sample.ts';
-import { intervalOf } from './scope.ts';
-import type { Entity, Kind } from './entity.ts';
+import type { TimeSlice } from '../eventLoop/turns.ts';
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import { planCalls, slowedBy } from './callPlan.ts';
+import type { Clock } from './clock.ts';
+import { dueAt, effectiveInterval, nextTurn, retryAt, stateOf, windowAt, windowStart, type Pace } from './due.ts';
+import { GROUP_OF, type Entity, type HeldTimes, type Kind } from './entity.ts';
+import type { Inventory } from './inventory.ts';
+import type { Kinds } from './kinds.ts';
+import type { Limiter } from './limiter.ts';
+import { intervalOf, type AccountContext } from './scope.ts';
 import type { AnswerTime, EntityState, Plan } from './view.ts';
-import { AskedFor, CurrentPlan, type MadePlan, type PlanSources } from './callPlan.ts';
-import { dueAt, effectiveInterval, nextTurn, retryAt, stateOf, type Pace, windowAt, windowStart } from './due.ts';
 
 const MINUTE = 60_000;
 
-/** A wall clock that goes back by more than this was set; less is a correction that does no harm. */
+/** A wall clock that is off by less than this was corrected, not set; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
+
+/** Entities count for at least this long after something asked for them, in milliseconds. */
+const ASKED_FOR = 300_000;
+
+/** A plan is made anew at most this often, in milliseconds, unless what counts has doubled. */
+const PLAN_AGE = 5_000;
 
 /** A window, and since when it can be read, in milliseconds of the monotonic clock. */
 export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
-/** What the timetable is made from. */
-interface TimetableSources extends PlanSources {
-  /** True: entities count whether something asks for them or not. */
-  readonly everythingCounts: boolean;
+/** A plan, what follows from it, and what it was made of. */
+interface MadePlan {
+  readonly plan: Plan;
+  readonly paces: ReadonlyMap<Group, Pace>;
+  /** How many calls an entity of a kind takes; below 1 where a call carries several. */
+  readonly callsPerEntity: ReadonlyMap<Kind, number>;
+  readonly at: number;
+  readonly changes: number;
+  readonly entities: number;
 }
 
 /**
- * When everything of an account is due: by its window, the intervals of its configuration, and what its budget and its
- * calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
+ * When everything of an account is due: by its window, the intervals of its configuration, and the plan, which says what its
+ * budget and its calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
  */
 export class Timetable {
-  readonly #sources: TimetableSources;
-  readonly #askedFor: AskedFor;
-  readonly #plan: CurrentPlan;
+  readonly #context: Readonly<AccountContext>;
+  readonly #inventory: Inventory;
+  readonly #kinds: Kinds;
+  readonly #limiter: Limiter;
+  readonly #clock: Clock;
+  readonly #everythingCounts: boolean;
   #window: CurrentWindow;
+  /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
+  #jump = { at: -Infinity, dueFrom: Infinity };
+  #made: MadePlan | undefined;
+  #slowed = 1;
+  /** How often an entity began to count. */
+  #newlyAsked = 0;
 
-  constructor(sources: TimetableSources) {
-    this.#sources = sources;
-    this.#askedFor = new AskedFor(sources.context, sources.everythingCounts);
-    this.#plan = new CurrentPlan(sources, this.#askedFor);
+  /** @param everythingCounts true: entities count whether something asks for them or not */
+  constructor(
+    context: Readonly<AccountContext>,
+    inventory: Inventory,
+    kinds: Kinds,
+    limiter: Limiter,
+    clock: Clock,
+    everythingCounts: boolean,
+  ) {
+    this.#context = context;
+    this.#inventory = inventory;
+    this.#kinds = kinds;
+    this.#limiter = limiter;
+    this.#clock = clock;
+    this.#everythingCounts = everythingCounts;
     this.#window = this.#windowOfNow();
   }
 
-  /** The window that work starting now is done for. */
+  /** The window that was read or asked for last. */
   get window(): CurrentWindow {
     return this.#window;
   }
 
-  /** When the next window can be read. */
-  get nextWindowAt(): number {
-    return this.#window.readableAt + MINUTE;
-  }
-
-  /** Moves on to the window of now. It goes back only when the wall clock was set back. */
-  moveOn(): void {
+  /**
+   * Moves on to the window of now, for which work that starts now is done. It goes back only when the wall clock was set
+   * back.
+   */
+  moveOn(): CurrentWindow {
     const next = this.#windowOfNow();
     const before = this.#window;
-    if (next.to === before.to && Math.abs(next.readableAt - before.readableAt) < CLOCK_TOLERANCE) return;
-    const { delay } = this.#sources.context.collection;
-    if (next.to < before.to && this.#sources.clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE) return;
-    this.#window = next;
+    const ahead = before.readableAt + (next.to - before.to) * 1000 - next.readableAt;
+    if (next.to === before.to && Math.abs(ahead) < CLOCK_TOLERANCE) return before;
+    const { delay } = this.#context.collection;
+    if (next.to < before.to && this.#clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE) return before;
+    if (ahead >= CLOCK_TOLERANCE && next.to >= before.to) {
+      const now = this.#clock.monotonic();
+      this.#jump = { at: now, dueFrom: next.to === before.to ? next.readableAt + MINUTE : now };
+    }
+    return (this.#window = next);
   }
 
-  /** Takes the window of now, whatever it was before: the configuration has changed. */
+  /** Since when everything that was held is due, because the wall clock was set forward or the machine slept. */
+  get everythingDueSince(): number {
+    return this.#jump.at;
+  }
+
+  /** The configuration has changed: takes the window of now, whatever it was before, and the next plan is made anew. */
   reset(): void {
     this.#window = this.#windowOfNow();
-    this.#plan.forget();
+    this.#made = undefined;
   }
 
-  /** What a steady state of what is asked for now costs. `exact`: counts anew, whatever was counted a moment ago. */
-  plan(exact = false): Plan {
-    return this.#plan.get(this.#window, exact).plan;
+  /** What a steady state of what is asked for costs, as of the last refresh. */
+  get plan(): Plan {
+    return this.#current().plan;
   }
 
-  /** Makes what `plan` gives, in turns between which other work goes on. */
-  makePlan(turns: Turns, exact = false): Promise<void> {
-    return this.#plan.make(this.#window, turns, exact);
-  }
-
-  /** How many calls reading an entity of the kind takes; below 1 where a call carries several. */
+  /** How many calls reading an entity of the kind takes, about; below 1 where a call carries several. */
   callsPerEntity(kind: Kind): number {
-    const cost = this.#plan.get(this.#window).costs.get(kind);
-    return cost === undefined ? 1 : Math.min(1, cost.calls / cost.entities);
+    return this.#current().callsPerEntity.get(kind) ?? 1;
   }
 
   /** How often a group is refreshed. */
   pace(group: Group): Pace {
-    return this.#paceBy(this.#plan.get(this.#window), group);
+    const { paces, plan } = this.#current();
+    return paces.get(group) ?? { interval: this.intervalOf(group), stretch: plan.stretch };
   }
 
   intervalOf(group: Group): number {
-    return intervalOf(this.#sources.context.collection, group);
+    return intervalOf(this.#context.collection, group);
   }
 
   effectiveIntervalOf(group: Group): number {
-    return effectiveInterval(this.intervalOf(group), this.plan().stretch);
+    const { interval, stretch } = this.pace(group);
+    return effectiveInterval(interval, stretch);
   }
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
-  dueAt(entity: Entity): number {
+  dueAt({ held, overdue, group }: Entity): number {
+    if (held === undefined) return -Infinity;
+    if (overdue) return held.readAt;
+    const due = dueAt(held, this.pace(group));
+    return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
+  }
+
+  /** Whether an entity is due at a time. */
+  isDue(entity: Entity, at: number): boolean {
+    const { held, overdue } = entity;
     // Most are asked for while nothing is held: those need no plan.
-    return entity.held === undefined ? -Infinity : this.#dueBy(this.#plan.get(this.#window), entity);
+    if (held === undefined || overdue) return true;
+    const due = this.dueAt(entity);
+    // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
+    const sameWindow = held.windowEnd === this.#window.to;
+    return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
-  /** Whether entities are due at a time, for many of them. */
-  due(at: number): (entity: Entity) => boolean {
-    let made: MadePlan | undefined;
-    return (entity) => {
-      const { held } = entity;
-      // Most are asked for while nothing is held: those need no plan.
-      if (held === undefined || entity.overdue) return true;
-      made ??= this.#plan.get(this.#window);
-      const due = this.#dueBy(made, entity);
-      // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
-      const sameWindow = held.windowEnd === this.#window.to;
-      return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
-    };
+  /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
+  isEarly(entity: Entity): boolean {
+    return this.#current().plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
   }
 
-  stateOf(entity: Entity, time: AnswerTime): EntityState {
-    return this.states(time)(entity);
-  }
-
-  /** As `stateOf`, for many entities at the same time. */
-  states(time: AnswerTime): (entity: Entity) => EntityState {
-    const made = this.#plan.get(this.#window);
-    const { max_age } = this.#sources.context.collection;
-    return ({ held, group }) => stateOf(held, this.#paceBy(made, group), max_age, time);
+  stateOf({ held, group }: Entity, time: AnswerTime): EntityState {
+    const state = stateOf(held, this.pace(group), this.#context.collection.max_age, time);
+    if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
+    return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
   }
 
   /** Something asks for an entity at `now`: from then on it counts. */
   ask(entity: Entity, now: number): void {
-    this.#askedFor.ask(entity, this.#plan.stretch, now);
+    if (!this.counts(entity)) this.#newlyAsked += 1;
+    entity.ask(now);
   }
 
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
-  counts(entity: Entity): boolean {
-    return this.counting()(entity);
+  counts({ group, askedAt }: Entity): boolean {
+    return this.#everythingCounts || this.#clock.monotonic() - askedAt <= this.asksHold(group);
   }
 
-  /** As `counts`, for many entities at the same time. */
-  counting(): (entity: Entity) => boolean {
-    return this.#askedFor.counting(this.#plan.stretch, this.#sources.clock.monotonic());
+  /** How long an entity of a group counts after something asked for it. */
+  asksHold(group: Group): number {
+    const stretch = this.#made?.plan.stretch ?? 1;
+    return Math.max(ASKED_FOR, 2 * effectiveInterval(this.intervalOf(group), stretch));
   }
 
   /** When an entity that failed just now, reading `window`, may be tried again. */
   retryAt(entity: Entity, window: CurrentWindow): number {
-    const attempt = { windowStart: window.readableAt, readAt: this.#sources.clock.monotonic() };
+    const attempt = { windowStart: window.readableAt, readAt: this.#clock.monotonic() };
     return retryAt(entity.failures, attempt, this.intervalOf(entity.group));
   }
 
   /** When a group that was tried just now may be tried again if that is to happen once per interval. */
   nextTurn(group: Group): number {
-    const attempt = { windowStart: this.#window.readableAt, readAt: this.#sources.clock.monotonic() };
+    const attempt = { windowStart: this.#window.readableAt, readAt: this.#clock.monotonic() };
     return nextTurn(attempt, this.intervalOf(group));
   }
 
+  /**
+   * Makes the plan anew where it is old or what counts has doubled, in portions between which other work goes on.
+   *
+   * @param exact also when anything has changed at all
+   */
+  async update(slice: TimeSlice, exact = false): Promise<void> {
+    if (this.#isRecent(exact)) return;
+    const making = this.#making();
+    while (making.next().done !== true) {
+      const turn = slice.over();
+      if (turn !== undefined) await turn;
+    }
+  }
+
+  /** As an exact `update`, at once. */
+  updateAtOnce(): void {
+    const making = this.#making();
+    while (making.next().done !== true);
+  }
+
+  #isRecent(exact: boolean): boolean {
+    const made = this.#made;
+    if (made === undefined) return false;
+    const changed = this.#changes - made.changes;
+    if (exact ? changed > 0 : changed > 0 && changed >= made.entities) return false;
+    return this.#clock.monotonic() - made.at < PLAN_AGE;
+  }
+
+  /** Grows whenever what counts may have changed. */
+  get #changes(): number {
+    return this.#inventory.version + this.#newlyAsked;
+  }
+
+  #current(): MadePlan {
+    if (this.#made === undefined) this.updateAtOnce();
+    if (this.#made === undefined) throw new Error('a plan that was made is there');
+    return this.#made;
+  }
+
+  /** Gives other work a turn after each kind whose calls it has counted. */
+  *#making(): Generator<undefined> {
+    const now = this.#clock.monotonic();
+    const changes = this.#changes;
+    const byKind = new Map<Kind, Entity[]>();
+    let entities = 0;
+    for (const entity of this.#inventory.entities()) {
+      if (!this.counts(entity)) continue;
+      entities += 1;
+      const ofKind = byKind.get(entity.kind);
+      if (ofKind === undefined) byKind.set(entity.kind, [entity]);
+      else ofKind.push(entity);
+    }
+    yield undefined;
+    const calls = new Map<Group, number>();
+    const callsPerEntity = new Map<Kind, number>();
+    for (const [kind, ofKind] of byKind) {
+      const needed = this.#kinds.callsFor(kind, ofKind, this.#window);
+      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed);
+      callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
+      yield undefined;
+    }
+    const plan = this.#planOf(calls);
+    const paces = new Map(GROUPS.map((group) => [group, { interval: this.intervalOf(group), stretch: plan.stretch }]));
+    this.#made = { plan, paces, callsPerEntity, at: now, changes, entities };
+  }
+
+  #planOf(calls: ReadonlyMap<Group, number>): Plan {
+    const intervals = (group: Group): number => this.intervalOf(group);
+    const perMinute = this.#context.account.limits.requests_per_minute;
+    const unslowed = planCalls(calls, intervals, { perMinute, slowed: 1, byPlaces: undefined });
+    const byPlaces = this.#limiter.carriedByPlaces(unslowed.callsPerMinute);
+    if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
+    return planCalls(calls, intervals, { perMinute, slowed: this.#slowed, byPlaces });
+  }
+
+  #isPassed({ readAt }: HeldTimes): boolean {
+    return readAt < this.#jump.at;
+  }
+
   #windowOfNow(): CurrentWindow {
-    const { clock, context } = this.#sources;
-    const wall = clock.now();
-    const window = windowAt(wall, context.collection);
-    return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, context.collection.delay)) };
-  }
-
-  #dueBy(made: MadePlan, { held, overdue, group }: Entity): number {
-    if (held === undefined) return -Infinity;
-    return overdue ? held.readAt : dueAt(held, this.#paceBy(made, group));
-  }
-
-  #paceBy({ paces, plan }: MadePlan, group: Group): Pace {
-    return paces.get(group) ?? { interval: this.intervalOf(group), stretch: plan.stretch };
+    const { collection } = this.#context;
+    const wall = this.#clock.now();
+    const window = windowAt(wall, collection);
+    return { ...window, readableAt: this.#clock.monotonic() - (wall - windowStart(window.to, collection.delay)) };
   }
 }

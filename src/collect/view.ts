@@ -156,10 +156,10 @@ export interface ApplicationList {
 /** The collector as the web pages, the service discovery and the exporter's own metrics see it. */
 export interface CollectorView {
   /**
-   * Starts whatever is due in the scope and resolves when it has ended, after `waitMs` milliseconds, or at once when it
-   * cannot end by then. Never rejects.
+   * Starts whatever is due in the scope and resolves when it has ended, after `waitMs` milliseconds, at once when it
+   * cannot end by then, or when the signal is aborted: then nobody waits for it, and the work goes on. Never rejects.
    */
-  refresh(scope: Scope, waitMs: number): Promise<void>;
+  refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void>;
   /**
    * What is served; put together in portions between which other work goes on. `asOf`, milliseconds of the monotonic
    * clock, judges freshness by the start of the scrape that is answered; in background mode the newest refresh of the

@@ -60,3 +60,21 @@ export async function inTurns<T>(list: readonly T[], perTurn: number, take: (eac
     for (const each of list.slice(start, start + perTurn)) take(each);
   }
 }
+
+/** So many milliseconds of work are done before other work of the event loop gets its turn. */
+const SLICE = 4;
+
+/** Lets other work go on in the middle of long work, so that nothing waits for its end. */
+export class TimeSlice {
+  #began = performance.now();
+
+  /** Something to wait for once the work has had its time; undefined while it has not. */
+  over(): Promise<void> | undefined {
+    return performance.now() - this.#began < SLICE ? undefined : this.#next();
+  }
+
+  async #next(): Promise<void> {
+    await nextTurn();
+    this.#began = performance.now();
+  }
+}

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Inventory } from '../../src/collect/inventory.ts';
-import { AskedFor } from '../../src/collect/callPlan.ts';
 import type { Scope } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
-import { FakeReader } from './support/fakeReader.ts';
-import { VirtualClock } from './support/virtualClock.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
 const TIGHT = accountConfig({ hosts: false, limits: { requests_per_minute: 20 } });
@@ -89,28 +85,24 @@ describe('a scrape of some groups', () => {
 
 describe('what was asked for once', () => {
   it.each([
-    ['five minutes, where its interval is shorter', 60_000, 1, 300_000],
-    ['twice its interval, where that is longer', 300_000, 1, 600_000],
-    ['twice the interval that the budget allows', 60_000, 10, 1_200_000],
-  ])('counts for %s', (_, interval, stretch, milliseconds) => {
-    const context = {
-      account: TIGHT,
-      collection: collectionConfig({ intervals: { applications: interval } }),
-      reader: new FakeReader(new VirtualClock()),
-      customMetrics: [],
+    ['five minutes, where its interval is shorter', 60_000, 600, 300],
+    ['twice its interval, where that is longer', 300_000, 600, 600],
+    ['twice the interval that the budget allows', 60_000, 2, 600],
+  ])('counts for %s', async (_, interval, perMinute, seconds) => {
+    const limits = { requests_per_minute: perMinute };
+    const account = accountConfig({ hosts: false, key_transactions: false, limits });
+    const intervals = { applications: interval, application_metrics: interval, metric_names: 86_400_000 };
+    const world = new World([account], collectionConfig({ intervals }));
+    world.populate(9);
+    // Nine applications and their list, of two calls a minute: five times slower.
+    await world.scrape();
+    const counted = (): number => {
+      const { fresh, stale, missing } = world.group('application_metrics').entities;
+      return fresh + stale + missing;
     };
-    const { applicationList } = new Inventory(
-      context,
-      () => 0,
-      () => undefined,
-    );
-    const askedFor = new AskedFor(context, false);
-    expect(askedFor.counts(applicationList, stretch, 0)).toBe(false);
-    askedFor.ask(applicationList, stretch, 1_000);
-    askedFor.ask(applicationList, stretch, 1_000);
-    expect(askedFor.newlyAsked).toBe(1);
-    expect(askedFor.counts(applicationList, stretch, 1_000 + milliseconds)).toBe(true);
-    expect(askedFor.counts(applicationList, stretch, 1_001 + milliseconds)).toBe(false);
-    expect(new AskedFor(context, true).counts(applicationList, stretch, Infinity)).toBe(true);
+    await world.clock.advance(seconds * 1000 - 1_000);
+    expect(counted()).toBe(9);
+    await world.clock.advance(2_000);
+    expect(counted()).toBe(0);
   });
 });

@@ -8,9 +8,8 @@ import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
 import { observeCalls, SILENT, openReader } from './readers.ts';
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
-import { Budget } from '../../collect/budget.ts';
 import type { Clock } from '../../collect/clock.ts';
-import { CallGate, PlacesOfKeys } from '../../collect/limiter.ts';
+import { Limiter, PlacesOfKeys } from '../../collect/limiter.ts';
 
 /** What a command that reads from upstream has at hand. */
 export interface CommandContext {
@@ -141,11 +140,9 @@ export function openAccounts(
 ): readonly LiveAccount[] {
   const places = new PlacesOfKeys();
   return config.accounts.map((account) => {
-    const { limits } = account;
     const opened = openReader(account, config);
     const { reader } = opened;
-    const budget = new Budget(limits.requests_per_minute);
-    const gate = new CallGate(budget, clock, limits.max_concurrent_requests, () => undefined);
+    const gate = new Limiter(account.limits, clock, () => undefined);
     if (reader.api === 'nerdgraph') gate.share(places.of(opened.keyMark()));
     const close = (): Promise<void> => {
       gate.close();

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/collect/clock.ts';
+import { Limiter, PlacesOfKeys, SharedPlaces } from '../../src/collect/limiter.ts';
+import { VirtualClock } from './support/virtualClock.ts';
+
+/** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */
+class PassingClock implements Clock {
+  #time = 1_000;
+  #timer: { readonly at: number; readonly callback: () => void } | undefined;
+  readonly #early: number;
+
+  constructor(early: number) {
+    this.#early = early;
+  }
+
+  now(): number {
+    return this.#time;
+  }
+
+  monotonic(): number {
+    this.#time += 0.5;
+    return this.#time;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    this.#timer = { at: this.#time + ms - this.#early, callback };
+    return () => (this.#timer = undefined);
+  }
+
+  /** Goes on to the next timer. False when there is none. */
+  ring(): boolean {
+    if (this.#timer === undefined) return false;
+    const { at, callback } = this.#timer;
+    this.#timer = undefined;
+    this.#time = Math.max(this.#time, at);
+    callback();
+    return true;
+  }
+}
+
+const ONE_AT_ONCE = { requests_per_minute: 10, max_concurrent_requests: 1 };
+
+const EARLY = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
+
+it.each(EARLY)(
+  'work that asks for a place in vain is told of the end of a pause when the timer rings %f ms early',
+  async (early) => {
+    const clock = new PassingClock(early);
+    const state = { started: false };
+    const start = (): void => {
+      state.started ||= limiter.reserve() !== undefined;
+      limiter.admit();
+    };
+    const limiter = new Limiter(ONE_AT_ONCE, clock, start);
+    const release = await limiter.enter(new AbortController().signal);
+    release({ waitMs: 5_000 });
+    start();
+    while (!state.started && clock.ring());
+    expect(state.started).toBe(true);
+  },
+);
+
+it.each(EARLY)('a call that waits for the end of a pause is let in when the timer rings %f ms early', async (early) => {
+  const clock = new PassingClock(early);
+  const limiter = new Limiter(ONE_AT_ONCE, clock, () => undefined);
+  const { signal } = new AbortController();
+  const release = await limiter.enter(signal);
+  release({ waitMs: 5_000 });
+  let entered = false;
+  void limiter.enter(signal).then(() => (entered = true));
+  while (clock.ring());
+  await Promise.resolve();
+  expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
+});
+
+function limiterOf(places: number) {
+  const clock = new VirtualClock();
+  const told = { times: 0 };
+  const limits = { requests_per_minute: 100, max_concurrent_requests: places };
+  const limiter = new Limiter(limits, clock, () => void (told.times += 1));
+  return { clock, budget: limiter.budget, limiter, told };
+}
+
+const forEver = (): AbortSignal => new AbortController().signal;
+
+describe('a call at the limiter', () => {
+  it('that was given up before it came is not let in', async () => {
+    const { limiter, budget } = limiterOf(1);
+    const givenUp = AbortSignal.abort(new Error('the account was stopped'));
+    await expect(limiter.enter(givenUp)).rejects.toThrow('the account was stopped');
+    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+  });
+
+  it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
+    const { limiter, budget } = limiterOf(1);
+    const release = await limiter.enter(forEver());
+    const controller = new AbortController();
+    const givenUp = limiter.enter(controller.signal);
+    const next = limiter.enter(forEver());
+    const last = limiter.enter(forEver());
+    controller.abort(new Error('the account was stopped'));
+    expect(limiter.waiting).toBe(2);
+    await expect(givenUp).rejects.toThrow('the account was stopped');
+    release();
+    (await next)();
+    (await last)();
+    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+  });
+
+  it('that was let in is not ended by its signal, and gives its place back once', async () => {
+    const { limiter, budget } = limiterOf(2);
+    const controller = new AbortController();
+    const release = await limiter.enter(controller.signal);
+    const other = await limiter.enter(forEver());
+    const waits = limiter.enter(forEver());
+    controller.abort(new Error('the account was stopped'));
+    expect([limiter.waiting, budget.inFlight]).toEqual([1, 2]);
+    release();
+    release();
+    (await waits)();
+    expect(budget.inFlight).toBe(1);
+    other();
+    expect(budget.inFlight).toBe(0);
+  });
+});
+
+describe('the places of keys', () => {
+  it('are the same for whatever uses a key, and are forgotten with it', () => {
+    const places = new PlacesOfKeys();
+    const [a, b] = [places.of('a'), places.of('b')];
+    expect(a).not.toBe(b);
+    places.keepOnly(new Set(['a']));
+    expect(places.of('a')).toBe(a);
+    expect(places.of('b')).not.toBe(b);
+  });
+});
+
+describe('accounts that share places', () => {
+  it('take turns, one place each, whatever order they asked in and however much they want', () => {
+    const clock = new VirtualClock();
+    const shared = new SharedPlaces(2);
+    const took: string[] = [];
+    const held: (() => void)[] = [];
+    const limiters = new Map<string, Limiter>();
+    for (const name of ['a', 'b', 'c']) {
+      const takeAll = (): void => {
+        for (let place = limiter.reserve(); place !== undefined; place = limiter.reserve()) {
+          took.push(name);
+          const taken = place;
+          held.push(() => taken.cancel());
+        }
+      };
+      const limiter = new Limiter({ requests_per_minute: 1_000, max_concurrent_requests: 5 }, clock, takeAll);
+      limiter.share(shared);
+      limiters.set(name, limiter);
+    }
+    for (const limiter of limiters.values()) limiter.wake();
+    expect(took).toEqual(['a', 'a']);
+    for (let count = 0; count < 12; count += 1) held.shift()?.();
+    const counts = ['a', 'b', 'c'].map((name) => took.slice(2).filter((one) => one === name).length);
+    expect(counts).toEqual([4, 4, 4]);
+  });
+
+  it('have equal parts of what those leave that need less', () => {
+    const shared = new SharedPlaces(25);
+    const clock = new VirtualClock();
+    const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
+    const [small, one, other] = [1, 2, 3].map(() => new Limiter(limits, clock, () => undefined));
+    if (small === undefined || one === undefined || other === undefined) throw new Error('three limiters');
+    expect(shared.placesFor(one, 20, 0)).toBe(25);
+    expect(shared.placesFor(other, 18, 0)).toBe(12.5);
+    expect(shared.placesFor(small, 3, 0)).toBe(11);
+    expect(shared.placesFor(one, 20, 0)).toBe(11);
+    expect(shared.placesFor(other, 18, 0)).toBe(11);
+    shared.leave(one);
+    expect(shared.placesFor(other, 18, 0)).toBe(25);
+  });
+});
+
+describe('a limiter', () => {
+  it('that shares places tells its account when another gives one back, until it is closed', () => {
+    const shared = new SharedPlaces(1);
+    const { limiter, told } = limiterOf(5);
+    limiter.share(shared);
+    shared.take();
+    expect(limiter.reserve()).toBeUndefined();
+    shared.release();
+    expect(told.times).toBe(1);
+    limiter.close();
+    shared.take();
+    shared.release();
+    expect(told.times).toBe(1);
+  });
+
+  it('that is closed sets no timer any more', async () => {
+    const { limiter, clock, budget } = limiterOf(5);
+    const release = await limiter.enter(forEver());
+    release({ waitMs: 30_000 });
+    expect([budget.pausedUntil(clock.monotonic()) !== undefined, clock.timers]).toEqual([true, 1]);
+    limiter.close();
+    limiter.admit();
+    expect(clock.timers).toBe(0);
+  });
+});

@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest';
+import { pino } from 'pino';
+import { Collector } from '../../src/collect/collector.ts';
+import { CollectorLog } from '../../src/collect/collectorLog.ts';
+import type { Scope } from '../../src/collect/view.ts';
+import { application } from './support/bodies.ts';
+import { accountConfig, collectionConfig } from './support/config.ts';
+import { FakeReader, type Call } from './support/fakeReader.ts';
+import { VirtualClock } from './support/virtualClock.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
+
+/** Thousands of calls on a virtual clock take a while on a busy machine. */
+const LONG = 120_000;
+
+type Over = Parameters<typeof accountConfig>[0];
+
+/** Applications without hosts over NerdGraph, ten of which go into a call. */
+function nerdgraphWorld(applications: number, over: Over = {}): World {
+  const account = accountConfig({ api: 'nerdgraph', hosts: false, ...over });
+  const world = new World([account], collectionConfig(), NERDGRAPH);
+  world.populate(applications);
+  return world;
+}
+
+/** Scrapes every 15 seconds for so many seconds. */
+async function scrapeFor(world: World, seconds: number): Promise<void> {
+  const from = world.clock.now();
+  for (let second = 0; second < seconds; second += 15) {
+    await world.clock.until(from + second * 1000);
+    await world.scrape();
+  }
+  await world.clock.until(from + seconds * 1000);
+}
+
+/** Calls per minute, over the minutes between these times. */
+function perMinute(calls: readonly Call[], from: number, to: number): number {
+  return (calls.filter(({ at }) => at >= from && at < to).length * 60_000) / (to - from);
+}
+
+/** The most calls that upstream saw in any 60 seconds. */
+function mostPerMinute(calls: readonly Call[]): number {
+  return Math.max(...calls.map(({ at }) => calls.filter((other) => other.at >= at && other.at < at + 60_000).length));
+}
+
+describe('an interval that is promised', () => {
+  it.each([
+    ['a little too small for the fleet', 36],
+    ['much too small for it', 15],
+  ])(
+    'is kept to a quarter over an interface whose calls carry many, with a budget that is %s',
+    async (_, requests_per_minute) => {
+      const world = nerdgraphWorld(200, { limits: { requests_per_minute } });
+      await scrapeFor(world, 1_800);
+      const from = world.clock.now();
+      world.reader.calls.length = 0;
+      let stale = 0;
+      let scrapes = 0;
+      for (let second = 0; second < 1_800; second += 15) {
+        await world.clock.until(from + second * 1000);
+        await world.scrape();
+        stale += world.group('application_metrics').entities.stale;
+        scrapes += 1;
+      }
+      const promised = world.group('application_metrics').effectiveIntervalSeconds;
+      expect(promised).toBeGreaterThan(65);
+      const calls = world.reader.of('metric_data');
+      const reads = new Map<number, number>();
+      for (const { subjects, at } of calls) {
+        for (const subject of subjects) {
+          const id = (subject as { applicationId: number }).applicationId;
+          // A scrape may come as long after it is due as scrapes are apart.
+          expect((at - (reads.get(id) ?? at)) / 1000).toBeLessThanOrEqual(promised * 1.25 + 15);
+          reads.set(id, at);
+        }
+      }
+      expect(reads.size).toBe(200);
+      expect(calls.filter(({ subjects }) => subjects.length < 10).length / calls.length).toBeLessThan(0.1);
+      expect(stale / scrapes / 200).toBeLessThan(0.2);
+    },
+    LONG,
+  );
+});
+
+describe('an exporter that is only probed', () => {
+  it('plans full calls, keeps its interval, and spends no more calls than a scrape of everything', async () => {
+    const world = nerdgraphWorld(100, { limits: { requests_per_minute: 100 } });
+    const ids = world.reader.applications.map(({ id }) => id);
+    const from = world.clock.now();
+    for (let minute = 0; minute < 10; minute += 1) {
+      for (const [index, id] of ids.entries()) {
+        await world.clock.until(from + minute * 60_000 + index * 600);
+        await world.clock.run(world.collector.probe('main', id, 9_500));
+      }
+    }
+    const planned = world.status.plan.groups.find(({ group }) => group === 'application_metrics');
+    expect(planned?.callsPerRefresh).toBe(10);
+    expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
+    // Two lists, ten calls of data and ten of rolling values; a probe's call carries others that are due.
+    expect(perMinute(world.reader.calls, from + 300_000, from + 600_000)).toBeLessThan(35);
+    const lists = world.reader.of('applications').filter(({ at }) => at >= from + 300_000);
+    expect(lists.length).toBeGreaterThanOrEqual(5);
+    // The plan is that of the probes, before anybody looks at a page.
+    const unseen = nerdgraphWorld(100);
+    for (const id of ids) await unseen.clock.run(unseen.collector.probe('main', id, 9_500));
+    await unseen.clock.advance(6_000);
+    await unseen.clock.run(unseen.collector.probe('main', 1, 9_500));
+    const { accounts } = await unseen.collector.answer({ groups: new Set() });
+    const calls = accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh;
+    expect(calls).toBe(10);
+  });
+});
+
+describe('accounts of one key', () => {
+  it(
+    'take turns, promise what their share of the places carries, and all keep it',
+    async () => {
+      const clock = new VirtualClock();
+      const accounts = Array.from({ length: 10 }, (_, index) =>
+        accountConfig({
+          name: `account-${index}`,
+          api: 'nerdgraph',
+          hosts: false,
+          limits: { max_concurrent_requests: 5 },
+        }),
+      );
+      const readers = new Map(
+        accounts.map(({ name }) => [name, new FakeReader(clock, { api: 'nerdgraph', perCall: 1 })]),
+      );
+      for (const reader of readers.values()) {
+        reader.applications = Array.from({ length: 30 }, (_, index) => application(index + 1));
+        reader.latency = () => 4_000;
+      }
+      const collector = new Collector(
+        { accounts, collection: collectionConfig() },
+        {
+          clock,
+          log: new CollectorLog(pino({ level: 'silent' })),
+          openReader: ({ name }) => ({ reader: readers.get(name) ?? new FakeReader(clock), keyMark: () => 'shared' }),
+        },
+      );
+      const from = clock.now();
+      for (let second = 0; second < 2_400; second += 15) {
+        await clock.until(from + second * 1000);
+        await clock.run(collector.refresh(EVERYTHING, 9_500));
+      }
+      const ofData = collector
+        .status()
+        .map(({ groups }) => groups.find(({ group }) => group === 'application_metrics'));
+      for (const status of ofData) {
+        // 62 calls a minute each, of 375 that 25 places carry for all ten.
+        expect(status?.effectiveIntervalSeconds).toBeGreaterThan(60 * 1.6);
+        expect(status?.effectiveIntervalSeconds).toBeLessThan(60 * 2.2);
+        expect(status?.entities.missing).toBe(0);
+        expect(status?.entities.fresh).toBeGreaterThan(20);
+      }
+      const calls = [...readers.values()].map((reader) => perMinute(reader.calls, from + 1_200_000, from + 2_400_000));
+      expect(Math.min(...calls)).toBeGreaterThan(0.85 * Math.max(...calls));
+    },
+    LONG,
+  );
+});
+
+describe('work that has not started when the window moves on', () => {
+  it('is done for the window of its start, also when nothing asks between', async () => {
+    const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
+    world.populate(200);
+    await world.scrape();
+    await world.clock.advance(600_000);
+    const calls = world.reader.of('metric_data');
+    expect(calls.length).toBe(200);
+    for (const { query, at } of calls) {
+      const { to } = query as { to: number };
+      expect(at - to * 1000).toBeLessThan(180_000);
+      expect(at - to * 1000).toBeGreaterThanOrEqual(120_000);
+    }
+  });
+});
+
+describe('refreshes that find nothing due', () => {
+  it('hold nothing up, however often they come', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(50);
+    await world.scrape();
+    await world.nextMinute(1);
+    await world.scrape({ groups: new Set(['applications', 'key_transactions']) });
+    world.reader.calls.length = 0;
+    const lists: Scope = { groups: new Set(['applications']), listsOnly: true };
+    const asked = { times: 0 };
+    const startedAfter: number[] = [];
+    world.reader.seen = () => startedAfter.push(asked.times);
+    const ask = async (): Promise<void> => {
+      for (let time = 0; time < 1_000; time += 1) {
+        await world.collector.refresh(lists, 1_000);
+        asked.times += 1;
+        // As a server that answers one request after the other.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    const asking = [ask(), ask(), ask()];
+    void world.collector.refresh(EVERYTHING, 9_500);
+    await Promise.all(asking);
+    expect(startedAfter.length).toBeGreaterThanOrEqual(5);
+    expect(Math.max(...startedAfter)).toBeLessThan(300);
+  });
+});
+
+describe('an upstream where everything fails', () => {
+  it.each([
+    ['every call', () => true],
+    ['every query of data', ({ kind }: Call) => kind === 'metric_data' || kind === 'rolling'],
+  ])('%s: is asked at most twice what the plan says, and at once again when it answers', async (_, fails) => {
+    const world = nerdgraphWorld(160);
+    await scrapeFor(world, 600);
+    let failing = true;
+    world.reader.fault = (call) => (failing && fails(call) ? { reason: 'timeout', latency: 2_000 } : undefined);
+    await world.nextMinute(0);
+    const planned = world.status.plan.callsPerMinute;
+    world.reader.calls.length = 0;
+    await scrapeFor(world, 900);
+    expect(mostPerMinute(world.reader.calls)).toBeLessThanOrEqual(2 * planned);
+    failing = false;
+    await scrapeFor(world, 120);
+    expect(await world.scrape()).toMatchObject({ complete: true });
+  });
+
+  it('is asked at most twice what the plan says from the first call on', async () => {
+    const world = new World([accountConfig()]);
+    world.reader.fault = () => ({ reason: 'network', latency: 10 });
+    for (let second = 0; second < 300; second += 1) {
+      await world.scrape();
+      await world.clock.advance(1_000);
+    }
+    // Two lists, once a minute each.
+    expect(mostPerMinute(world.reader.calls)).toBeLessThanOrEqual(4);
+    expect(world.reader.calls.length).toBeGreaterThanOrEqual(10);
+  });
+});
+
+describe('a window that has moved on by more than the monotonic clock says', () => {
+  it.each([
+    ['a minute', 61_000],
+    ['a day', 86_400_000],
+  ])('makes everything due at once: %s', async (_, ms) => {
+    const world = new World();
+    world.populate(3, 2);
+    await world.scrape();
+    await world.clock.advance(10_000);
+    expect((await world.scrape()).complete).toBe(true);
+    world.clock.step(ms);
+    // Nobody has asked again: what is held is of before.
+    const before = await world.collector.answer(EVERYTHING);
+    expect(before.complete).toBe(false);
+    expect(world.group('host_metrics').entities).toEqual({ fresh: 0, stale: 6, missing: 0 });
+    world.reader.calls.length = 0;
+    expect(await world.scrape()).toMatchObject({ complete: true });
+    // Lists of hosts and of names as well.
+    expect(world.reader.calls).toHaveLength(2 + 3 * (1 + 1 + 1 + 2));
+    world.reader.calls.length = 0;
+    await world.scrape();
+    expect(world.reader.calls).toEqual([]);
+  });
+});
+
+describe('a client that has gone', () => {
+  it('leaves nothing behind but the work it asked for', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(20);
+    world.reader.fault = ({ kind }) =>
+      kind === 'applications' ? undefined : { reason: 'rate_limited', status: 429, retryAfter: 100 };
+    await world.scrape();
+    const timers = world.clock.timers;
+    const ended = { times: 0 };
+    for (let client = 0; client < 500; client += 1) {
+      const gone = new AbortController();
+      void world.collector.refresh(EVERYTHING, 90_000 + client, gone.signal).then(() => (ended.times += 1));
+      gone.abort();
+    }
+    await world.clock.advance(1);
+    expect(ended.times).toBe(500);
+    expect(world.clock.timers).toBe(timers);
+    world.reader.fault = () => undefined;
+    await world.clock.advance(200_000);
+    expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(20);
+  });
+
+  it('that waits is let go at once by its signal, and what is held is answered', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(2);
+    await world.scrape();
+    await world.nextMinute(1);
+    world.reader.latency = () => 30_000;
+    const giveWay = new AbortController();
+    const asked = world.clock.monotonic();
+    const refresh = world.collector.refresh(EVERYTHING, 60_000, giveWay.signal);
+    const other = world.collector.refresh(EVERYTHING, 60_000);
+    await world.clock.advance(5_000);
+    giveWay.abort();
+    await refresh;
+    expect(world.clock.monotonic() - asked).toBe(5_000);
+    const answer = await world.collector.answer(EVERYTHING, asked);
+    expect(answer.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
+    // Whoever else waits for the same goes on waiting.
+    await world.clock.run(other);
+    expect(world.clock.monotonic() - asked).toBeGreaterThanOrEqual(30_000);
+    expect((await world.collector.answer(EVERYTHING, asked)).complete).toBe(true);
+  });
+});
