@@ -10,6 +10,9 @@ const HASHED = 3;
 /** Places of the table that rules most of a text out before it is looked at closely. */
 const TABLE_SIZE = 4096;
 
+/** The same character all over. */
+const ONE_CHARACTER = /^(.)\1*$/su;
+
 /** How a character is written in an address, in JSON and in HTML; tried at one place of a text only. */
 const ENCODED = /%(?:25)*([0-9a-f]{2})|\\u([0-9a-f]{4})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\[nrt]?/iy;
 const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c, 0x26, 0x41, 0x5a, 0x20];
@@ -46,7 +49,11 @@ export class Secrets {
     this.#whole = new RegExp(alternatives.join('|'), 'g');
     for (const form of [plainOf(value).text, ...base64Forms(value)]) {
       if (form.length < RUN) continue;
-      for (let start = 0; start + RUN <= form.length; start += 1) this.#runs.add(form.slice(start, start + RUN));
+      for (let start = 0; start + RUN <= form.length; start += 1) {
+        const run = form.slice(start, start + RUN);
+        // Twelve zeros tell nothing of a key that has them, and stand in many a number.
+        if (!ONE_CHARACTER.test(run)) this.#runs.add(run);
+      }
       for (let start = 0; start + HASHED <= form.length; start += 1) this.#table[hashAt(form, start)] = 1;
     }
   }

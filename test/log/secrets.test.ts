@@ -86,6 +86,13 @@ describe('a secret', () => {
     expect(mask(text)).toBe(text);
   });
 
+  it('with twelve equal characters in it leaves numbers with as many alone', () => {
+    const secrets = hiding('NRAK-SIMULATOR0000000000000000');
+    const body = '{"t":3.0400000000000014}';
+    expect([secrets.mask(body), secrets.holdsRun(body)]).toEqual([body, false]);
+    expect(secrets.mask('TOR0000000000000000')).not.toContain('TOR');
+  });
+
   it('is hidden in any text without a run of 12 of its characters being left, and nothing else is', () => {
     const part = fc
       .tuple(fc.nat(KEY.length - 12), fc.nat(20))
