@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { writeSamples } from '../src/metrics/writeSamples.ts';
 import { Exposition } from '../src/exposition/exposition.ts';
-import { sendExposition, wantedBy } from '../src/web/sending.ts';
+import { AnswersUnderWay, clientGone, sendExposition, wantedBy } from '../src/web/sending.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
@@ -19,15 +19,17 @@ const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
 const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
 const bare = Buffer.concat((await exposition.render(blocks, undefined, wanted)).pieces);
 
+const underWay = new AnswersUnderWay(() => performance.now());
 const server = createServer((request, response) => {
   if (request.url === '/bare') {
     response.setHeader('Content-Length', bare.length);
     response.end(bare);
     return;
   }
-  void exposition
-    .render(blocks, undefined, wantedBy(request, { max_series: 1e9 }))
-    .then((answer) => sendExposition(response, answer));
+  void exposition.render(blocks, undefined, wantedBy(request, { max_series: 1e9 })).then((answer) => {
+    const gone = clientGone(response, () => underWay.end(response));
+    return sendExposition(response, answer, { gone, underWay });
+  });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

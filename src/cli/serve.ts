@@ -16,7 +16,7 @@ import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
-import { compareInWorker } from '../web/authentication/compareInWorker.ts';
+import { compareInWorkers } from '../web/authentication/compareInWorkers.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';
@@ -37,10 +37,14 @@ export interface ReloaderOptions {
   readonly mask: (text: string) => string;
 }
 
-/** Reloads the configuration, one reload at a time: two at once could leave that of the older file running. */
+/**
+ * Reloads the configuration, one reload at a time: two at once could leave that of the older file running. Whoever asks while
+ * one runs shares the next: what runs may have read the file before it was changed.
+ */
 export class Reloader {
   readonly #options: ReloaderOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  #running: Promise<unknown> | undefined;
+  #next: Promise<ReloadResult> | undefined;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -48,9 +52,13 @@ export class Reloader {
 
   /** Takes over what is read if it is valid and everything can be built from it, else nothing. Never rejects. */
   reload(trigger: string): Promise<ReloadResult> {
-    const reloaded = this.#last.then(() => this.#reload(trigger));
-    this.#last = reloaded;
-    return reloaded;
+    this.#next ??= Promise.resolve(this.#running).then(() => {
+      this.#next = undefined;
+      const reloaded = this.#reload(trigger);
+      this.#running = reloaded;
+      return reloaded;
+    });
+    return this.#next;
   }
 
   async #reload(trigger: string): Promise<ReloadResult> {
@@ -195,7 +203,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     listen: flags.listen,
     sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
     webConfigFile: flags.webConfigFile,
-    compare: compareInWorker(),
+    compare: compareInWorkers(),
+    routePrefix: flags.routePrefix,
+    refusedLogin: () => telemetry.refusedLogin(),
     warn: (message) => logger.warn(message),
     failed,
     monotonic: () => systemClock.monotonic(),

@@ -23,6 +23,8 @@ export interface RenderOptions {
   readonly gzip: boolean;
   /** `collection.max_series`: whole families are left out beyond it. */
   readonly maxSeries: number;
+  /** Aborted when nobody waits for the answer any more: it need not be begun. */
+  readonly gone?: AbortSignal;
 }
 
 interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
@@ -42,14 +44,16 @@ export class Exposition {
 
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
-    const { format, gzip, maxSeries } = options;
+    const { format, gzip, maxSeries, gone } = options;
     const turns = new Turns(STEPS_PER_TURN);
     const rows = await answerRows(blocks, turns);
-    const { counts, start } = await this.#kept.of(`${format} ${gzip}`, rows, maxSeries, async () => {
+    const make = async (): Promise<Collected> => {
       const families = await answerFamilies(rows, maxSeries, turns);
       const collected = gzip ? compressed(families, format, turns) : pieces(families, format, turns);
       return { counts: families.counts, start: await collected };
-    });
+    };
+    const collected = await this.#kept.of({ kind: `${format} ${gzip} ${maxSeries}`, rows, gone }, make);
+    const { counts, start } = collected;
     const ownFamilies = own === undefined ? [] : await own(counts);
     const end = format === 'openmetrics' ? END_OF_ANSWER : '';
     const rest = Buffer.from(ownText(ownFamilies, counts.series, format).join('') + end, 'utf8');
@@ -58,6 +62,7 @@ export class Exposition {
       contentType: CONTENT_TYPES[format],
       contentEncoding: gzip ? 'gzip' : undefined,
       pieces: 'crc' in start ? await gzipWith(start, rest) : [...start, rest],
+      madeOf: collected,
     };
   }
 }
@@ -79,33 +84,66 @@ async function compressed(families: AnswerFamilies, format: Format, turns: Turns
 /** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
 const LEAST_SERIES = 2000;
 
-interface Kept<T> {
-  readonly maxSeries: number;
+interface Wanted {
+  /** Format, compression and limit. */
+  readonly kind: string;
+  readonly rows: AnswerRows;
+  readonly gone: AbortSignal | undefined;
+}
+
+interface Kept<T> extends Omit<Wanted, 'rows' | 'gone'> {
   /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
   readonly labels: AnswerRows['labels'];
   readonly numbers: AnswerRows['numbers'];
-  readonly answer: Promise<T>;
+  /** While it is being made; who waits for it. */
+  making: { readonly answer: Promise<T>; readonly waiters: (AbortSignal | undefined)[] } | undefined;
+  /** Once it is made, as long as somebody takes it. */
+  made: WeakRef<object> | undefined;
 }
 
 /**
- * The newest answer of each kind, for whoever asks for the same again: the second Prometheus of a pair, or a scraper that
- * asks while the answer is being made.
+ * Large answers, for whoever asks for the same again: the newest of each kind, which the second Prometheus of a pair asks
+ * for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
  */
-class KeptAnswers<T> {
-  readonly #byKind = new Map<string, Kept<T>>();
+class KeptAnswers<T extends object> {
+  readonly #newest = new Map<string, T>();
+  #kept: Kept<T>[] = [];
+  #last: Promise<unknown> = Promise.resolve();
 
   /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
-  of(kind: string, rows: AnswerRows, maxSeries: number, make: () => Promise<T>): Promise<T> {
-    if (rows.series < LEAST_SERIES) return make();
-    const { labels, numbers } = rows;
-    const kept = this.#byKind.get(kind);
-    if (kept?.maxSeries === maxSeries && isSame(kept.numbers, numbers) && isSame(kept.labels, labels)) {
-      return kept.answer;
+  async of(wanted: Wanted, make: () => Promise<T>): Promise<T> {
+    if (wanted.rows.series < LEAST_SERIES) return await make();
+    this.#kept = this.#kept.filter(({ making, made }) => making !== undefined || made?.deref() !== undefined);
+    const same = this.#kept.find((kept) => isOf(kept, wanted));
+    if (same?.making !== undefined) {
+      same.making.waiters.push(wanted.gone);
+      return await same.making.answer;
     }
-    const answer = make();
-    this.#byKind.set(kind, { maxSeries, labels, numbers, answer });
+    const made = same?.made?.deref() as T | undefined;
+    return made ?? (await this.#make(wanted, make));
+  }
+
+  #make({ kind, rows: { labels, numbers }, gone }: Wanted, make: () => Promise<T>): Promise<T> {
+    const waiters = [gone];
+    const answer = this.#last.then(async () => {
+      if (waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
+      const made = await make();
+      this.#newest.set(kind, made);
+      kept.made = new WeakRef(made);
+      return made;
+    });
+    const kept: Kept<T> = { kind, labels, numbers, making: { answer, waiters }, made: undefined };
+    this.#kept.push(kept);
+    const end = (): void => {
+      kept.making = undefined;
+    };
+    this.#last = answer.then(end, end);
     return answer;
   }
+}
+
+function isOf<T>({ kind, labels, numbers }: Kept<T>, wanted: Wanted): boolean {
+  return kind === wanted.kind && isSame(numbers, wanted.rows.numbers) && isSame(labels, wanted.rows.labels);
 }
 
 function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
@@ -119,4 +157,6 @@ export interface RenderedAnswer {
   readonly contentType: string;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
+  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
+  readonly madeOf: object;
 }

@@ -137,6 +137,12 @@ export const EXPORTER = {
     ['account', 'reason'],
     'Batches of NerdGraph that were read again in parts, by reason: truncated, timeout or error.',
   ),
+  refusedLogins: family(
+    'counter',
+    'newrelic_exporter_web_refused_logins_total',
+    [],
+    'Requests that were refused because of a wrong user name or password.',
+  ),
   reloadSuccessful: family(
     'gauge',
     'newrelic_exporter_config_last_reload_successful',

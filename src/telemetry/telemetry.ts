@@ -22,6 +22,7 @@ export class Telemetry {
   readonly #process: ProcessMetrics | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
+  readonly #refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
   /** By family, the number of the newest samples whose dropped series are counted. */
   readonly #countedUpTo = new Map<string, number>();
@@ -56,6 +57,11 @@ export class Telemetry {
   /** A scrape is about to be answered; `partial` when any due entity of it is not fresh. */
   scraped(result: 'complete' | 'partial'): void {
     this.#scrapes.inc({ result });
+  }
+
+  /** A password was refused. */
+  refusedLogin(): void {
+    this.#refusedLogins.inc();
   }
 
   /** The configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */

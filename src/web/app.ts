@@ -1,13 +1,13 @@
 import compression from 'compression';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { sendText, AnswerSlots, ClientGoneError } from './sending.ts';
+import { AnswerPlaces, AnswersUnderWay, ClientGoneError, NoRoomError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
 import { linkPrefix, normalisePrefix, BadQueryError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
-import { configHandler, statusJsonHandler, statusPageHandler } from './routes/statusPages.ts';
+import { statusPages } from './routes/statusPages.ts';
 
 /** Pages that are answered at once: each may hold megabytes until its client has taken it. */
 const MAX_PAGES = 64;
@@ -30,13 +30,20 @@ export function createApp(deps: WebDependencies): Express {
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const at = (path: string): string => literal(`${prefix}${path}`);
   const { maxRequests } = deps.settings;
-  const scrapes = new AnswerSlots(
+  const underWay = new AnswersUnderWay(() => deps.monotonic());
+  const scrapes = new AnswerPlaces(
     maxRequests,
     `${maxRequests} scrapes are being answered already (--web.max-requests); try again later.`,
+    underWay,
   );
-  const pages = new AnswerSlots(MAX_PAGES, `${MAX_PAGES} pages are being answered already; try again later.`);
+  const pages = new AnswerPlaces(
+    MAX_PAGES,
+    `${MAX_PAGES} pages are being answered already; try again later.`,
+    underWay,
+  );
   const compress = compression();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
+  const { page, json, config } = statusPages(deps);
   const telemetryPath = at(deps.settings.telemetryPath);
   const read = [telemetryPath, at(PATHS.probe), at(PATHS.discovery), at('/'), at(PATHS.status), at(PATHS.config)];
   read.push(at(PATHS.healthy), at(PATHS.ready));
@@ -45,15 +52,15 @@ export function createApp(deps: WebDependencies): Express {
   app.get(telemetryPath, safe(scrapes.guard(metricsHandler(deps))));
   app.get(at(PATHS.probe), safe(scrapes.guard(probeHandler(deps))));
   app.get(at(PATHS.discovery), compress, safe(pages.guard(discoveryHandler(deps))));
-  app.get(at('/'), compress, safe(pages.guard(statusPageHandler(deps))));
-  app.get(at(PATHS.status), compress, safe(pages.guard(statusJsonHandler(deps))));
-  app.get(at(PATHS.config), compress, safe(pages.guard(configHandler(deps))));
+  app.get(at('/'), compress, safe(pages.guard(page)));
+  app.get(at(PATHS.status), compress, safe(pages.guard(json)));
+  app.get(at(PATHS.config), compress, safe(pages.guard(config)));
   app.get(at(PATHS.healthy), safe(healthyHandler(deps)));
   app.get(at(PATHS.ready), safe(readyHandler(deps)));
   app.post(at(PATHS.reload), safe(reloadHandler(deps)));
   app.put(at(PATHS.reload), safe(reloadHandler(deps)));
   if (prefix !== '') {
-    app.get(at(''), compress, safe(pages.guard(statusPageHandler(deps))));
+    app.get(at(''), compress, safe(pages.guard(page)));
     app.get('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
     read.push(at(''), '/');
   }
@@ -83,6 +90,7 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
     } catch (error) {
       if (error instanceof ClientGoneError) request.socket.destroy();
       else if (error instanceof BadQueryError) sendText(response, 400, error.message);
+      else if (error instanceof NoRoomError) sendText(response, 503, error.message);
       else {
         failed(error);
         if (response.headersSent) request.socket.destroy();

@@ -18,8 +18,11 @@ export type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupS
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {
-  /** Reads the account's list where due and the application's work; waits at most `waitMs`; never rejects. */
-  probe(account: string, applicationId: number, waitMs: number): Promise<ProbeResult>;
+  /**
+   * Reads the account's list where due and the application's work; waits at most `waitMs`, and no longer once the signal is
+   * aborted; never rejects.
+   */
+  probe(account: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult>;
 }
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };

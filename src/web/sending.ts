@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Response } from 'express';
 import type { CollectionConfig } from '../config/config.ts';
 import type { RenderOptions, RenderedAnswer } from '../exposition/exposition.ts';
@@ -10,34 +9,251 @@ import type { Handler } from './dependencies.ts';
 /** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-const takingSince = new WeakMap<ServerResponse, number>();
+/** A client that has taken nothing for this long gives way to one that asks, in milliseconds. */
+const STALLED_MS = 2_000;
 
-/** Milliseconds for which the client has been taking its answer; undefined where sending has not begun. */
-function takingFor(response: ServerResponse): number | undefined {
-  const since = takingSince.get(response);
-  return since === undefined ? undefined : performance.now() - since;
+/** Bytes of all answers that are being written; a single one may be larger. */
+const MOST_BYTES = 128_000_000;
+
+/** Bytes that are handed over at once: how much a client has to take to show that it takes anything. */
+const CHUNK = 64 * 1024;
+
+/** Thrown where work stops because the client that asked for it has closed its connection. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+
+  constructor() {
+    super('the client closed its connection');
+  }
+}
+
+/** Thrown where there is no room for one more answer; the message is for the client, with status 503. */
+export class NoRoomError extends Error {
+  override readonly name = 'NoRoomError';
+}
+
+/**
+ * A signal that is aborted when the client closes its connection before its answer was given; `over` is called then, and else
+ * when the answer was given. The `close` event of a response is not enough: Node never emits it for the later ones of several
+ * requests that came at once over one connection.
+ */
+export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
+  const gone = new AbortController();
+  const { socket } = response.req;
+  const end = (): void => {
+    response.off('close', end);
+    socket.off('close', end);
+    if (socket.destroyed && !response.writableFinished) gone.abort();
+    over();
+  };
+  response.once('close', end);
+  socket.once('close', end);
+  if (socket.destroyed) end();
+  return gone.signal;
+}
+
+/** What the work gives. Rejects with a {@link ClientGoneError} as soon as the client has gone; the work goes on alone. */
+export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  let leave: (() => void) | undefined;
+  const left = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(new ClientGoneError());
+    if (gone.aborted) leave();
+    else gone.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([work, left]);
+  } finally {
+    if (leave !== undefined) gone.removeEventListener('abort', leave);
+  }
+}
+
+const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
+
+interface Reader {
+  readonly pieces: readonly Buffer[];
+  /** Kept for as long as the answer is taken. */
+  readonly madeOf: object | undefined;
+  /** When it last took something, milliseconds. */
+  tookAt: number;
+}
+
+/** The answers that are being written, of all clients together: the memory that clients can hold by reading slowly. */
+export class AnswersUnderWay {
+  readonly #mostBytes: number;
+  readonly #now: () => number;
+  readonly #readers = new Map<ServerResponse, Reader>();
+  /** How many readers take a piece: the same answer for several counts once. */
+  readonly #uses = new Map<Buffer, number>();
+  #bytes = 0;
+
+  /** `now` gives milliseconds of a clock that never goes back. */
+  constructor(now: () => number, mostBytes = MOST_BYTES) {
+    this.#now = now;
+    this.#mostBytes = mostBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws a {@link NoRoomError} where nothing more can be begun, so that nothing is made in vain. */
+  checkRoom(): void {
+    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new NoRoomError(FULL);
+  }
+
+  /** Counts an answer until its end is told. Throws a {@link NoRoomError} where the others leave no room for it. */
+  begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
+    while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
+      if (this.cutOffStalled() === undefined) throw new NoRoomError(FULL);
+    }
+    this.#bytes += this.#addedBy(pieces);
+    for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
+    this.#readers.set(response, { pieces, madeOf, tookAt: this.#now() });
+  }
+
+  /** The client has taken a part of its answer. */
+  took(response: ServerResponse): void {
+    const reader = this.#readers.get(response);
+    if (reader !== undefined) reader.tookAt = this.#now();
+  }
+
+  /** Closes the connection that has taken nothing for longest, if long enough, among those that `may` be closed. */
+  cutOffStalled(may: (response: ServerResponse) => boolean = () => true): ServerResponse | undefined {
+    const last = this.#now() - STALLED_MS;
+    const stalled = [...this.#readers].filter(([response, { tookAt }]) => tookAt <= last && may(response));
+    const [longest] = stalled.toSorted(([, a], [, b]) => a.tookAt - b.tookAt);
+    if (longest === undefined) return undefined;
+    const [response] = longest;
+    this.end(response);
+    response.req.socket.destroy();
+    return response;
+  }
+
+  /** The answer has been taken, or the client has gone. */
+  end(response: ServerResponse): void {
+    const reader = this.#readers.get(response);
+    if (reader === undefined) return;
+    this.#readers.delete(response);
+    for (const piece of reader.pieces) {
+      const uses = (this.#uses.get(piece) ?? 0) - 1;
+      if (uses > 0) this.#uses.set(piece, uses);
+      else {
+        this.#uses.delete(piece);
+        this.#bytes -= piece.length;
+      }
+    }
+  }
+
+  #addedBy(pieces: readonly Buffer[]): number {
+    return pieces.reduce((total, piece) => total + (this.#uses.has(piece) ? 0 : piece.length), 0);
+  }
+}
+
+/** What a request has while it is answered in one of the places. */
+export interface Place {
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
+  /**
+   * What the work gives, which ends early where its signal is aborted: the client has gone, or has waited longest when
+   * another needs the place. Rejects with a {@link ClientGoneError} when the client has gone.
+   */
+  waitFor<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  readonly underWay: AnswersUnderWay;
+}
+
+/** A handler of a path whose answers are limited in number. */
+export type PlacedHandler = (request: Parameters<Handler>[0], response: Response, place: Place) => void | Promise<void>;
+
+/**
+ * Lets at most `max` answers be written at once, those of all its handlers together; 0: no limit. Clients that wait for
+ * upstream hold no place: the one that has waited longest is answered with what there is when another needs its place.
+ */
+export class AnswerPlaces {
+  readonly #max: number;
+  readonly #refusal: string;
+  readonly #underWay: AnswersUnderWay;
+  /** What ends the wait of each, in the order in which they began to wait. */
+  readonly #waiting = new Map<Response, AbortController>();
+  readonly #writing = new Set<Response>();
+
+  /** `refusal` is what a client reads, with status 503, where no place is free. */
+  constructor(max: number, refusal: string, underWay: AnswersUnderWay) {
+    this.#max = max;
+    this.#refusal = refusal;
+    this.#underWay = underWay;
+  }
+
+  /** How many wait for upstream, and how many are being made or taken. */
+  get taken(): { readonly waiting: number; readonly writing: number } {
+    return { waiting: this.#waiting.size, writing: this.#writing.size };
+  }
+
+  /** The handler; its answer holds a place until the client has taken it, or is gone. */
+  guard(handler: PlacedHandler): Handler {
+    return async (request, response) => {
+      this.#underWay.checkRoom();
+      if (!this.#makeRoom()) throw new NoRoomError(this.#refusal);
+      this.#writing.add(response);
+      const gone = clientGone(response, () => {
+        this.#writing.delete(response);
+        this.#waiting.delete(response);
+        this.#underWay.end(response);
+      });
+      const waitFor = <T>(work: (signal: AbortSignal) => Promise<T>) => this.#wait(response, gone, work);
+      await handler(request, response, { gone, waitFor, underWay: this.#underWay });
+    };
+  }
+
+  async #wait<T>(response: Response, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    gone.addEventListener('abort', end, { once: true });
+    this.#writing.delete(response);
+    if (!gone.aborted) this.#waiting.set(response, ended);
+    try {
+      return await unlessGone(work(ended.signal), gone);
+    } finally {
+      gone.removeEventListener('abort', end);
+      if (this.#waiting.delete(response)) this.#writing.add(response);
+    }
+  }
+
+  #makeRoom(): boolean {
+    if (this.#max === 0 || this.#waiting.size + this.#writing.size < this.#max) return true;
+    if (this.#writing.size >= this.#max) {
+      const cut = this.#underWay.cutOffStalled((response) => this.#writing.has(response as Response));
+      return cut !== undefined && this.#writing.delete(cut as Response);
+    }
+    const [longest] = this.#waiting;
+    if (longest === undefined) return true;
+    const [response, ended] = longest;
+    this.#waiting.delete(response);
+    this.#writing.add(response);
+    ended.abort();
+    return true;
+  }
 }
 
 /** An answer of one sentence in plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
-  sendBody(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+  const body = Buffer.from(`${text}\n`);
+  response.statusCode = status;
+  response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+  response.setHeader('Content-Length', body.length);
+  response.end(body);
 }
 
-/** A whole answer at once; no conditional requests, no ranges: every answer is of this moment. */
-export function sendBody(response: ServerResponse, status: number, contentType: string, text: string): void {
-  const body = Buffer.from(text);
-  response.statusCode = status;
+/** A whole page; no conditional requests, no ranges: every answer is of this moment. */
+export async function sendPage(response: Response, place: Place, contentType: string, body: Buffer): Promise<void> {
   response.setHeader('Content-Type', contentType);
-  response.setHeader('Content-Length', body.length);
-  takingSince.set(response, performance.now());
-  response.end(body);
+  await sendPieces(response, [body], place);
 }
 
 /** The format and compression that a request asks for, and the most series that the configuration allows. */
 export function wantedBy(
   request: IncomingMessage,
   { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
-): RenderOptions {
+): Pick<RenderOptions, 'format' | 'gzip' | 'maxSeries'> {
   const { accept, 'accept-encoding': encoding } = request.headers;
   return {
     format: negotiate(accept),
@@ -47,42 +263,50 @@ export function wantedBy(
 }
 
 /** Sends an exposition; as {@link sendPieces}. */
-export async function sendExposition(response: ServerResponse, answer: RenderedAnswer): Promise<boolean> {
+export async function sendExposition(
+  response: ServerResponse,
+  answer: RenderedAnswer,
+  place: Pick<Place, 'gone' | 'underWay'>,
+): Promise<boolean> {
   response.setHeader('Content-Type', answer.contentType);
   response.setHeader('Vary', 'Accept, Accept-Encoding');
   if (answer.contentEncoding !== undefined) response.setHeader('Content-Encoding', answer.contentEncoding);
-  return await sendPieces(response, answer.pieces);
+  return await sendPieces(response, answer.pieces, place, answer.madeOf);
 }
 
 /**
  * Sends pieces one after the other, waiting for the client where it is slower than we are, and ends the answer.
- * Resolves to false when the client went away, or did not take it within `limitMs`; the connection is closed then.
+ * Resolves to false when the client went away, or did not take it within `limitMs`; the connection is closed then. Throws a
+ * {@link NoRoomError}, with nothing sent, where there is no room for it beside the answers under way.
  */
 export async function sendPieces(
   response: ServerResponse,
   pieces: readonly Buffer[],
+  { gone, underWay }: Pick<Place, 'gone' | 'underWay'>,
+  madeOf?: object,
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
-  response.setHeader(
-    'Content-Length',
-    pieces.reduce((total, piece) => total + piece.length, 0),
-  );
+  const length = pieces.reduce((total, piece) => total + piece.length, 0);
   if (response.req.method === 'HEAD') {
+    response.setHeader('Content-Length', length);
     response.end();
     return true;
   }
-  const gone = clientGone(response.req);
+  underWay.begin(response, pieces, madeOf);
+  response.setHeader('Content-Length', length);
   const stop = new AbortController();
   const { signal } = stop;
-  const cut = () => stop.abort();
+  const cut = (): void => stop.abort();
   const timer = setTimeout(cut, limitMs);
-  gone.addEventListener('abort', cut);
-  if (gone.aborted || response.destroyed) cut();
-  takingSince.set(response, performance.now());
+  gone.addEventListener('abort', cut, { once: true });
+  if (gone.aborted) cut();
   try {
     for (const piece of pieces) {
-      signal.throwIfAborted();
-      if (!response.write(piece)) await once(response, 'drain', { signal });
+      for (let start = 0; start < piece.length; start += CHUNK) {
+        signal.throwIfAborted();
+        if (!response.write(piece.subarray(start, start + CHUNK))) await once(response, 'drain', { signal });
+        underWay.took(response);
+      }
     }
     const finished = once(response, 'finish', { signal });
     response.end();
@@ -104,93 +328,4 @@ export function cutOffSlowReader(response: ServerResponse, limitMs: number = TAK
     timer.unref();
     response.once('close', () => clearTimeout(timer));
   });
-}
-
-/** Thrown where work stops because the client that asked for it has closed its connection. */
-export class ClientGoneError extends Error {
-  override readonly name = 'ClientGoneError';
-
-  constructor() {
-    super('the client closed its connection');
-  }
-}
-
-const signals = new WeakMap<Socket, AbortSignal>();
-
-/**
- * A signal that is aborted when the connection of a request closes. The response's own `close` event is not enough:
- * Node never emits it for the later ones of several requests that came at once over one connection.
- */
-export function clientGone({ socket }: IncomingMessage): AbortSignal {
-  const known = signals.get(socket);
-  if (known !== undefined) return known;
-  const gone = new AbortController();
-  if (socket.destroyed) gone.abort();
-  else socket.once('close', () => gone.abort());
-  signals.set(socket, gone.signal);
-  return gone.signal;
-}
-
-/** What the work gives. Rejects with a {@link ClientGoneError} as soon as the client has gone; the work goes on alone. */
-export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
-  let leave: (() => void) | undefined;
-  const left = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(new ClientGoneError());
-    if (gone.aborted) leave();
-    else gone.addEventListener('abort', leave, { once: true });
-  });
-  try {
-    return await Promise.race([work, left]);
-  } finally {
-    if (leave !== undefined) gone.removeEventListener('abort', leave);
-  }
-}
-
-/** A client that has been taking its answer for longer loses its slot to one that asks, in milliseconds. */
-const SLOW_MS = 2_000;
-
-/** Lets at most `max` answers be given at once, those of all its handlers together; 0: no limit. */
-export class AnswerSlots {
-  readonly #max: number;
-  readonly #refusal: string;
-  readonly #slowMs: number;
-  readonly #taken = new Set<Response>();
-
-  /** `refusal` is what a client reads, with status 503, where no slot is free. */
-  constructor(max: number, refusal: string, slowMs = SLOW_MS) {
-    this.#max = max;
-    this.#refusal = refusal;
-    this.#slowMs = slowMs;
-  }
-
-  /** The handler; its answer holds a slot from its beginning until the client has taken it, or is gone. */
-  guard(handler: Handler): Handler {
-    return async (request, response) => {
-      if (this.#isFull()) this.#cutOffSlowest();
-      if (this.#isFull()) {
-        sendText(response, 503, this.#refusal);
-        return;
-      }
-      this.#taken.add(response);
-      // Before the next request of the connection has its turn.
-      response.once('close', () => this.#taken.delete(response));
-      try {
-        await handler(request, response);
-      } finally {
-        if (request.socket.destroyed) this.#taken.delete(response);
-      }
-    };
-  }
-
-  #isFull(): boolean {
-    return this.#max > 0 && this.#taken.size >= this.#max;
-  }
-
-  #cutOffSlowest(): void {
-    const slow = [...this.#taken].filter((response) => (takingFor(response) ?? 0) > this.#slowMs);
-    const [slowest] = slow.toSorted((a, b) => (takingFor(b) ?? 0) - (takingFor(a) ?? 0));
-    if (slowest === undefined) return;
-    this.#taken.delete(slowest);
-    slowest.req.socket.destroy();
-  }
 }

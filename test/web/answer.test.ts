@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { cutOffSlowReader, sendPieces } from '../../src/web/sending.ts';
+import { AnswersUnderWay, clientGone, cutOffSlowReader, sendPieces } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
 let server: Server | undefined;
@@ -27,10 +27,17 @@ async function askedByDeafClient(): Promise<ServerResponse> {
   return await asked;
 }
 
+/** Sends pieces to it as a handler does. */
+function send(response: ServerResponse, limitMs: number): Promise<boolean> {
+  const underWay = new AnswersUnderWay(() => 0);
+  const gone = clientGone(response, () => underWay.end(response));
+  return sendPieces(response, PIECES, { gone, underWay }, undefined, limitMs);
+}
+
 describe('a client that does not read', () => {
   test('is cut off while pieces are written', async () => {
     const response = await askedByDeafClient();
-    expect(await sendPieces(response, PIECES, 50)).toBe(false);
+    expect(await send(response, 50)).toBe(false);
     expect(response.destroyed).toBe(true);
   });
 
@@ -38,7 +45,7 @@ describe('a client that does not read', () => {
     const response = await askedByDeafClient();
     client?.destroy();
     await once(response, 'close');
-    expect(await sendPieces(response, PIECES, 60_000)).toBe(false);
+    expect(await send(response, 60_000)).toBe(false);
   });
 
   test('is cut off after the whole answer was handed over', async () => {
@@ -52,7 +59,7 @@ describe('a client that does not read', () => {
 
   test('and goes away ends the writing', async () => {
     const response = await askedByDeafClient();
-    const written = sendPieces(response, PIECES, 60_000);
+    const written = send(response, 60_000);
     client?.destroy();
     expect(await written).toBe(false);
   });

@@ -61,27 +61,43 @@ describe('methods and paths', () => {
 });
 
 describe('pages', () => {
-  test('are answered 64 at a time, others get 503; scrapes and probes of health do not wait for them', async () => {
+  test('are answered 64 at a time, and a reader of lists that waits gives way; scrapes and probes of health wait for nobody', async () => {
     const app = testApp();
     const { origin } = await serve(app.app);
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = Array.from({ length: 64 }, () => get(`${origin}/sd`));
     await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(64));
-    for (const path of ['/', '/sd', '/api/status', '/config']) {
-      const got = await get(`${origin}${path}`);
-      expect([path, got.status, got.text]).toEqual([
-        path,
-        503,
-        '64 pages are being answered already; try again later.\n',
-      ]);
+    for (const path of ['/', '/api/status', '/config']) {
+      expect([path, (await get(`${origin}${path}`)).status]).toEqual([path, 200]);
     }
+    expect((await Promise.all(waiting.slice(0, 1)))[0]?.status).toBe(200);
     for (const path of ['/metrics?collect[]=exporter', '/-/healthy', '/-/ready']) {
       expect([path, (await get(`${origin}${path}`)).status]).toEqual([path, 200]);
     }
     resolve();
     expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);
     expect((await get(`${origin}/config`)).status).toBe(200);
+  });
+});
+
+describe('the same page for many at once', () => {
+  test.each(['/', '/?q=check', '/api/status'])('%s is made once', async (path) => {
+    const app = testApp();
+    let asked = 0;
+    const { origin } = await serve((request, response) => {
+      asked += 1;
+      app.app(request, response);
+    });
+    const { promise, resolve } = deferred();
+    app.collector.answered = promise;
+    const pages = Array.from({ length: 20 }, () => get(`${origin}${path}`));
+    await vi.waitFor(() => expect(asked).toBe(20));
+    resolve();
+    const bodies = await Promise.all(pages);
+    expect([new Set(bodies.map(({ text }) => text)).size, app.collector.asOf.length]).toEqual([1, 1]);
+    await get(`${origin}${path}`);
+    expect(app.collector.asOf).toHaveLength(2);
   });
 });
 
@@ -135,6 +151,32 @@ describe('/-/ready', () => {
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
     app.collector.refreshedOnce = true;
     expect((await get(`${origin}/-/ready`)).status).toBe(200);
+  });
+});
+
+describe('/-/reload for a page of another site', () => {
+  test.each([
+    [{ origin: 'https://evil.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: 'http://127.0.0.1:1' }, 403],
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'sec-fetch-site': 'same-origin' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: 'https://proxy.example' }, 200],
+    [{ origin: 'own' }, 200],
+    [{}, 200],
+  ])('%j is answered %d', async (headers: Readonly<Record<string, string>>, status) => {
+    let reloads = 0;
+    const reload = () => {
+      reloads += 1;
+      return Promise.resolve({ ok: true as const });
+    };
+    const externalUrl = new URL('https://proxy.example/exporter/');
+    const { origin } = await serve(testApp({ reload, settings: { externalUrl } }).app);
+    const sent = headers['origin'] === 'own' ? { origin } : headers;
+    expect((await get(`${origin}/-/reload`, { method: 'POST', headers: sent })).status).toBe(status);
+    expect(reloads).toBe(status === 200 ? 1 : 0);
   });
 });
 

@@ -1,11 +1,17 @@
+import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import bcrypt from 'bcryptjs';
+
+/** How much the main thread, which answers scrapes, goes before this one. */
+const NICENESS = 10;
 
 /** What the main thread asks: whether the password belongs to the bcrypt hash. */
 export interface ComparisonRequest {
   readonly id: number;
   readonly password: string;
   readonly hash: string;
+  /** What a refusal costs, as the cost of a bcrypt hash. */
+  readonly cost: number;
 }
 
 /** The answer to the request of the same id. */
@@ -14,7 +20,23 @@ export interface ComparisonResult {
   readonly matches: boolean;
 }
 
-parentPort?.on('message', ({ id, password, hash }: ComparisonRequest) => {
-  const result: ComparisonResult = { id, matches: bcrypt.compareSync(password, hash) };
+// On Linux a thread has a priority of its own; elsewhere this would be that of the whole process.
+if (process.platform === 'linux') setPriority(NICENESS);
+
+parentPort?.on('message', ({ id, password, hash, cost }: ComparisonRequest) => {
+  const matches = bcrypt.compareSync(password, hash);
+  if (!matches) compareInVain(password, hash, cost);
+  const result: ComparisonResult = { id, matches };
   parentPort?.postMessage(result);
 });
+
+/**
+ * Makes a refusal by a hash of a lower cost take as long as one by the highest: a cost takes as long as all that are lower
+ * together, and the lowest of those twice.
+ */
+function compareInVain(password: string, hash: string, cost: number): void {
+  const [, version = '', own = '', rest = ''] = hash.split('$');
+  for (let each = Number(own); each < cost; each += 1) {
+    bcrypt.compareSync(password, `$${version}$${String(each).padStart(2, '0')}$${rest}`);
+  }
+}

@@ -1,25 +1,43 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Compared with when the user is unknown, so that the time an answer takes does not tell which users exist. */
-const HASH_OF_NOBODY = '$2b$10$ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
+/** A hash that belongs to no password, to compare with where the user is unknown; the cost is put in its place. */
+const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
+const MAX_TURNED_AWAY = 20_000;
+const MAX_ADDRESSES = 1_000;
 
-interface Credentials {
-  readonly user: string;
-  readonly password: string;
-}
+/** Passwords that are compared at once: each takes a processor for a while. */
+export const COMPARED_AT_ONCE = 2;
 
-/** Who asks: turns at comparing are shared out by `address`, and nothing is compared for who has `gone`. */
+/** Passwords that may wait at once, those of all clients together. */
+const MAX_WAITING = 256;
+
+/** A password that has waited while so many others were compared is turned away: the next try of its client goes first. */
+const MAX_TURNS = 80;
+
+/**
+ * Whether a password belongs to a bcrypt hash. Where it does not, the answer takes as long as a comparison of `cost` takes, whatever
+ * the cost of the hash is.
+ */
+export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
+
+/** Who asks. */
 export interface Asker {
+  /** Turns at comparing are shared out by it. */
   readonly address: string;
+  /** Aborted when the client has gone: nothing is compared for it. */
   readonly gone: AbortSignal;
+  /** Stands for the connection. */
+  readonly connection: object;
 }
 
-/** `busy`: too many passwords wait to be compared. */
-type Verdict = 'right' | 'wrong' | 'busy';
+/** `none`: no password was given; `busy`: too many passwords wait to be compared. */
+export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
 
 /** Reads an `Authorization: Basic` header; undefined when it is something else or malformed. */
-export function readBasicCredentials(header: string | undefined): Credentials | undefined {
+export function readBasicCredentials(
+  header: string | undefined,
+): { readonly user: string; readonly password: string } | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return undefined;
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
@@ -28,9 +46,9 @@ export function readBasicCredentials(header: string | undefined): Credentials | 
 }
 
 /**
- * Checks basic authentication against bcrypt hashes, as the Prometheus exporter toolkit does: an unknown user costs one
- * comparison too, and the last verdicts are remembered. Right ones are remembered apart from wrong ones, so that no
- * number of wrong passwords makes a right one be compared again.
+ * Checks basic authentication against bcrypt hashes. A refusal costs as much as the highest cost in the file, whichever
+ * user was named, so that time does not tell which users exist. The last verdicts are remembered: right ones apart from
+ * wrong ones, so that no number of wrong passwords makes a right one be compared again.
  */
 export class BasicAuthenticator {
   readonly #right = new Remembered(MAX_REMEMBERED);
@@ -45,24 +63,30 @@ export class BasicAuthenticator {
 
   /** `right` when the header names one of `users` (name to bcrypt hash) with its password. */
   async judge(users: ReadonlyMap<string, string>, header: string | undefined, asker: Asker): Promise<Verdict> {
+    if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
     if (given === undefined) return 'wrong';
+    const cost = Math.max(...Array.from(users.values(), costOf));
     const known = users.get(given.user);
-    const hash = known ?? HASH_OF_NOBODY;
-    const key = this.#digest(given, hash);
+    const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${HASH_OF_NOBODY}`;
+    const key = this.#digest(given.user, hash, given.password);
     if (this.#right.has(key)) return 'right';
     if (this.#wrong.has(key)) return 'wrong';
-    const matches = await this.#queue.compare({ key, password: given.password, hash, ...asker });
+    const matches = await this.#queue.compare({ key, password: given.password, hash, cost, ...asker });
     if (matches === undefined) return 'busy';
     const verdict = matches && known !== undefined ? 'right' : 'wrong';
     (verdict === 'right' ? this.#right : this.#wrong).add(key);
     return verdict;
   }
 
-  #digest({ user, password }: Credentials, hash: string): string {
-    const parts = JSON.stringify([user, hash, password]);
-    return createHmac('sha256', this.#digestKey).update(parts).digest('base64');
+  #digest(...parts: readonly string[]): string {
+    return createHmac('sha256', this.#digestKey).update(JSON.stringify(parts)).digest('base64');
   }
+}
+
+/** The cost of a bcrypt hash: each more takes twice as long. */
+function costOf(hash: string): number {
+  return Number(hash.split('$', 3)[2]);
 }
 
 /** The last keys that were used. */
@@ -74,51 +98,56 @@ class Remembered {
     this.#max = max;
   }
 
+  /** Whether the key is among them; it counts as used now. */
   has(key: string): boolean {
     if (!this.#keys.delete(key)) return false;
     this.#keys.add(key);
     return true;
   }
 
+  knows(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
   add(key: string): void {
     this.#keys.add(key);
-    const oldest = this.#keys.values().next().value;
+    const [oldest] = this.#keys;
     if (this.#keys.size > this.#max && oldest !== undefined) this.#keys.delete(oldest);
   }
 }
 
-/** Whether a password belongs to a bcrypt hash. */
-export type Compare = (password: string, hash: string) => Promise<boolean>;
-
-/** Passwords that may wait at once, those of all clients together. */
-const MAX_WAITING = 64;
-
-interface Comparison {
+interface Comparison extends Asker {
   /** The same for the same user, password and hash: they are compared once for all who ask at the same time. */
   readonly key: string;
   readonly password: string;
   readonly hash: string;
-  /** Address of the client; each address gets its turn. */
-  readonly address: string;
-  /** Aborted when the client has gone: it waits no longer. */
-  readonly gone: AbortSignal;
+  readonly cost: number;
 }
 
 interface Waiting extends Comparison {
+  /** How many had been compared when it came. */
+  readonly since: number;
   readonly settle: (matches: boolean | undefined) => void;
-  readonly fail: (error: unknown) => void;
+  readonly fail: (error: Error) => void;
 }
 
 /**
- * Compares passwords one at a time, because each takes a processor for a while. Addresses take turns, and of one address
- * the newest goes first: a flood delays itself, not the one right password among it. Where too many wait, the oldest of
- * the address that has most is turned away.
+ * Compares few passwords at a time, because each takes a processor for a while, and lets a right one through a flood of
+ * wrong ones. First goes what was turned away before: who guesses does not guess the same twice. Then come connections
+ * that no password was refused on. Among equals the address goes first that had no turn for longest, and of one address the
+ * newest and the oldest in turns. Where too many wait, or one has waited too long, it is turned away.
  */
 class ComparisonQueue {
   readonly #compare: Compare;
-  /** The next address to have its turn comes first; within an address the oldest. */
-  readonly #waiting = new Map<string, Waiting[]>();
-  #running = false;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Waiting>();
+  readonly #turnedAway = new Remembered(MAX_TURNED_AWAY);
+  readonly #refusedOn = new WeakSet<object>();
+  /** The number of the last turn of each address, the newest last. */
+  readonly #lastTurns = new Map<string, number>();
+  #turns = 0;
+  /** The keys that are being compared. */
+  readonly #running = new Set<string>();
 
   constructor(compare: Compare) {
     this.#compare = compare;
@@ -128,69 +157,88 @@ class ComparisonQueue {
   async compare(comparison: Comparison): Promise<boolean | undefined> {
     if (comparison.gone.aborted) return undefined;
     return await new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#remove(waiting);
-        waiting.settle(undefined);
+      const leave = (): void => {
+        if (this.#waiting.delete(waiting)) waiting.settle(undefined);
       };
-      const end = () => comparison.gone.removeEventListener('abort', leave);
+      const end = (): void => comparison.gone.removeEventListener('abort', leave);
       const waiting: Waiting = {
         ...comparison,
+        since: this.#turns,
         settle: (matches) => {
           end();
           resolve(matches);
         },
         fail: (error) => {
           end();
-          reject(error instanceof Error ? error : new Error('the comparison failed', { cause: error }));
+          reject(error);
         },
       };
       comparison.gone.addEventListener('abort', leave, { once: true });
-      this.#add(waiting);
-      if (!this.#running) void this.#run();
+      this.#waiting.add(waiting);
+      if (this.#waiting.size > MAX_WAITING) this.#turnAway(this.#leastWanted());
+      if (this.#running.size < COMPARED_AT_ONCE) void this.#run();
     });
   }
 
-  #add(waiting: Waiting): void {
-    const before = this.#waiting.get(waiting.address);
-    if (before === undefined) this.#waiting.set(waiting.address, [waiting]);
-    else before.push(waiting);
-    const all = [...this.#waiting.values()];
-    if (all.reduce((sum, { length }) => sum + length, 0) <= MAX_WAITING) return;
-    const [oldest] = all.reduce((longest, next) => (next.length > longest.length ? next : longest));
-    if (oldest === undefined) return;
-    this.#remove(oldest);
-    oldest.settle(undefined);
-  }
-
-  #remove(waiting: Waiting): void {
-    const others = this.#waiting.get(waiting.address)?.filter((other) => other !== waiting) ?? [];
-    if (others.length > 0) this.#waiting.set(waiting.address, others);
-    else this.#waiting.delete(waiting.address);
-  }
-
   async #run(): Promise<void> {
-    this.#running = true;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const { key, password, hash } = next;
-      const outcome = await this.#compare(password, hash).then(
-        (matches) => (waiting: Waiting) => waiting.settle(matches),
-        (error: unknown) => (waiting: Waiting) => waiting.fail(error),
+      const { key, password, hash, cost } = next;
+      this.#running.add(key);
+      const outcome = await this.#compare(password, hash, cost).then(
+        (matches) => (waiting: Waiting) => {
+          if (!matches) this.#refusedOn.add(waiting.connection);
+          waiting.settle(matches);
+        },
+        (error: unknown) => (waiting: Waiting) =>
+          waiting.fail(error instanceof Error ? error : new Error('the comparison failed', { cause: error })),
       );
-      const same = [...this.#waiting.values()].flat().filter((waiting) => waiting.key === key);
-      same.forEach((waiting) => this.#remove(waiting));
+      const same = [...this.#waiting].filter((waiting) => waiting.key === key);
+      same.forEach((waiting) => this.#waiting.delete(waiting));
+      this.#running.delete(key);
       [next, ...same].forEach(outcome);
     }
-    this.#running = false;
   }
 
-  /** Takes the newest of the first address, and puts that address last. */
+  /** Takes the one whose turn it is. */
   #next(): Waiting | undefined {
-    const [first] = this.#waiting;
-    if (first === undefined) return undefined;
-    const [address, waiting] = first;
-    this.#waiting.delete(address);
-    const next = waiting.at(-1);
-    if (waiting.length > 1) this.#waiting.set(address, waiting.slice(0, -1));
+    for (const waiting of this.#waiting) if (this.#turns - waiting.since > MAX_TURNS) this.#turnAway(waiting);
+    const all = [...this.#waiting].filter(({ key }) => !this.#running.has(key));
+    const rank = Math.min(...all.map((waiting) => this.#rankOf(waiting)));
+    const first = all.filter((waiting) => this.#rankOf(waiting) === rank);
+    const [address] = [...new Set(first.map((waiting) => waiting.address))].toSorted(
+      (a, b) => (this.#lastTurns.get(a) ?? 0) - (this.#lastTurns.get(b) ?? 0),
+    );
+    if (address === undefined) return undefined;
+    const ofAddress = first.filter((waiting) => waiting.address === address);
+    this.#turns += 1;
+    const next = ofAddress.at(this.#turns % 2 === 0 ? 0 : -1);
+    this.#lastTurns.delete(address);
+    this.#lastTurns.set(address, this.#turns);
+    const [longestAgo] = this.#lastTurns.keys();
+    if (this.#lastTurns.size > MAX_ADDRESSES && longestAgo !== undefined) this.#lastTurns.delete(longestAgo);
+    if (next !== undefined) this.#waiting.delete(next);
     return next;
+  }
+
+  #rankOf({ key, connection }: Waiting): number {
+    if (this.#turnedAway.knows(key)) return 0;
+    return this.#refusedOn.has(connection) ? 2 : 1;
+  }
+
+  /** The oldest of those that would go last, of the address that has most of them. */
+  #leastWanted(): Waiting | undefined {
+    const rank = Math.max(...Array.from(this.#waiting, (waiting) => this.#rankOf(waiting)));
+    const last = [...this.#waiting].filter((waiting) => this.#rankOf(waiting) === rank);
+    const counts = new Map<string, number>();
+    for (const { address } of last) counts.set(address, (counts.get(address) ?? 0) + 1);
+    const largest = Math.max(...counts.values());
+    return last.find(({ address }) => counts.get(address) === largest);
+  }
+
+  #turnAway(waiting: Waiting | undefined): void {
+    if (waiting === undefined) return;
+    this.#waiting.delete(waiting);
+    this.#turnedAway.add(waiting.key);
+    waiting.settle(undefined);
   }
 }

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Group } from '../../metrics/sample.ts';
-import { sendBody, sendText, clientGone, unlessGone } from '../sending.ts';
-import type { ApplicationView, WebCollector, WebDependencies, Handler } from '../dependencies.ts';
+import { sendPage, sendText, type PlacedHandler } from '../sending.ts';
+import type { ApplicationView, WebCollector, WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToAnswerTo, wayBack, BadQueryError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
@@ -11,8 +11,8 @@ const LISTS: ReadonlySet<Group> = new Set(['applications']);
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, as
  * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
  */
-export function discoveryHandler(deps: WebDependencies): Handler {
-  return async (request, response) => {
+export function discoveryHandler(deps: WebDependencies): PlacedHandler {
+  return async (request, response, place) => {
     const target = targetOf(request);
     const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
     // Over TLS a target group that says nothing would be scraped in plain text.
@@ -27,7 +27,7 @@ export function discoveryHandler(deps: WebDependencies): Handler {
       sendText(response, 404, `There is no account ${JSON.stringify(unknown.slice(0, 60))} in the configuration.`);
       return;
     }
-    if (!collection.background) await unlessGone(readLists(collector, wanted, waitMs), clientGone(request));
+    if (!collection.background) await place.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
     const unread = lists.filter(({ applications }) => applications === undefined).map(({ account }) => account);
     if (unread.length > 0) {
@@ -41,15 +41,21 @@ export function discoveryHandler(deps: WebDependencies): Handler {
         labels: { ...address, ...labelsOf(account, application) },
       })),
     );
-    sendBody(response, 200, 'application/json; charset=utf-8', JSON.stringify(groups));
+    const body = Buffer.from(JSON.stringify(groups));
+    await sendPage(response, place, 'application/json; charset=utf-8', body);
   };
 }
 
 /** Reads the lists that are due: those of the accounts wanted, or of all. */
-async function readLists(collector: WebCollector, wanted: ReadonlySet<string>, waitMs: number): Promise<void> {
+async function readLists(
+  collector: WebCollector,
+  wanted: ReadonlySet<string>,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   const scope = { groups: LISTS, listsOnly: true };
-  if (wanted.size === 0) await collector.refresh(scope, waitMs);
-  else await Promise.all([...wanted].map((account) => collector.refresh({ ...scope, account }, waitMs)));
+  if (wanted.size === 0) await collector.refresh(scope, waitMs, signal);
+  else await Promise.all([...wanted].map((account) => collector.refresh({ ...scope, account }, waitMs, signal)));
 }
 
 function labelsOf(account: string, application: ApplicationView): Record<string, string> {

@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import type { WebDependencies, Handler } from '../dependencies.ts';
 import { sendText } from '../sending.ts';
 
@@ -24,9 +25,12 @@ export function readyHandler(deps: WebDependencies): Handler {
   };
 }
 
-/** `/-/reload`: 403 unless enabled, 500 with the faults when the file is invalid. */
-export function reloadHandler({ reload }: WebDependencies): Handler {
-  return async (_request, response) => {
+/**
+ * `/-/reload`: 403 unless enabled, and for a request that a browser sends for a page of somebody else; 500 with the faults
+ * when the file is invalid.
+ */
+export function reloadHandler({ reload, settings }: WebDependencies): Handler {
+  return async (request, response) => {
     if (reload === undefined) {
       sendText(
         response,
@@ -35,8 +39,21 @@ export function reloadHandler({ reload }: WebDependencies): Handler {
       );
       return;
     }
+    if (isOfAnotherSite(request, settings.externalUrl)) {
+      sendText(response, 403, 'A page of another site may not reload the exporter.');
+      return;
+    }
     const result = await reload();
     if (result.ok) sendText(response, 200, 'Reloaded');
     else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...result.faults].join('\n'));
   };
+}
+
+/** Only browsers send these headers, and no page can change them. */
+function isOfAnotherSite({ headers }: Request, externalUrl: URL | undefined): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  if (origin === undefined || origin === externalUrl?.origin) return false;
+  const own = `http://${host}`;
+  return !URL.canParse(origin) || !URL.canParse(own) || new URL(origin).host !== new URL(own).host;
 }

@@ -1,8 +1,16 @@
 import type { OwnMetrics, OwnFamily } from '../../exposition/ownFamilies.ts';
 import type { RenderedAnswer } from '../../exposition/exposition.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { sendExposition, wantedBy, clientGone, ClientGoneError, unlessGone, sendPieces, sendText } from '../sending.ts';
-import type { WebDependencies, Handler, ProbeResult } from '../dependencies.ts';
+import {
+  ClientGoneError,
+  sendExposition,
+  sendPieces,
+  sendText,
+  unlessGone,
+  wantedBy,
+  type PlacedHandler,
+} from '../sending.ts';
+import type { WebDependencies, ProbeResult } from '../dependencies.ts';
 import { timeToAnswerTo, queryOf, readSelection, type Selection, readProbeQuery, type ProbeQuery } from '../request.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
@@ -11,9 +19,9 @@ import { PROBE } from '../../metrics/catalogueExporter.ts';
  * `collect[]=exporter` alone calls nothing upstream. Nothing more is done for a client that has gone. HEAD does the same
  * without sending the body, so that its header fields are those of GET.
  */
-export function metricsHandler(deps: WebDependencies): Handler {
+export function metricsHandler(deps: WebDependencies): PlacedHandler {
   const writeTimes = new WriteTimes();
-  return async (request, response) => {
+  return async (request, response, place) => {
     const selection = readSelection(queryOf(request.originalUrl));
     const collection = deps.collection();
     const kind = kindOf(selection);
@@ -21,9 +29,9 @@ export function metricsHandler(deps: WebDependencies): Handler {
     const { groups } = selection;
     const asOf = deps.monotonic();
     const collector = deps.collector();
-    const gone = clientGone(request);
+    const { gone } = place;
     if (!collection.background && groups.size > 0) {
-      await unlessGone(collector.refresh({ groups }, waitMs), gone);
+      await place.waitFor((signal) => collector.refresh({ groups }, waitMs, signal));
     }
     const render = async (): Promise<RenderedAnswer> => {
       const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
@@ -33,11 +41,11 @@ export function metricsHandler(deps: WebDependencies): Handler {
         deps.dropped([...cut, ...counts.dropped]);
         return ownMetrics?.(counts) ?? [];
       };
-      return unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
+      return unlessGone(deps.exposition.render(blocks, own, { ...wantedBy(request, collection), gone }), gone);
     };
     const writingFrom = deps.monotonic();
     try {
-      if (await sendExposition(response, await render())) writeTimes.set(kind, deps.monotonic() - writingFrom);
+      if (await sendExposition(response, await render(), place)) writeTimes.set(kind, deps.monotonic() - writingFrom);
     } catch (error) {
       // Where nothing was learned of a scraper that gave up, the next one would come too late as well.
       if (error instanceof ClientGoneError) writeTimes.atLeast(kind, deps.monotonic() - writingFrom);
@@ -57,16 +65,16 @@ function kindOf({ groups, own }: Selection): string {
 const NOTHING = { blocks: [], cut: [] };
 
 /** `/probe`: one application of one account, by its id from the account's own list, never by address. */
-export function probeHandler(deps: WebDependencies): Handler {
+export function probeHandler(deps: WebDependencies): PlacedHandler {
   const writeTimes = new WriteTimes();
-  return async (request, response) => {
+  return async (request, response, place) => {
     const query = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
     const startedAt = deps.monotonic();
     const waitMs = timeToAnswerTo(request, collection, writeTimes.of('probe'));
-    const gone = clientGone(request);
-    const probed = deps.collector().probe(query.account, query.applicationId, waitMs);
-    const result = await unlessGone(probed, gone);
+    const { gone } = place;
+    const collector = deps.collector();
+    const result = await place.waitFor((signal) => collector.probe(query.account, query.applicationId, waitMs, signal));
     if (result.kind === 'unknown_account') {
       sendText(response, 404, 'There is no such account in the configuration.');
       return;
@@ -82,18 +90,15 @@ export function probeHandler(deps: WebDependencies): Handler {
       return outcome(result.kind === 'answer' && result.success, seconds);
     };
     const writingFrom = deps.monotonic();
+    const wanted = wantedBy(request, collection);
+    const options = query.debug ? ({ ...wanted, format: 'text', gzip: false, gone } as const) : { ...wanted, gone };
+    const answer = await unlessGone(deps.exposition.render(blocks, own, options), gone);
     if (query.debug) {
-      const plain = await deps.exposition.render(blocks, own, {
-        ...wantedBy(request, collection),
-        format: 'text',
-        gzip: false,
-      });
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-      await sendPieces(response, [Buffer.from(inWords(query, result, seconds)), ...plain.pieces]);
-      return;
+      await sendPieces(response, [Buffer.from(inWords(query, result, seconds)), ...answer.pieces], place);
+    } else if (await sendExposition(response, answer, place)) {
+      writeTimes.set('probe', deps.monotonic() - writingFrom);
     }
-    const answer = await unlessGone(deps.exposition.render(blocks, own, wantedBy(request, collection)), gone);
-    if (await sendExposition(response, answer)) writeTimes.set('probe', deps.monotonic() - writingFrom);
   };
 }
 

@@ -2,8 +2,22 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
-/** Open connections of all listening sockets together; the one unused for longest makes room for a new one. */
+/**
+ * Open connections of all listening sockets together. Room for a new one is made by those in the middle of a request that does
+ * not come, the oldest first, and then by the one that has been idle for longest.
+ */
 const MAX_CONNECTIONS = 512;
+
+/** To a client that speaks plain HTTP to a TLS port. */
+const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
+const PLAIN_ANSWER = [
+  'HTTP/1.1 400 Bad Request',
+  'Content-Type: text/plain; charset=utf-8',
+  `Content-Length: ${SPEAK_TLS.length}`,
+  'Connection: close',
+  '',
+  SPEAK_TLS,
+].join('\r\n');
 
 /** Requests that one connection may send ahead of their answers. Scrapers and browsers send none ahead. */
 const MAX_AHEAD = 32;
@@ -11,6 +25,8 @@ const MAX_AHEAD = 32;
 interface Connection {
   /** The plain socket until TLS has been agreed on, then that of TLS. */
   socket: Socket;
+  /** Bytes that had come with the last whole request; undefined before the first: then it is in the middle of one. */
+  requestedAt: number | undefined;
   /** Requests received and not yet answered. */
   waiting: number;
   /** The answer under way. */
@@ -49,6 +65,10 @@ export class Connections {
         if (this.#shakingHands.get(addresses) === connection) this.#shakingHands.delete(addresses);
       });
     });
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+      if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
+      this.#shakingHands.get(addressesOf(socket))?.socket.end(PLAIN_ANSWER);
+    });
     server.prependListener('secureConnection', (socket) => {
       const addresses = addressesOf(socket);
       const connection = this.#shakingHands.get(addresses);
@@ -69,6 +89,7 @@ export class Connections {
         return;
       }
       connection.waiting += 1;
+      connection.requestedAt = request.socket.bytesRead;
       connection.answered = connection.answered.then(() => this.#answer(connection, request, response, answer));
     };
   }
@@ -93,7 +114,13 @@ export class Connections {
 
   #accept(socket: Socket): Connection {
     if (this.#open.size >= MAX_CONNECTIONS) this.#makeRoom();
-    const connection: Connection = { socket, waiting: 0, current: undefined, answered: Promise.resolve() };
+    const connection: Connection = {
+      socket,
+      requestedAt: undefined,
+      waiting: 0,
+      current: undefined,
+      answered: Promise.resolve(),
+    };
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
     socket.once('close', () => this.#open.delete(connection));
@@ -101,12 +128,11 @@ export class Connections {
   }
 
   #makeRoom(): void {
-    for (const connection of this.#open) {
-      if (connection.waiting > 0) continue;
-      this.#open.delete(connection);
-      connection.socket.destroy();
-      return;
-    }
+    const unused = [...this.#open].filter(({ waiting }) => waiting === 0);
+    const room = unused.find(isUnfinished) ?? unused[0];
+    if (room === undefined) return;
+    this.#open.delete(room);
+    room.socket.destroy();
   }
 
   async #answer(
@@ -128,6 +154,11 @@ export class Connections {
     this.#open.add(connection);
     if (this.#closing && connection.waiting === 0) socket.destroySoon();
   }
+}
+
+/** True in the middle of a request, or of the TLS handshake before it. */
+function isUnfinished({ socket, requestedAt }: Connection): boolean {
+  return requestedAt === undefined || socket.bytesRead > requestedAt;
 }
 
 function addressesOf(socket: Socket): string {

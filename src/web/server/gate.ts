@@ -1,55 +1,73 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { cutOffSlowReader, sendText, clientGone } from '../sending.ts';
-import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
+import { BasicAuthenticator, type Compare, type Verdict } from '../authentication/passwords.ts';
+import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore, RateLimitSettings } from '../webConfig/webConfig.ts';
-import { namesSeveralHosts, normaliseTarget } from '../request.ts';
+import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.ts';
 
-interface GateOptions {
+/** No endpoint reads a body; a longer one than this is refused by the length that it announces. */
+const MAX_BODY_BYTES = 4096;
+
+export interface GateOptions {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
+  /** `--web.route-prefix` */
+  readonly routePrefix: string;
   /** Fixed at the start; what else the web configuration says follows its file. */
   readonly bucket: TokenBucket | undefined;
   readonly compare: Compare;
+  /** A password was refused to a client at this address. */
+  readonly refusedLogin: (address: string) => void;
   /** A fault of our own that a request ran into; answered with 500. */
   readonly failed: (error: unknown) => void;
 }
 
 /**
  * What stands between a connection and the application: limits, and the web configuration's headers, rate limit and
- * users, in the order of the exporter toolkit.
+ * users, in the order of the exporter toolkit. Health and readiness are told to whoever asks: neither a password nor the rate
+ * limit stands before them, and they are told while the web configuration is invalid.
  */
-export function createGate({ app, store, bucket, compare, failed }: GateOptions): RequestListener {
+export function createGate(options: GateOptions): RequestListener {
+  const { app, store, bucket, compare, refusedLogin, failed } = options;
   const authenticator = new BasicAuthenticator(compare);
+  const prefix = normalisePrefix(options.routePrefix);
+  const forAll = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
+  const isForAll = ({ method, url = '' }: IncomingMessage): boolean =>
+    (method === 'GET' || method === 'HEAD') && forAll.includes(url.split('?', 1)[0] ?? '');
+
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();
-    if ('faults' in current) {
-      sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
-      return;
-    }
-    const { headers, users } = current.config;
+    const { headers, users } = 'config' in current ? current.config : { headers: {}, users: undefined };
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (bucket?.take() === false) {
-      sendText(response, 429, 'Too many requests: rate_limit of the web configuration.');
-      return;
-    }
-    if (users.size > 0) {
-      const asker = { address: request.socket.remoteAddress ?? '', gone: clientGone(request) };
-      const verdict = await authenticator.judge(users, request.headers.authorization, asker);
+    if (!isForAll(request)) {
+      if (users === undefined) {
+        sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
+        return;
+      }
+      if (bucket?.take() === false) {
+        sendText(response, 429, 'Too many requests: rate_limit of the web configuration.');
+        return;
+      }
+      const address = request.socket.remoteAddress ?? '';
+      const asker = { address, gone: clientGone(response), connection: request.socket };
+      const { authorization } = request.headers;
+      const verdict = users.size === 0 ? 'right' : await authenticator.judge(users, authorization, asker);
+      if (verdict === 'wrong') refusedLogin(address);
       if (verdict !== 'right') {
         refuse(response, verdict);
         return;
       }
     }
-    if (!(await takeBody(request))) {
-      refuseBody(response);
-      return;
-    }
     app(request, response);
   };
+
   return (request, response) => {
     cutOffSlowReader(response);
-    if (announcesLargeBody(request)) refuseBody(response);
-    else if (namesSeveralHosts(request)) {
+    // Nobody needs a body: it is not waited for, and what comes of it is not taken for a request.
+    if (hasBody(request)) response.setHeader('Connection', 'close');
+    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+      sendText(response, 413, `No endpoint takes a request body of more than ${MAX_BODY_BYTES} bytes.`);
+    } else if (namesSeveralHosts(request)) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');
     } else if (!normaliseTarget(request)) {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
@@ -63,48 +81,18 @@ export function createGate({ app, store, bucket, compare, failed }: GateOptions)
   };
 }
 
-function refuse(response: ServerResponse, verdict: 'wrong' | 'busy'): void {
+function refuse(response: ServerResponse, verdict: Exclude<Verdict, 'right'>): void {
   if (verdict === 'busy') {
-    response.setHeader('Retry-After', '5');
-    sendText(response, 429, 'Too many passwords wait to be checked; try again later.');
+    response.setHeader('Retry-After', '1');
+    sendText(response, 429, 'Too many passwords wait to be checked; try again: a second try goes first.');
     return;
   }
   response.setHeader('WWW-Authenticate', 'Basic');
   sendText(response, 401, 'Unauthorized');
 }
 
-/** Refuses the request and closes its connection: the rest of the body is not read. */
-function refuseBody(response: ServerResponse): void {
-  response.setHeader('Connection', 'close');
-  sendText(response, 413, `No endpoint takes a request body of more than ${MAX_BODY_BYTES} bytes.`);
-}
-
-/** No endpoint reads a body; one of this many bytes is still let go by. */
-const MAX_BODY_BYTES = 4096;
-
-/** True when the request announces a larger body than any endpoint takes. */
-function announcesLargeBody({ headers }: IncomingMessage): boolean {
-  return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES;
-}
-
-/**
- * Reads the body to its end and throws it away, before anything is done for the request. Resolves to false as soon as
- * it is larger than the limit, or when the client has gone before its end.
- */
-async function takeBody(request: IncomingMessage): Promise<boolean> {
-  if (request.headers['transfer-encoding'] === undefined && request.headers['content-length'] === undefined) {
-    request.resume();
-    return true;
-  }
-  return await new Promise((resolve) => {
-    let received = 0;
-    request.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > MAX_BODY_BYTES) resolve(false);
-    });
-    request.once('end', () => resolve(true));
-    request.once('close', () => resolve(false));
-  });
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** A token bucket that starts full. */

@@ -18,6 +18,10 @@ export interface ServersOptions {
   readonly webConfigFile?: string | undefined;
   /** Compares passwords with bcrypt hashes, away from this thread. */
   readonly compare: Compare;
+  /** `--web.route-prefix` */
+  readonly routePrefix: string;
+  /** A password was refused. */
+  readonly refusedLogin: () => void;
   readonly warn: (message: string) => void;
   /** A fault of our own that a request ran into. */
   readonly failed: (error: unknown) => void;
@@ -58,9 +62,15 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   if ('faults' in start) throw new ListenError('The web configuration is invalid.');
   const { rateLimit, tls } = start.config;
   const bucket = rateLimit === undefined ? undefined : new TokenBucket(rateLimit, options.monotonic);
-  const { app, compare, failed } = options;
+  const { app, routePrefix, compare, failed } = options;
   const connections = new Connections();
-  const listener = connections.inTurn(createGate({ app, store, bucket, compare, failed }));
+  const warnSometimes = throttled(options.warn, options.monotonic);
+  const refusedLogin = (address: string): void => {
+    options.refusedLogin();
+    warnSometimes(`A login from ${address} was refused: wrong user name or password.`);
+  };
+  const gate = createGate({ app, store, routePrefix, bucket, compare, refusedLogin, failed });
+  const listener = connections.inTurn(gate);
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {
     if (tls === undefined) {
@@ -70,7 +80,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     }
     const server = createTlsServer(tlsOptions(tls), listener);
     connections.followTls(server);
-    followTlsSettings(server, store, throttled(options.warn, options.monotonic));
+    followTlsSettings(server, store, warnSometimes);
     return server;
   };
   const servers: Server[] = [];

@@ -145,6 +145,12 @@ export class WebConfigStore {
     return this.#result;
   }
 
+  /** The TLS settings in force: of the last file that was valid. */
+  tls(): TlsSettings | undefined {
+    this.current();
+    return this.#valid?.tls;
+  }
+
   #read(path: string): void {
     let files = this.#files.length > 0 ? this.#files : [path];
     let stamp = stampOf(files);
@@ -174,6 +180,9 @@ export class WebConfigStore {
     }
     if (this.#valid !== undefined && this.#valid.tls === undefined && result.config.tls !== undefined) {
       this.#warn('tls_server_config was added to the web configuration: restart to put it into force.');
+    }
+    if (onPurpose.noUsers && this.#valid?.users.size !== 0) {
+      this.#warn('basic_auth_users is empty in the web configuration: everybody is let in without a password.');
     }
     this.#valid = result.config;
     this.#result = result;

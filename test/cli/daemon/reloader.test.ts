@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Reloader, type ReloaderOptions } from '../../../src/cli/serve.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -67,19 +67,26 @@ describe('a reload', () => {
     expect(await reloader.reload('/-/reload')).toMatchObject({ ok: false });
   });
 
-  it('waits for the one before it, so that the newest file wins', async () => {
+  it('shares one more reload among all who ask while one runs, and none is answered by the one that runs', async () => {
     const reads: ((name: string) => void)[] = [];
     const { reloader, done } = recording({
       read: () => new Promise((read) => reads.push((name) => read({ config: configOf(name), warnings: [] }))),
     });
     const first = reloader.reload('SIGHUP');
-    const second = reloader.reload('SIGHUP');
-    await Promise.resolve();
-    expect(reads).toHaveLength(1);
+    await vi.waitFor(() => expect(reads).toHaveLength(1));
+    const later = Array.from({ length: 1_000 }, (_, index) =>
+      reloader.reload(index % 2 === 0 ? 'SIGHUP' : '/-/reload'),
+    );
     reads[0]?.('older');
-    await first;
+    expect(await first).toEqual({ ok: true });
+    await vi.waitFor(() => expect(reads).toHaveLength(2));
+    const last = reloader.reload('SIGHUP');
     reads[1]?.('newer');
-    await second;
+    await Promise.all(later);
     expect(done.applied).toEqual(['older', 'newer']);
+    await vi.waitFor(() => expect(reads).toHaveLength(3));
+    reads[2]?.('newest');
+    await last;
+    expect([reads.length, done.applied]).toEqual([3, ['older', 'newer', 'newest']]);
   });
 });

@@ -1,10 +1,13 @@
+import { setMaxListeners } from 'node:events';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import { BasicAuthenticator, readBasicCredentials, type Asker } from '../../../src/web/authentication/passwords.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 const HASHES = new Map([['alice', bcrypt.hashSync('wonderland', 4)]]);
-const ASKER: Asker = { address: '192.0.2.1', gone: new AbortController().signal };
+const gone = new AbortController();
+setMaxListeners(0, gone.signal);
+const ASKER: Asker = { address: '192.0.2.1', gone: gone.signal, connection: {} };
 
 /** An authenticator that notes every comparison, and how many run at once; each waits for `gate`. */
 function counting(gate: Promise<void> = Promise.resolve()) {
@@ -31,7 +34,7 @@ describe('basic authentication', () => {
     ['another password', basic('alice:Wonderland'), 'wrong'],
     ['no password', basic('alice:'), 'wrong'],
     ['an unknown user', basic('bob:wonderland'), 'wrong'],
-    ['no header', undefined, 'wrong'],
+    ['no header', undefined, 'none'],
     ['another scheme', 'Bearer abc', 'wrong'],
     ['no base64', 'Basic ???', 'wrong'],
     ['no colon', basic('alice'), 'wrong'],
@@ -50,17 +53,23 @@ describe('basic authentication', () => {
     expect(readBasicCredentials(basic('alice:a:b:ü'))).toEqual({ user: 'alice', password: 'a:b:ü' });
   });
 
-  test('an unknown user costs one comparison with a fixed hash of cost 10', async () => {
-    const hashes: string[] = [];
-    const authenticator = new BasicAuthenticator((_password, hash) => {
-      hashes.push(hash);
-      return Promise.resolve(true);
+  test('an unknown user, and one of a lower cost, is refused at the highest cost in the file', async () => {
+    const users = new Map([
+      ['alice', bcrypt.hashSync('wonderland', 4)],
+      ['bob', bcrypt.hashSync('builder', 6)],
+    ]);
+    const asked: { readonly hash: string; readonly cost: number }[] = [];
+    const authenticator = new BasicAuthenticator((_password, hash, cost) => {
+      asked.push({ hash, cost });
+      return Promise.resolve(false);
     });
-    expect(await authenticator.judge(HASHES, basic('bob:x'), ASKER)).toBe('wrong');
-    expect(await authenticator.judge(HASHES, basic('carol:x'), ASKER)).toBe('wrong');
-    expect(hashes).toHaveLength(2);
-    expect(new Set(hashes).size).toBe(1);
-    expect(hashes[0]).toMatch(/^\$2b\$10\$/);
+    for (const user of ['alice', 'bob', 'carol']) {
+      expect(await authenticator.judge(users, basic(`${user}:x`), ASKER)).toBe('wrong');
+    }
+    expect(asked.map(({ cost }) => cost)).toEqual([6, 6, 6]);
+    expect(asked.map(({ hash }) => hash.slice(0, 7))).toEqual(['$2b$04$', '$2b$06$', '$2b$06$']);
+    const matching = new BasicAuthenticator(() => Promise.resolve(true));
+    expect(await matching.judge(users, basic('carol:x'), ASKER)).toBe('wrong');
   });
 
   test('remembers a verdict, good or bad, until the hash changes', async () => {
@@ -92,41 +101,111 @@ describe('passwords that wait to be compared', () => {
   /** Lets everything that can go on go on. */
   const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('are compared one at a time, and the same credentials once', async () => {
+  test('are compared two at a time, and the same credentials once', async () => {
     const { judge, compared, most } = counting();
     const given = ['alice:1', 'alice:2', 'alice:3', 'alice:wonderland', 'alice:wonderland', 'bob:1'];
     const verdicts = await Promise.all(given.map((text) => judge(text)));
     expect(verdicts).toEqual(['wrong', 'wrong', 'wrong', 'right', 'right', 'wrong']);
     expect(compared).toHaveLength(5);
-    expect(most()).toBe(1);
+    expect(most()).toBe(2);
   });
 
-  test('a right one among 600 wrong ones of the same address is next, and the oldest beyond 64 are turned away', async () => {
-    let open = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    const { judge, compared } = counting(gate);
-    const flood = Array.from({ length: 600 }, (_, index) => judge(`alice:wrong ${index}`));
-    const right = judge('alice:wonderland');
-    open();
+  /** An authenticator whose comparisons end one after the other, and how many there were. */
+  function stepwise() {
+    const compared: string[] = [];
+    const ends: (() => void)[] = [];
+    const authenticator = new BasicAuthenticator(async (password) => {
+      compared.push(password);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return password === 'wonderland';
+    });
+    const judge = (password: string, over: Partial<Asker> = {}) =>
+      authenticator.judge(HASHES, basic(`alice:${password}`), { ...ASKER, connection: {}, ...over });
+    const step = async (): Promise<void> => {
+      ends.shift()?.();
+      await settle();
+    };
+    return { compared, judge, step };
+  }
+
+  test('a right one that comes after 600 wrong ones of the same address is among the next four', async () => {
+    const { judge, step, compared } = stepwise();
+    const flood = Array.from({ length: 600 }, (_, index) => judge(`wrong ${index}`));
+    const right = judge('wonderland');
+    const before = compared.length;
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(compared.slice(before)).toContain('wonderland');
+    for (let count = 0; count < 4; count += 1) await step();
     expect(await right).toBe('right');
-    expect(compared.slice(0, 2)).toEqual(['wrong 0', 'wonderland']);
+    for (let count = 0; count < 600; count += 1) await step();
     const verdicts = await Promise.all(flood);
-    expect(verdicts.filter((verdict) => verdict === 'busy')).toHaveLength(600 - 64);
-    expect(verdicts.at(-1)).toBe('wrong');
+    expect(verdicts.filter((verdict) => verdict === 'busy').length).toBeGreaterThan(300);
+  });
+
+  test('a right one under a steady flood of 150 addresses is among the next four, from an address of its own', async () => {
+    const { judge, step, compared } = stepwise();
+    // Each address always has one that waits.
+    const flood = async (address: string): Promise<void> => {
+      for (let count = 0; count < 10; count += 1) await judge(`${address} ${count}`, { address });
+    };
+    const floods = Array.from({ length: 150 }, (_, index) => flood(`192.0.2.${index}`));
+    for (let count = 0; count < 400; count += 1) await step();
+    const before = compared.length;
+    void judge('wonderland', { address: '198.51.100.1' });
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(compared.slice(before)).toContain('wonderland');
+    for (let count = 0; count < 1_200; count += 1) await step();
+    await Promise.all(floods);
+  });
+
+  test('a right one on a new connection goes before those of connections on which passwords were refused', async () => {
+    const { judge, step, compared } = stepwise();
+    const flood = async (connection: object, address: string): Promise<void> => {
+      for (let count = 0; count < 10; count += 1) await judge(`${address} ${count}`, { connection, address });
+    };
+    const floods = Array.from({ length: 150 }, (_, index) => flood({}, `192.0.2.${index}`));
+    for (let count = 0; count < 300; count += 1) await step();
+    const before = compared.length;
+    void judge('wonderland', { address: '192.0.2.7' });
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(compared.slice(before)).toContain('wonderland');
+    for (let count = 0; count < 1_300; count += 1) await step();
+    await Promise.all(floods);
+  });
+
+  test('a right one that was turned away goes first when it comes again, from the address of the flood too', async () => {
+    const { judge, step, compared } = stepwise();
+    let number = 0;
+    const wave = (size: number) => Array.from({ length: size }, () => judge(`wrong ${(number += 1)}`));
+    const flood = wave(10);
+    const first = judge('wonderland');
+    flood.push(...wave(600));
+    for (let count = 0; count < 200; count += 1) {
+      flood.push(...wave(10));
+      await step();
+    }
+    expect(await first).toBe('busy');
+    const before = compared.length;
+    const second = judge('wonderland');
+    flood.push(...wave(300));
+    for (let count = 0; count < 4; count += 1) await step();
+    expect(compared.slice(before)).toContain('wonderland');
+    for (let count = 0; count < 400; count += 1) await step();
+    expect(await second).toBe('right');
+    await Promise.all(flood);
   });
 
   test('each address gets its turn', async () => {
-    let open = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    const { judge, compared } = counting(gate);
-    const first = Array.from({ length: 100 }, (_, index) => judge(`alice:a${index}`));
-    const other = judge('alice:b', { address: '192.0.2.2' });
-    const third = [judge('alice:c1', { address: '192.0.2.3' }), judge('alice:c2', { address: '192.0.2.3' })];
-    open();
+    const { judge, step, compared } = stepwise();
+    const first = Array.from({ length: 100 }, (_, index) => judge(`a${index}`));
+    const other = judge('b', { address: '192.0.2.2' });
+    const third = [judge('c1', { address: '192.0.2.3' }), judge('c2', { address: '192.0.2.3' })];
+    for (let count = 0; count < 10; count += 1) await step();
     expect(await other).toBe('wrong');
     expect(await Promise.all(third)).toEqual(['wrong', 'wrong']);
-    expect(compared.indexOf('b')).toBeLessThan(4);
-    expect(compared.indexOf('c2')).toBeLessThan(5);
+    expect(compared.indexOf('b')).toBeLessThan(5);
+    expect(compared.indexOf('c2')).toBeLessThan(8);
+    for (let count = 0; count < 110; count += 1) await step();
     await Promise.all(first);
   });
 
@@ -134,7 +213,7 @@ describe('passwords that wait to be compared', () => {
     let open = (): void => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const { judge, compared } = counting(gate);
-    const stays = judge('alice:stays');
+    const stays = [judge('alice:stays'), judge('alice:stays too')];
     const leaving = new AbortController();
     const left = Array.from({ length: 50 }, (_, index) => judge(`alice:${index}`, { gone: leaving.signal }));
     await settle();
@@ -142,8 +221,8 @@ describe('passwords that wait to be compared', () => {
     expect(new Set(await Promise.all(left))).toEqual(new Set(['busy']));
     expect(await judge('alice:late', { gone: leaving.signal })).toBe('busy');
     open();
-    await stays;
-    expect(compared).toEqual(['stays']);
+    await Promise.all(stays);
+    expect(compared).toEqual(['stays', 'stays too']);
   });
 
   test('are compared though the one before failed', async () => {

@@ -1,35 +1,33 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { clientGone, ClientGoneError, unlessGone } from '../../../src/web/sending.ts';
 import { requestText } from '../support/hostile.ts';
 
-/** A request over a real connection, and what ends that connection from the client's side. */
-async function asked(): Promise<{ readonly request: IncomingMessage; readonly leave: () => Promise<void> }> {
+/** The response to a request over a real connection, and what ends that connection from the client's side. */
+async function asked(): Promise<{ readonly response: ServerResponse; readonly leave: () => Promise<void> }> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   client.write(requestText('/'));
-  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  const [request, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
   const leave = async (): Promise<void> => {
     const closed = once(request.socket, 'close');
     client.destroy();
     server.close();
     await closed;
   };
-  return { request, leave };
+  return { response, leave };
 }
 
 const never = new Promise<string>(() => undefined);
 
 describe('a client that leaves', () => {
   test('ends the waiting for work, at once where it has left before', async () => {
-    const { request, leave } = await asked();
-    const gone = clientGone(request);
-    // The requests of one connection share it: a connection that is kept alive gathers no listeners.
-    expect(clientGone(request)).toBe(gone);
+    const { response, leave } = await asked();
+    const gone = clientGone(response);
     const waiting = expect(unlessGone(never, gone)).rejects.toThrow(ClientGoneError);
     expect(await unlessGone(Promise.resolve('done'), gone)).toBe('done');
     await leave();
@@ -37,9 +35,22 @@ describe('a client that leaves', () => {
     await expect(unlessGone(never, gone)).rejects.toThrow(ClientGoneError);
   });
 
-  test('is known to be gone where nobody looked while it was there', async () => {
-    const { request, leave } = await asked();
+  test('is told apart from one that has its answer, and a connection that is kept gathers no listeners', async () => {
+    const { response, leave } = await asked();
+    const listeners = response.req.socket.listenerCount('close');
+    const over: string[] = [];
+    const gone = clientGone(response, () => over.push('over'));
+    response.end('answer');
+    await once(response, 'close');
+    expect([over, gone.aborted]).toEqual([['over'], false]);
+    expect(response.req.socket.listenerCount('close')).toBeLessThanOrEqual(listeners);
     await leave();
-    expect(clientGone(request).aborted).toBe(true);
+    expect([over, gone.aborted]).toEqual([['over'], false]);
+  });
+
+  test('is known to be gone where nobody looked while it was there', async () => {
+    const { response, leave } = await asked();
+    await leave();
+    expect(clientGone(response).aborted).toBe(true);
   });
 });

@@ -16,7 +16,7 @@ import {
 } from '../../../src/web/server/listening.ts';
 import { serve, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
-import { requestText } from '../support/hostile.ts';
+import { hostileClients, requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
@@ -264,6 +264,36 @@ describe('limits against clients', () => {
     const last = requestText('/metrics', ['Connection: close']);
     const { text } = await sendRaw(port, requestText('/metrics').repeat(32) + last);
     expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(33);
+  });
+
+  test('beyond the limit those in the middle of a request go first, then the one that was idle for longest', async () => {
+    const { port, origin } = await serve(testApp().app);
+    const agent = new Agent({ connections: 1, pipelining: 1 });
+    await get(`${origin}/-/healthy`, { agent });
+    const halves = await hostileClients(300, port);
+    halves.forEach(({ socket }) => socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: '));
+    const silent = await hostileClients(300, port);
+    await vi.waitFor(() => expect(halves.filter(({ socket }) => socket.closed).length).toBeGreaterThanOrEqual(89));
+    expect(silent.every(({ socket }) => !socket.closed)).toBe(true);
+    // The connection that has been idle for longest of all is still there.
+    let connects = 0;
+    agent.on('connect', () => (connects += 1));
+    expect((await get(`${origin}/-/healthy`, { agent })).status).toBe(200);
+    expect(connects).toBe(0);
+    for (const { socket } of [...halves, ...silent]) socket.destroy();
+    await agent.close();
+  });
+
+  test('1,100 connections with a body that does not come keep nobody else out', async () => {
+    const app = testApp();
+    const { port, origin } = await serve(app.app);
+    const unfinished = requestText('/-/healthy', ['Content-Length: 70'], 'POST');
+    for (let round = 0; round < 11; round += 1) {
+      const clients = await hostileClients(100, port);
+      clients.forEach(({ socket }) => socket.write(unfinished));
+      await Promise.all(clients.map(({ closed }) => closed));
+    }
+    expect((await get(`${origin}/metrics`)).status).toBe(200);
   });
 
   test('many idle connections are dropped beyond a limit, and the process answers on', async () => {

@@ -102,6 +102,8 @@ export async function serve(app: RequestListener, over: Partial<ServersOptions> 
     app,
     listen: [{ host: '127.0.0.1', port: 0 }],
     compare: (password, hash) => bcrypt.compare(password, hash),
+    routePrefix: '/',
+    refusedLogin: () => undefined,
     warn: (message) => void warnings.push(message),
     failed: (error) => void failures.push(error),
     monotonic: () => performance.now(),

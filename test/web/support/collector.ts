@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
@@ -23,10 +24,10 @@ export class MemoryCollector implements WebCollector {
   answered: Promise<void> = Promise.resolve();
   probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] };
 
-  async refresh(scope: Scope, waitMs: number): Promise<void> {
+  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     const { account } = scope;
     this.refreshes.push({ groups: [...scope.groups], waitMs, ...(account === undefined ? {} : { account }) });
-    await this.gate;
+    await this.#opened(signal);
   }
 
   async answer(scope: Scope, asOf?: number): Promise<Answer> {
@@ -51,10 +52,15 @@ export class MemoryCollector implements WebCollector {
     return this.healthy;
   }
 
-  async probe(account: string, applicationId: number, waitMs: number): Promise<ProbeResult> {
+  async probe(account: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     this.probes.push({ account, applicationId, waitMs });
-    await this.gate;
+    await this.#opened(signal);
     return this.probeResult;
+  }
+
+  async #opened(signal: AbortSignal | undefined): Promise<void> {
+    const ended = signal === undefined ? [] : [once(signal, 'abort')];
+    await Promise.race([this.gate, ...ended]);
   }
 }
 

@@ -8,6 +8,8 @@ const { addresses } = await startServers({
   listen: [],
   sockets: systemdSockets(environment, process.pid),
   compare: () => Promise.resolve(false),
+  routePrefix: '/',
+  refusedLogin: () => undefined,
   failed: (error) => process.stderr.write(String(error)),
   warn: (message) => process.stderr.write(`${message}\n`),
   monotonic: () => performance.now(),

@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import express from 'express';
+import { describe, expect, test, vi } from 'vitest';
+import { AnswerPlaces, AnswersUnderWay, NoRoomError, sendPage, sendText } from '../../src/web/sending.ts';
+import { serve } from './support/app.ts';
+import { deferred } from './support/deferred.ts';
+import { hostileClients, requestText } from './support/hostile.ts';
+import { get } from './support/http.ts';
+
+const LARGE = Buffer.alloc(16_000_000, 'x');
+
+/** Places, two of which are held by clients that read nothing of a large answer; the first asked before the second. */
+async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}) {
+  const state = { clock: 0 };
+  const sockets: Socket[] = [];
+  const underWay = new AnswersUnderWay(() => state.clock, mostBytes);
+  const places = new AnswerPlaces(max, 'Two are being answered already.', underWay);
+  const app = express();
+  const errors =
+    (handle: ReturnType<typeof places.guard>) => async (request: express.Request, response: express.Response) => {
+      try {
+        await handle(request, response);
+      } catch (error) {
+        if (error instanceof NoRoomError) sendText(response, 503, error.message);
+      }
+    };
+  app.get(
+    '/large',
+    errors(
+      places.guard((request, response, place) => {
+        sockets.push(request.socket);
+        return sendPage(response, place, 'text/plain', fresh ? Buffer.from(LARGE) : LARGE);
+      }),
+    ),
+  );
+  app.get(
+    '/small',
+    errors(places.guard((_request, response, place) => sendPage(response, place, 'text/plain', Buffer.from('small')))),
+  );
+  const { origin, port } = await serve(app);
+  const deaf = await hostileClients(count, port, { deaf: true });
+  for (const [index, { socket }] of deaf.entries()) {
+    socket.write(requestText('/large'));
+    await vi.waitFor(() => expect(places.taken.writing).toBe(index + 1));
+    await vi.waitFor(() => expect(underWay.bytes).toBeGreaterThan(0));
+    state.clock += 1;
+  }
+  return { origin, deaf, state, underWay, places, sockets };
+}
+
+describe('the places of answers', () => {
+  test('are held by clients that are taking their answers, others get 503', async () => {
+    const { origin, deaf } = await taken();
+    const got = await get(`${origin}/small`);
+    expect([got.status, got.text]).toEqual([503, 'Two are being answered already.\n']);
+    for (const { socket } of deaf) socket.destroy();
+    await vi.waitFor(async () => expect((await get(`${origin}/small`)).status).toBe(200));
+  });
+
+  test('are lost by a client that has taken nothing for two seconds to one that asks, the longest first', async () => {
+    const { origin, deaf, state } = await taken();
+    state.clock += 2_000;
+    expect((await get(`${origin}/small`)).text).toBe('small');
+    const [first, second] = deaf;
+    first?.socket.resume();
+    await first?.closed;
+    expect(second?.socket.closed).toBe(false);
+    deaf.forEach(({ socket }) => socket.destroy());
+  });
+
+  test('are kept by a slow client as long as another is free', async () => {
+    const { origin, deaf, state } = await taken({ max: 3 });
+    state.clock += 60_000;
+    for (let round = 0; round < 3; round += 1) expect((await get(`${origin}/small`)).text).toBe('small');
+    const [first] = deaf;
+    let bytes = 0;
+    first?.socket.on('data', (chunk) => (bytes += chunk.length)).resume();
+    await vi.waitFor(() => expect(bytes).toBeGreaterThan(LARGE.length));
+    deaf.forEach(({ socket }) => socket.destroy());
+  });
+
+  test('are not lost by a client that takes a little of its answer every second', async () => {
+    const { origin, deaf, state, sockets } = await taken();
+    for (let round = 0; round < 4; round += 1) {
+      for (const [index, { socket }] of deaf.entries()) {
+        const before = sockets[index]?.bytesWritten ?? 0;
+        // What it reads makes room for more, once the buffers between the two are emptied.
+        while ((sockets[index]?.bytesWritten ?? 0) < before + 200_000) {
+          socket.read();
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      state.clock += 1_000;
+      expect((await get(`${origin}/small`)).status).toBe(503);
+    }
+    expect(deaf.some(({ socket }) => socket.closed)).toBe(false);
+    deaf.forEach(({ socket }) => socket.destroy());
+  });
+});
+
+describe('the bytes of answers under way', () => {
+  test('count an answer once for all who take it, and go when nobody does any more', async () => {
+    const { deaf, underWay } = await taken();
+    expect(underWay.bytes).toBe(LARGE.length);
+    deaf[0]?.socket.destroy();
+    await deaf[0]?.closed;
+    expect(underWay.bytes).toBe(LARGE.length);
+    deaf[1]?.socket.destroy();
+    await vi.waitFor(() => expect(underWay.bytes).toBe(0));
+  });
+
+  test('leave no room for one more while every reader takes its answer, and take it from one that does not', async () => {
+    const { origin, deaf, underWay, state } = await taken({ max: 0, mostBytes: 2 * LARGE.length + 100, fresh: true });
+    expect(underWay.bytes).toBe(2 * LARGE.length);
+    const refused = await get(`${origin}/large`);
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('as many bytes as may be under way')]);
+    expect((await get(`${origin}/small`)).status).toBe(200);
+    state.clock += 2_000;
+    expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length);
+    deaf[0]?.socket.resume();
+    await deaf[0]?.closed;
+    expect(underWay.bytes).toBeLessThanOrEqual(2 * LARGE.length);
+    deaf.forEach(({ socket }) => socket.destroy());
+  });
+
+  test('let one answer go that is larger than all may be together', async () => {
+    const { origin, deaf, underWay } = await taken({ max: 0, mostBytes: 1, count: 1 });
+    expect(underWay.bytes).toBe(LARGE.length);
+    expect((await get(`${origin}/small`)).status).toBe(503);
+    deaf[0]?.socket.destroy();
+    await vi.waitFor(async () => expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length));
+  });
+});
+
+describe('clients that wait for upstream', () => {
+  /** Places of which all but none are free, and a path that waits until its gate opens or its wait is ended. */
+  async function waiting(max: number) {
+    const underWay = new AnswersUnderWay(() => 0);
+    const places = new AnswerPlaces(max, 'full', underWay);
+    const gate = deferred();
+    const ended: number[] = [];
+    let asked = 0;
+    const app = express();
+    app.get(
+      '/wait',
+      places.guard(async (request, response, place) => {
+        const number = (asked += 1);
+        await place.waitFor(async (signal) => {
+          await Promise.race([gate.promise, once(signal, 'abort')]);
+          if (signal.aborted) ended.push(number);
+        });
+        await sendPage(response, place, 'text/plain', Buffer.from(`answer ${request.query['n'] as string}`));
+      }),
+    );
+    const { origin, port } = await serve(app);
+    const ask = async (n: number) => {
+      const before = asked;
+      const answer = get(`${origin}/wait?n=${n}`);
+      await vi.waitFor(() => expect(asked).toBe(before + 1));
+      return { answer };
+    };
+    return { ask, places, gate, ended, port };
+  }
+
+  test('give way to one more, the one that has waited longest first, and are answered at once', async () => {
+    const { ask, gate, ended, places } = await waiting(2);
+    const first = await ask(1);
+    const second = await ask(2);
+    const third = await ask(3);
+    expect((await first.answer).text).toBe('answer 1');
+    expect([ended, places.taken.waiting]).toEqual([[1], 2]);
+    const fourth = await ask(4);
+    expect((await second.answer).text).toBe('answer 2');
+    expect(ended).toEqual([1, 2]);
+    gate.resolve();
+    expect((await third.answer).text).toBe('answer 3');
+    expect((await fourth.answer).text).toBe('answer 4');
+    await vi.waitFor(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+  });
+
+  test('wait for nothing once they have gone, and hold no place', async () => {
+    const { places, ended, port, gate } = await waiting(40);
+    for (let round = 1; round <= 3; round += 1) {
+      const clients = await hostileClients(30, port);
+      clients.forEach(({ socket }) => socket.write(requestText('/wait')));
+      await vi.waitFor(() => expect(places.taken.waiting).toBe(30));
+      clients.forEach(({ socket }) => socket.destroy());
+      await vi.waitFor(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+      expect(ended).toHaveLength(30 * round);
+    }
+    gate.resolve();
+  });
+});

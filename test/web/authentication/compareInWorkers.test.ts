@@ -1,0 +1,84 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, test, vi } from 'vitest';
+import { compareInWorkers } from '../../../src/web/authentication/compareInWorkers.ts';
+
+/** A thread that runs this text when a password comes; it finds the message in `request`, its port in `port`. */
+function threadThat(text: string): URL {
+  const script =
+    `import { parentPort as port } from 'node:worker_threads';` +
+    `let asked = 0;` +
+    `port.on('message', (request) => { asked += 1; ${text} });`;
+  return new URL(`data:text/javascript,${encodeURIComponent(script)}`);
+}
+
+describe('the thread that compares passwords', () => {
+  test('gives each password its own verdict, in whatever order they come back', async () => {
+    const compare = compareInWorkers(
+      threadThat(`
+        const answer = () => port.postMessage({ id: request.id, matches: request.password === request.hash });
+        if (asked % 2 === 1) setTimeout(answer, 20); else answer();
+      `),
+      1,
+    );
+    const verdicts = await Promise.all(['a', 'b', 'c', 'd'].map((password) => compare(password, 'b', 4)));
+    expect(verdicts).toEqual([false, true, false, false]);
+  });
+
+  test('fails whatever waits when it ends, and is started anew by the next password', async () => {
+    const compare = compareInWorkers(
+      threadThat(`
+        if (request.password === 'end') process.exit(0);
+        if (request.password === 'count') port.postMessage({ id: request.id, matches: asked === 1 });
+      `),
+      1,
+    );
+    const waiting = ['wait', 'wait too', 'end'].map((password) => compare(password, '', 4));
+    for (const outcome of await Promise.allSettled(waiting)) {
+      const message = 'the thread that compares passwords has ended';
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message } });
+    }
+    expect(await compare('count', '', 4)).toBe(true);
+  });
+
+  test('fails whatever waits with what it throws, and is started anew by the next password', async () => {
+    const compare = compareInWorkers(
+      threadThat(`
+        if (request.password === 'throw') throw new Error('no memory for this');
+        if (request.password === 'count') port.postMessage({ id: request.id, matches: asked === 1 });
+      `),
+      1,
+    );
+    const waiting = ['wait', 'throw'].map((password) => compare(password, '', 4));
+    for (const outcome of await Promise.allSettled(waiting)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'no memory for this' } });
+    }
+    expect(await compare('count', '', 4)).toBe(true);
+  });
+
+  test('makes a refusal cost as much as the highest cost, and nothing more of a right password', async () => {
+    // What the thread does of bcrypt, counted as 2 to the power of the cost.
+    const compared: { readonly password: string; readonly cost: number }[] = [];
+    vi.doMock('bcryptjs', () => ({
+      default: {
+        compareSync: (password: string, hash: string) => {
+          compared.push({ password, cost: Number(hash.split('$')[2]) });
+          return password === 'right';
+        },
+      },
+    }));
+    const port = new EventEmitter();
+    const results: unknown[] = [];
+    Object.assign(port, { postMessage: (result: unknown) => results.push(result) });
+    vi.doMock('node:worker_threads', () => ({ parentPort: port }));
+    vi.doMock('node:os', () => ({ setPriority: () => undefined }));
+    await import('../../../src/web/authentication/passwordWorker.ts');
+    const workOf = (password: string, cost: number): number => {
+      compared.length = 0;
+      port.emit('message', { id: 1, password, hash: `$2y$${String(cost).padStart(2, '0')}$x`, cost: 10 });
+      return compared.reduce((sum, each) => sum + 2 ** each.cost, 0);
+    };
+    expect([4, 7, 10].map((cost) => workOf('wrong', cost))).toEqual([1024, 1024, 1024]);
+    expect(workOf('right', 7)).toBe(128);
+    expect(results.at(-1)).toEqual({ id: 1, matches: true });
+  });
+});
