@@ -30,6 +30,8 @@ const TELLING = [
   'newrelic_application_apdex_score',
   'newrelic_host_cpu_usage_ratio',
   'newrelic_key_transaction_rolling_response_time_seconds',
+  'newrelic_transaction_duration_seconds',
+  'newrelic_alert_events_open',
   'newrelic_exporter_api_budget_requests_per_minute',
 ];
 /** Its series are there once metric data were read. */
@@ -116,6 +118,8 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
       account_id: simulated.accountId,
       base_url: `${simulator.url}/graphql`,
       ...access,
+      applications: { tags: ['team', 'environment'] },
+      query_packs: ['transactions', 'alert_events'],
     },
   ];
   const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts }) }, {});

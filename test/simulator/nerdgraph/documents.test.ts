@@ -68,7 +68,39 @@ describe('a document', () => {
   });
 });
 
+describe('an account that the key does not list', () => {
+  it('has no entities, and no NRQL', async () => {
+    const other = await startSimulator({ now: () => NOW, accounts: [{ id: 99, name: 'Another' }] });
+    const { data, errors } = await body(
+      other,
+      `query ($id: Int!) { actor {
+        accounts { id }
+        entitySearch(query: "domain = 'APM' AND accountId = ${ACCOUNT}") { count }
+        account(id: $id) { nrql(query: "${COUNT}") { results } }
+      } }`,
+      { id: ACCOUNT },
+    );
+    await other.close();
+    expect(data!.actor).toEqual({ accounts: [{ id: 99 }], entitySearch: { count: 0 }, account: null });
+    expect(errors).toMatchObject([{ message: `You are not authorized to query account ${ACCOUNT}` }]);
+  });
+});
+
 describe('the GraphQL call', () => {
+  it('is answered compressed when it accepts that', async () => {
+    const ask = { method: 'POST', body: '{"query":"{ actor { accounts { id } } }"}' };
+    const plain = await fetch(`${simulator.url}/graphql`, {
+      ...ask,
+      headers: { 'Api-Key': DEMO_API_KEY, 'Accept-Encoding': 'identity' },
+    });
+    const compressed = await fetch(`${simulator.url}/graphql`, {
+      ...ask,
+      headers: { 'Api-Key': DEMO_API_KEY, 'Accept-Encoding': 'gzip' },
+    });
+    expect([plain, compressed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip']);
+    expect(await compressed.json()).toEqual(await plain.json());
+  });
+
   it('needs a good key in Api-Key', async () => {
     const wrong = [{}, { 'Api-Key': 'wrong' }, { 'X-Api-Key': DEMO_API_KEY }];
     for (const headers of wrong) {
