@@ -17,6 +17,8 @@ interface Place {
   readonly versionArgs?: readonly string[];
   /** Whether it is of use to root only. */
   readonly root?: boolean;
+  /** A file without which it is of no use here. */
+  readonly beside?: string;
   /** The version of Node.js that is taken from the npm registry. */
   readonly node?: string;
 }
@@ -33,6 +35,13 @@ const TOOLS = {
   mmdebstrap: { variable: 'MMDEBSTRAP', names: ['mmdebstrap'] },
   ip: { variable: 'IPROUTE', names: ['ip'], versionArgs: ['-Version'] },
   kubectl: { variable: 'KUBECTL', names: ['kubectl'], versionArgs: ['version', '--client'] },
+  // Debian keeps the sources of Go's libraries in a folder of their own.
+  go: {
+    variable: 'GO',
+    names: ['go'],
+    versionArgs: ['version'],
+    beside: '/usr/share/gocode/src/github.com/Masterminds/sprig/functions.go',
+  },
   // The lines of Node.js that the program is tried on, besides the one that runs the tests.
   node22: { variable: 'NODE_22', names: [], node: '22.23.3' },
   node24: { variable: 'NODE_24', names: [], node: '24.21.0' },
@@ -130,8 +139,9 @@ async function announce(tool: Tool, line: Line): Promise<Found> {
 }
 
 async function locateStable(tool: Tool): Promise<Found> {
-  const { variable, names, packaged, root, node }: Place = TOOLS[tool];
+  const { variable, names, packaged, root, beside, node }: Place = TOOLS[tool];
   if (root && process.getuid?.() !== 0) return { problem: `${tool} is run as root only` };
+  if (beside !== undefined && !existsSync(beside)) return { problem: `${tool} needs ${beside}, which is not there` };
   const named = process.env[variable];
   if (named !== undefined && named !== '') return start(tool, named, `the variable ${variable}`);
   if (node !== undefined) {

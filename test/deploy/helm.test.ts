@@ -1,0 +1,295 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { loadConfig } from '../../src/config/load.ts';
+import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
+import { runCommand } from '../real/support/processes.ts';
+import { describeReal, type RealProgram } from '../real/support/realPrograms.ts';
+import { unknownFields, validate } from './kubernetesSchemas.ts';
+import { textOf } from './yamlFiles.ts';
+
+const NAME = 'newrelic-apm-exporter';
+const CHART = join(ROOT, 'deploy/helm');
+const { version } = z.object({ version: z.string() }).parse(JSON.parse(textOf('package.json')));
+
+const resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
+type Resource = z.output<typeof resource>;
+const objectOf = z.record(z.string(), z.unknown());
+const values = objectOf.parse(strictYaml('deploy/helm/values.yaml'));
+const schema = objectOf.parse(JSON.parse(textOf('deploy/helm/values.schema.json')));
+
+describe('the chart', () => {
+  const fits = new Ajv({ strict: true, allowUnionTypes: true }).compile(schema);
+
+  test('has the version of the package, as the other ways to Kubernetes have', () => {
+    expect(strictYaml('deploy/helm/Chart.yaml')).toMatchObject({ name: NAME, version, appVersion: version });
+    expect(textOf('deploy/kubernetes/kustomization.yaml')).toContain(`newTag: ${version}\n`);
+  });
+
+  test('has a schema that its own values fit, and that knows each of them', () => {
+    expect(fits(values), JSON.stringify(fits.errors)).toBe(true);
+    const described = z.record(z.string(), z.looseObject({ properties: objectOf.optional() }));
+    const known = Object.entries(described.parse(schema['properties'])).filter(([name]) => name !== 'global');
+    expect(known.map(([name]) => name)).toEqual(Object.keys(values));
+    for (const [name, { properties }] of known) {
+      if (properties !== undefined) expect(Object.keys(properties)).toEqual(Object.keys(objectOf.parse(values[name])));
+    }
+  });
+
+  test.each([
+    ['a misspelt value', { imagePullPolicy: 'Always' }],
+    ['a misspelt value inside', { scrape: { intervall: '1m' } }],
+    ['another way to scrape', { scrape: { mode: 'podMonitor' } }],
+    ['a duration without a unit', { scrape: { interval: '60' } }],
+    ['a configuration without accounts', { config: {} }],
+    ['a key of the configuration that there is not', { config: { accounts: [{}], collections: {} } }],
+    ['a digest that is none', { image: { repository: 'a', digest: 'latest' } }],
+    ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }],
+  ])('refuses %s', (_, given) => {
+    expect(fits(given)).toBe(false);
+  });
+
+  test('takes the keys that the configuration has at its top, and its own values are a valid one', () => {
+    const configuration = objectOf.parse(JSON.parse(textOf('docs/configuration.schema.json')));
+    const config = objectOf.parse(objectOf.parse(schema['properties'])['config']);
+    expect(Object.keys(objectOf.parse(config['properties']))).toEqual(
+      Object.keys(objectOf.parse(configuration['properties'])),
+    );
+    const whole = new Ajv({ strict: false, validateFormats: false }).compile(configuration);
+    expect(whole(values['config']), JSON.stringify(whole.errors)).toBe(true);
+  });
+});
+
+await describeReal('the chart, rendered by the template engine that helm uses', {
+  tools: ['go'],
+  define: (program) => {
+    let folder: string;
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'helm-'));
+      await buildRenderer(program('go'), folder);
+    }, 600_000);
+
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    const render = (given: unknown): Promise<Resource[]> => rendered(folder, given);
+
+    test.each([
+      ['with its own values', {}],
+      ['with a secret of its own', { keys: { files: { 'api-key': 'NRAK-1' } } }],
+      ['with everything', EVERYTHING],
+      [
+        'with little',
+        { scrape: { mode: 'none' }, prometheusRule: { enabled: false }, networkPolicy: { enabled: false } },
+      ],
+    ])('fits the published schemas, %s', async (_, given) => {
+      const resources = await render(given);
+      expect(resources.length).toBeGreaterThan(2);
+      for (const each of resources) {
+        validate(each);
+        if (each.kind !== 'ConfigMap' && each.kind !== 'Secret' && each.kind !== 'PrometheusRule') {
+          expect([each.kind, unknownFields(each)]).toEqual([each.kind, []]);
+        }
+      }
+      const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      expect(new Set(names).size).toBe(names.length);
+    });
+
+    test('gives the program the configuration that is in the values, which is valid', async () => {
+      const [config] = ofKind(await render({}), 'ConfigMap');
+      const text = z.object({ data: z.object({ 'config.yaml': z.string() }) }).parse(config).data['config.yaml'];
+      const loaded = loadConfig({ path: '/etc/config.yaml', text }, {});
+      expect('config' in loaded && loaded.config.accounts[0]?.api_key_file).toBe(
+        '/run/secrets/newrelic-apm-exporter/api-key',
+      );
+    });
+
+    test('a changed configuration starts the pod anew, a changed key does not', async () => {
+      const podOf = async (given: unknown) => ofKind(await render(given), 'Deployment')[0]?.['spec'];
+      const first = await podOf({ keys: { files: { 'api-key': 'NRAK-1' } } });
+      expect(await podOf({ keys: { files: { 'api-key': 'NRAK-2' } } })).toEqual(first);
+      expect(
+        await podOf({ keys: { files: { 'api-key': 'NRAK-1' } }, config: { collection: { window: '6m' } } }),
+      ).not.toEqual(first);
+    });
+
+    test('with TLS, the probes and Prometheus speak it, and the probes send no password', async () => {
+      const resources = await render(EVERYTHING);
+      const pod = JSON.stringify(ofKind(resources, 'Deployment'));
+      expect(pod.match(/"httpGet":\{[^}]*\}/g)).toEqual(
+        ['healthy', 'ready'].map((path) => `"httpGet":{"path":"/-/${path}","port":"http","scheme":"HTTPS"}`),
+      );
+      expect(pod).toContain('"--web.config.file=/run/secrets/newrelic-apm-exporter-web/web.yaml"');
+      expect(ofKind(resources, 'ServiceMonitor')).toMatchObject([
+        { spec: { endpoints: [{ scheme: 'https', basicAuth: {}, params: { 'collect[]': ['exporter'] } }] } },
+      ]);
+      expect(ofKind(resources, 'ScrapeConfig')).toMatchObject([
+        {
+          spec: {
+            jobName: 'newrelic-apm-exporter-applications',
+            scheme: 'HTTPS',
+            basicAuth: {},
+            httpSDConfigs: [{ url: `https://${NAME}.monitored.svc:9126/sd`, basicAuth: {}, tlsConfig: {} }],
+          },
+        },
+      ]);
+    });
+
+    test('has every dashboard as it is, in a ConfigMap that Grafana finds', async () => {
+      const maps = ofKind(await render(EVERYTHING), 'ConfigMap').filter(({ metadata }) =>
+        metadata.name.includes('dashboard'),
+      );
+      const found = maps.flatMap((map) => Object.entries(z.record(z.string(), z.string()).parse(map['data'])));
+      expect(found.map(([name]) => name)).toContain('newrelic-apm-fleet.json');
+      for (const [name, text] of found) {
+        const path = `monitoring/dashboards/${name.replace('newrelic-apm-', '')}`;
+        expect(JSON.parse(text), name).toEqual(JSON.parse(textOf(path)));
+      }
+      expect(maps[0]?.metadata).toMatchObject({ labels: { grafana_dashboard: '1' } });
+    });
+
+    test.each([
+      ['two secrets', { keys: { existingSecret: 'mine', files: { 'api-key': 'NRAK-1' } } }, /exclude each other/],
+    ])('does not take %s', async (_, given, words) => {
+      await expect(render(given)).rejects.toThrow(words);
+    });
+  },
+});
+
+await describeReal('the chart and the kustomization', {
+  tools: ['go', 'kubectl'],
+  define: (program) => {
+    let folder: string;
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'helm-'));
+      await buildRenderer(program('go'), folder);
+      cpSync(join(ROOT, 'deploy/kubernetes'), join(folder, 'kubernetes'), { recursive: true });
+      writeFileSync(join(folder, 'kubernetes/api-key.txt'), 'NRAK-1');
+    }, 600_000);
+
+    afterAll(() => rmSync(folder, { recursive: true }));
+
+    test('give the same for equal values', async () => {
+      const chart = await rendered(folder, {
+        image: { repository: 'registry.example.com/newrelic-apm-exporter' },
+        keys: { files: { 'api-key': 'NRAK-1' } },
+      });
+      const kustomized = await kustomize();
+      const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
+      expect(chart.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
+      for (const kind of kinds) {
+        expect(ofKind(chart, kind).map(comparable), kind).toEqual(ofKind(kustomized, kind).map(comparable));
+      }
+    });
+
+    test('give the same with TLS: the comment signs are all that is in the way', async () => {
+      const file = join(folder, 'kubernetes/kustomization.yaml');
+      const text = readFileSync(file, 'utf8');
+      const [before = '', patches = ''] = text.split(/^(?=# patches:)/m);
+      writeFileSync(file, before + patches.replaceAll(/^# ?/gm, ''));
+      const kustomized = await kustomize();
+      writeFileSync(file, text);
+      const chart = await rendered(folder, { keys: { files: { 'api-key': 'NRAK-1' } }, web: { tls: true } });
+      expect(ofKind(chart, 'ServiceMonitor').map(comparable)).toEqual(
+        ofKind(kustomized, 'ServiceMonitor').map(comparable),
+      );
+      const probes = (resources: readonly Resource[]) =>
+        JSON.stringify(ofKind(resources, 'Deployment').map(comparable))
+          .match(/"httpGet":\{[^}]*\}/g)
+          ?.map((each) => JSON.parse(`{${each}}`) as unknown);
+      expect(probes(chart)).toEqual(probes(kustomized));
+      expect(JSON.stringify(ofKind(kustomized, 'Deployment'))).toContain('"--web.config.file=');
+    });
+
+    async function kustomize(): Promise<Resource[]> {
+      const args = ['kustomize', join(folder, 'kubernetes')] as const;
+      const { status, stdout, stderr } = await runCommand([...program('kubectl').command, ...args]);
+      expect([status, stderr]).toEqual([0, '']);
+      return documents(stdout);
+    }
+  },
+});
+
+const EVERYTHING = {
+  image: { digest: `sha256:${'a'.repeat(64)}` },
+  imagePullSecrets: [{ name: 'registry' }],
+  labels: { release: 'kube-prometheus-stack' },
+  podAnnotations: { 'example.com/team': 'payments' },
+  keys: { existingSecret: 'new-relic' },
+  web: { existingSecret: 'web', tls: true },
+  extraArgs: ['--log.format=json'],
+  env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example:3128' }],
+  nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+  tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+  affinity: { podAntiAffinity: {} },
+  scrape: {
+    mode: 'scrapeConfig',
+    tlsConfig: { insecureSkipVerify: true },
+    basicAuth: { username: { name: 'login', key: 'user' }, password: { name: 'login', key: 'password' } },
+  },
+  dashboards: { enabled: true, annotations: { grafana_folder: 'New Relic APM' } },
+  networkPolicy: { egressPorts: [443, 3128] },
+};
+
+/** Builds the program that renders, which is beside this file, into a folder. */
+async function buildRenderer(go: RealProgram, folder: string): Promise<void> {
+  const source = resolve(import.meta.dirname, 'helm/render.go');
+  const env = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '' };
+  const args = ['build', '-o', join(folder, 'render'), source] as const;
+  const { status, stderr } = await runCommand([...go.command, ...args], { env, limit: 600_000 });
+  expect([status, stderr]).toEqual([0, '']);
+}
+
+/** What the chart gives for these values. */
+async function rendered(folder: string, given: unknown): Promise<Resource[]> {
+  const input = JSON.stringify(given);
+  const command = [join(folder, 'render'), CHART, NAME, 'monitored'] as const;
+  const { status, stdout, stderr } = await runCommand(command, { input });
+  if (status !== 0) throw new Error(stderr);
+  return documents(stdout);
+}
+
+function documents(text: string): Resource[] {
+  const all = parseAllDocuments(text, { version: '1.1' }).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS() as unknown;
+  });
+  return all.filter((each) => each !== null).map((each) => resource.parse(each));
+}
+
+function ofKind(resources: readonly Resource[], kind: string): Resource[] {
+  return resources.filter((each) => each.kind === kind);
+}
+
+/** Labels and annotations that only one of the two tools writes. */
+const OF_A_TOOL = new Set([
+  'app.kubernetes.io/instance',
+  'app.kubernetes.io/version',
+  'app.kubernetes.io/managed-by',
+  'helm.sh/chart',
+  'checksum/config',
+]);
+
+/** A resource without what only the tool brings: its labels, its namespace, the hash in a name, and the default policy. */
+function comparable(value: unknown): unknown {
+  const clean = (inner: unknown, key = ''): unknown => {
+    if (Array.isArray(inner)) return inner.map((each) => clean(each));
+    if (typeof inner === 'string') {
+      if (key === 'config.yaml') return parse(inner) as unknown;
+      return inner.replace(new RegExp(`^(${NAME})-[a-z0-9]{10}$`), '$1');
+    }
+    if (typeof inner !== 'object' || inner === null) return inner;
+    const pairs = Object.entries(inner)
+      .filter(([name]) => !OF_A_TOOL.has(name) && name !== 'namespace' && name !== 'imagePullPolicy')
+      .map(([name, each]: [string, unknown]): [string, unknown] => [name, clean(each, name)]);
+    return Object.fromEntries(
+      pairs.filter(([name, each]) => name !== 'annotations' || Object.keys(each ?? {}).length > 0),
+    );
+  };
+  return clean(value);
+}
