@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { nrql } from './client.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
+const MINUTE = 60_000;
+const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
+const MINUTES: Readonly<Record<string, number>> = { '30m': 30, '1h': 60, '30d': 30 * 1440 };
+
+interface Pack {
+  readonly queries: readonly {
+    readonly name: string;
+    readonly nrql: string;
+    readonly window?: string;
+    readonly limit?: number;
+    readonly metrics: readonly { readonly name: string; readonly value: string }[];
+  }[];
+}
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await startSimulator({ now: () => NOW, nrqlSnapping: true });
+});
+afterAll(() => simulator.close());
+
+describe.each(readdirSync('packs').filter((file) => file.endsWith('.yaml')))('the shipped pack %s', (file) => {
+  const { queries } = parse(readFileSync(`packs/${file}`, 'utf8')) as Pack;
+
+  it.each(queries)('has rows of $name with every column that its metrics name', async (query) => {
+    const minutes = MINUTES[query.window ?? '30m']!;
+    const time = `SINCE ${TO - minutes * MINUTE} UNTIL ${TO} LIMIT ${query.limit ?? 'MAX'}`;
+    const { results, metadata } = await nrql(simulator, `${query.nrql}\n${time}`);
+    expect(results.length).toBeGreaterThan(0);
+    expect(metadata.timeWindow).toMatchObject({ begin: TO - minutes * MINUTE, end: TO });
+    for (const { name, value } of query.metrics) {
+      const found = results.map((row) => row[value]).filter((column) => column !== null);
+      expect([name, found.length > 0 && found.every(isFigure)]).toEqual([name, true]);
+    }
+  });
+});
+
+/** A number, or an object of numbers as `percentile` gives it. */
+function isFigure(column: unknown): boolean {
+  const figures = typeof column === 'object' && column !== null ? Object.values(column) : [column];
+  return figures.length > 0 && figures.every((figure) => Number.isFinite(figure));
+}
