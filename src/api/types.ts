@@ -75,8 +75,6 @@ export interface Application {
   readonly endUserSummary: RollingSummary | undefined;
   readonly settings: ApplicationSettings | undefined;
   readonly alertPolicyId: number | undefined;
-  /** Values by key, in upstream's spelling; undefined where the interface does not tell tags. */
-  readonly tags?: ReadonlyMap<string, readonly string[]>;
   /** How many hosts and instances are linked to it. */
   readonly hosts: number | undefined;
   readonly instances: number | undefined;

@@ -44,23 +44,53 @@ export function showProgress(what: string): Progress {
   };
 }
 
-/** Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading. */
-export function table(rows: readonly (readonly (string | number)[])[]): string {
+/**
+ * Rows as columns of text, two spaces apart; numbers to the right. The first row is the heading.
+ *
+ * @param most no line is longer than this: the cells of the widest columns lose their middle
+ */
+export function table(rows: readonly (readonly (string | number)[])[], most = Infinity): string {
   // Not Math.max(...rows): a list of names is longer than a call may have arguments.
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, lengthOf(row[column])), 0),
   );
+  for (let over = widths.reduce((sum, width) => sum + width + 2, -2) - most; over > 0; over -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    widths[widest] = Math.max(1, (widths[widest] ?? 0) - 1);
+  }
   return rows
-    .map((row) =>
-      row
-        .map((cell, column) => {
-          const padding = ' '.repeat((widths[column] ?? 0) - lengthOf(cell));
-          return typeof cell === 'number' ? padding + text(cell) : text(cell) + padding;
-        })
-        .join('  ')
-        .trimEnd(),
-    )
+    .map((row) => {
+      const cells = row.map((cell, column) => {
+        const width = widths[column] ?? 0;
+        const shown = cut(text(cell), width);
+        const padding = ' '.repeat(width - lengthOf(shown));
+        return typeof cell === 'number' ? padding + shown : shown + padding;
+      });
+      const line = cells.join('  ').trimEnd();
+      return line.length <= most ? line : Array.from(line).slice(0, most).join('');
+    })
     .join('\n');
+}
+
+/** A sentence in lines of at most so many characters. */
+export function wrapped(sentence: string, most: number): string {
+  const lines: string[] = [];
+  for (const word of text(sentence).split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && lengthOf(last) + 1 + lengthOf(word) <= most) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(cut(word, most));
+  }
+  return lines.join('\n');
+}
+
+/** The text without its middle where it is longer. */
+function cut(long: string, width: number): string {
+  if (long.length <= width) return long;
+  const characters = Array.from(long);
+  if (characters.length <= width) return long;
+  const end = Math.floor((width - 1) / 2);
+  const begin = characters.slice(0, Math.max(0, width - 1 - end)).join('');
+  return `${begin}…${characters.slice(characters.length - end).join('')}`;
 }
 
 function lengthOf(cell: string | number | undefined): number {

@@ -1,4 +1,3 @@
-import type { FailureReason } from '../api/types.ts';
 import type { Group } from '../metrics/sample.ts';
 
 /**
@@ -43,7 +42,7 @@ export interface HeldTimes {
 
 /** Why the last attempt failed: the reason as metrics name it, and in words. */
 interface Problem {
-  readonly reason: FailureReason;
+  readonly reason: string;
   readonly text: string;
 }
 
@@ -58,8 +57,6 @@ export class Entity {
   readonly subject: Subject;
   /** When it became known; what was never read is overdue since then. */
   readonly firstSeen: number;
-  /** How often it is read, in milliseconds; undefined: as often as its group. */
-  readonly interval: number | undefined;
   #state: 'idle' | 'queued' | 'running' = 'idle';
   #held: HeldTimes | undefined;
   #failures = 0;
@@ -73,12 +70,11 @@ export class Entity {
   #askedAt = -Infinity;
   #unknownSince: number | undefined;
 
-  constructor(kind: Kind, subject: Subject, firstSeen: number, interval?: number) {
+  constructor(kind: Kind, subject: Subject, firstSeen: number) {
     this.kind = kind;
     this.group = GROUP_OF[kind];
     this.subject = subject;
     this.firstSeen = firstSeen;
-    this.interval = interval;
   }
 
   get state(): 'idle' | 'queued' | 'running' {

@@ -18,11 +18,11 @@ export type EntityMatch =
   | { readonly id: number }
   | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
 
-/** What a match looks at; tags by key, undefined where the interface does not tell them. */
+/** What a match looks at; no tags where the interface does not tell them. */
 export interface Matchable {
   readonly id: number;
   readonly name: string;
-  readonly tags?: ReadonlyMap<string, readonly string[]>;
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
 }
 
 export type DatabaseComponent = 'auto' | 'datastore' | 'database' | 'active_record';
@@ -175,8 +175,8 @@ export function matches(match: EntityMatch, entity: Matchable): boolean {
 
 /** The values of a tag, whose key is compared without case; undefined where there is no such key. */
 export function tagValues(tags: Matchable['tags'], key: string): readonly string[] | undefined {
-  const values = [...(tags ?? [])].filter(([name]) => name.toLowerCase() === key.toLowerCase());
-  return values.length === 0 ? undefined : values.flatMap(([, each]) => each);
+  const found = (tags ?? []).filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
+  return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
 }
 
 /** 31 July 2027, when the vendor ends the REST interface; Unix seconds. */

@@ -66,10 +66,10 @@ describe('a match', () => {
     expect(matches({ id: 8 }, entity)).toBe(false);
   });
 
-  const tags = new Map([
-    ['Team', ['payments', 'platform']],
-    ['tier', []],
-  ]);
+  const tags = [
+    { key: 'Team', values: ['payments', 'platform'] },
+    { key: 'tier', values: [] },
+  ];
   const match = (tag: string, value?: string, name?: string) => ({ tag, value, name });
 
   it.each([

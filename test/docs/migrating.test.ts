@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { compareSides } from '../../src/cli/compare/differences.ts';
-import type { SideSeries } from '../../src/cli/compare/sides.ts';
+import { entityKey, type Side, type SideSeries } from '../../src/cli/compare/sides.ts';
+import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
@@ -13,9 +14,8 @@ const PAGE = pageAt('docs/migrating.md');
 const APP = { app: 'Shop', app_id: '1' };
 const HOST = { ...APP, host: 'web-1' };
 
-const series = (family: string, value: number, labels: SideSeries['labels'] = APP): readonly SideSeries[] => [
-  { family, labels, value },
-];
+const series = (name: string, value: number, labels: SideSeries['labels'] = APP): readonly SideSeries[] =>
+  FAMILIES.filter((family) => family.name === name).map((family) => ({ family, labels, value }));
 
 describe('the reasons of compare', () => {
   const explained = rowsOf(sectionOf(PAGE, '### compare')).map(([reason]) => reason);
@@ -39,8 +39,9 @@ describe('the reasons of compare', () => {
     ['an unknown state', [], series('newrelic_application_reporting', 1), 0],
     ['metrics that REST lacks for hosts', [], series('newrelic_host_queue_time_seconds', 1, HOST), 0],
   ])('the page explains the reason for %s', (_, rest, nerdgraph, sharing) => {
-    const hosts = Array.from({ length: sharing }, () => [1, HOST.host] as const);
-    const [difference] = compareSides({ series: rest, hosts }, { series: nerdgraph, hosts: [] }, 0.01).differences;
+    const entities = [APP, HOST, ...Array.from({ length: sharing }, () => HOST)].map(entityKey);
+    const side = (list: readonly SideSeries[]): Side => ({ series: list, entities });
+    const [difference] = compareSides(side(rest), side(nerdgraph), 0.01).differences;
     expect(difference?.expected).toBe(true);
     expect(explained).toContain(difference?.reason);
   });

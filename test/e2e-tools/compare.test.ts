@@ -40,8 +40,8 @@ describe('compare', () => {
   it('shows a person a table, what is expected to differ and why, and a verdict', async () => {
     const { status, stdout } = await compare('--app=Storefront');
     expect(stdout).toMatch(/^Account prod, window from \S+Z to \S+Z, tolerance 1 %\n\nFAMILY +COMPARED +DIFFER +WORST/);
-    expect(stdout).toMatch(/newrelic_application_response_time_seconds +1 +0 +0\.00 %/);
-    expect(stdout).toMatch(/Differences that are expected: \d+\nDIFFERENCE +REST +NERDGRAPH +SERIES +WHY/);
+    expect(stdout).toMatch(/newrelic_application_response_time_seconds +1 +0 +0 %/);
+    expect(stdout).toMatch(/Differences that are expected: \d+\nexpected +\d+ +newrelic_\w+ +\S/);
     expect(stdout).toMatch(/Both interfaces agree: \d+ series compared/);
     expect(status).toBe(0);
   });
@@ -60,7 +60,7 @@ describe('compare', () => {
     simulator.faults.add(parseFault('nulls,on=metric_data'));
     const { status, stdout } = await compare('--app=Storefront');
     expect(stdout).toMatch(/Differences that nothing explains: [1-9]/);
-    expect(stdout).toContain('The interfaces do not agree');
+    expect(stdout).toContain('The interfaces differ');
     expect(status).toBe(1);
   });
 
@@ -75,7 +75,7 @@ describe('compare', () => {
   it('fails with 1 and says what it may mean where nothing is in common', async () => {
     const { status, stderr } = await compare('--account-id=99');
     expect(status).toBe(1);
-    expect(stderr).toMatch(/no reporting application in common \(REST \d+, NerdGraph 0\)|account/);
+    expect(stderr).toMatch(/no reporting application in common|account/);
   });
 
   it.each([

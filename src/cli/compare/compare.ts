@@ -1,118 +1,24 @@
 import process from 'node:process';
-import type { Config } from '../../config/config.ts';
-import { accountThrough } from '../../config/interfaces.ts';
-import { UsageError, ExitStatus } from '../process.ts';
-import { formatMinute, table } from '../terminal.ts';
-import { type Comparison, type Difference, compareSides } from './differences.ts';
-import type { Application } from '../../api/types.ts';
-import { selects } from '../../collect/selection.ts';
+import type { TimeRange } from '../../api/reader.ts';
+import type { Application, KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
+import { effectiveSettings, selects } from '../../collect/selection.ts';
+import type { AccountConfig, CollectionConfig, Config, EntityMatch } from '../../config/config.ts';
+import { accountThrough } from '../../config/interfaces.ts';
 import type { CommonOptions } from '../flags.ts';
+import { ExitStatus, UsageError } from '../process.ts';
+import { formatMinute, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/reading.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import { compareSides, type Comparison, type Difference } from './differences.ts';
 import { readSide } from './sides.ts';
 
-/** Which account is compared, from the flags. */
-export interface PairOptions {
+/** The flags of the command. */
+export interface CompareOptions extends CommonOptions {
   /** Undefined: the only one of the configuration. */
   readonly account: string | undefined;
   /** The number of the account at the service; undefined: as configured. */
   readonly accountId: number | undefined;
-}
-
-/**
- * The configuration with one account twice: over REST, then over NerdGraph. Values are not rounded, so that what differs
- * does differ. Throws a UsageError when it is not clear which account is meant.
- */
-export function pairOf(config: Config, { account: name, accountId }: PairOptions): Config {
-  const named = name === undefined ? config.accounts : config.accounts.filter((account) => account.name === name);
-  const [account, ...others] = named;
-  const names = config.accounts.map((each) => each.name).join(', ');
-  if (account === undefined) throw new UsageError(`there is no account "${name ?? ''}": the accounts are ${names}`);
-  if (others.length > 0) throw new UsageError(`there are several accounts (${names}): say which with --account`);
-  const same = { ...account, account_id: accountId ?? account.account_id };
-  return {
-    accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],
-    collection: { ...config.collection, raw_values: true },
-  };
-}
-
-/** More differences than this are counted, not shown: nobody reads them, and JSON has them all. */
-const MOST_SHOWN = 100;
-
-/** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
-export function comparisonText(comparison: Comparison): string {
-  const { account, window, tolerance, families, differences, unexpected } = comparison;
-  const percent = `${tolerance * 100} %`;
-  const expected = differences.length - unexpected;
-  const sections = [
-    `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent}`,
-    table([
-      ['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'],
-      ...families.map((family) => [
-        family.family,
-        family.compared,
-        family.differing,
-        family.compared === 0 ? '-' : percentText(family.max_difference),
-        family.only_rest,
-        family.only_nerdgraph,
-      ]),
-    ]),
-    ...differenceSection(
-      `Differences that nothing explains: ${unexpected}`,
-      differences.filter((difference) => !difference.expected),
-    ),
-    ...differenceSection(
-      `Differences that are expected: ${expected}`,
-      differences.filter((difference) => difference.expected),
-    ),
-    verdict(comparison),
-  ];
-  return `${sections.join('\n\n')}\n`;
-}
-
-export function comparisonJson(comparison: Comparison): string {
-  return `${JSON.stringify(comparison, undefined, 2)}\n`;
-}
-
-function differenceSection(title: string, differences: readonly Difference[]): string[] {
-  if (differences.length === 0) return [];
-  const rows = differences
-    .slice(0, MOST_SHOWN)
-    .map(({ family, labels, rest, nerdgraph, difference, reason }) => [
-      difference === null ? '-' : percentText(difference),
-      numberText(rest),
-      numberText(nerdgraph),
-      family + labelText(labels),
-      ...(reason === null ? [] : [reason]),
-    ]);
-  const why = differences[0]?.expected === true ? ['WHY'] : [];
-  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES', ...why], ...rows]);
-  const more = differences.length - MOST_SHOWN;
-  return [`${title}\n${text}${more > 0 ? `\nand ${more} more: --format=json has them all` : ''}`];
-}
-
-function verdict({ families, unexpected }: Comparison): string {
-  const compared = families.reduce((sum, family) => sum + family.compared, 0);
-  return unexpected === 0
-    ? `Both interfaces agree: ${compared} series compared, nothing differs that is not expected.`
-    : `The interfaces do not agree: ${unexpected} of the differences are not expected. docs/migrating.md says what to look at.`;
-}
-
-function labelText(labels: Difference['labels']): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return `{${pairs.join(',')}}`;
-}
-
-function percentText(difference: number): string {
-  return `${(difference * 100).toPrecision(3)} %`;
-}
-
-function numberText(value: number | null): string {
-  return value === null ? 'absent' : String(Number(value.toPrecision(6)));
-}
-
-export interface CompareOptions extends CommonOptions, PairOptions {
   /** Ids or exact names; empty: the applications that the account serves. */
   readonly apps: readonly string[];
   readonly hosts: boolean;
@@ -125,11 +31,41 @@ export interface CompareOptions extends CommonOptions, PairOptions {
 export async function runCompare(options: CompareOptions): Promise<void> {
   const comparison = await withAccounts(
     options,
-    (session) => compare(session, options, Date.now(), (sentence) => process.stderr.write(`${sentence}\n`)),
-    (config) => pairOf(config, options),
+    (session) => compare(session, options, Date.now()),
+    (config) => bothInterfaces(config, options),
   );
-  process.stdout.write(options.format === 'json' ? comparisonJson(comparison) : comparisonText(comparison));
+  process.stdout.write(
+    options.format === 'json'
+      ? `${JSON.stringify(comparison, undefined, 2)}\n`
+      : comparisonText(comparison, lineLength()),
+  );
   if (comparison.unexpected > 0) throw new ExitStatus(1);
+}
+
+/**
+ * The configuration with one account twice: over REST, then over NerdGraph. Values are not rounded, so that what differs
+ * does differ. Throws a UsageError when it is not clear which account is meant.
+ */
+export function bothInterfaces(
+  config: Config,
+  { account: name, accountId }: Pick<CompareOptions, 'account' | 'accountId'>,
+): Config {
+  const named = name === undefined ? config.accounts : config.accounts.filter((account) => account.name === name);
+  const [account, ...others] = named;
+  const names = config.accounts.map((each) => each.name).join(', ');
+  if (account === undefined) throw new UsageError(`there is no account "${name ?? ''}": the accounts are ${names}`);
+  if (others.length > 0) throw new UsageError(`there are several accounts (${names}): say which with --account`);
+  const same = { ...account, account_id: accountId ?? account.account_id };
+  return {
+    accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],
+    collection: { ...config.collection, raw_values: true },
+  };
+}
+
+/** What one interface lists. */
+interface Lists {
+  readonly applications: readonly Application[];
+  readonly keyTransactions: readonly KeyTransaction[];
 }
 
 /**
@@ -137,83 +73,275 @@ export async function runCompare(options: CompareOptions): Promise<void> {
  * sentence when a side cannot be read or both have no application in common.
  *
  * @param now Unix milliseconds
- * @param note told what is left out of the comparison
  */
 export async function compare(
   { accounts, config }: LiveSession,
   options: Pick<CompareOptions, 'apps' | 'hosts' | 'tolerance'>,
   now: number,
-  note: (sentence: string) => void,
 ): Promise<Comparison> {
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
-  const window = windowAt(now, config.collection);
   const [overRest, overNerdGraph] = await Promise.all([
-    readChosen(rest, options.apps, 'REST'),
-    readChosen(nerdgraph, options.apps, 'NerdGraph'),
+    readLists(rest, options.apps, 'REST'),
+    readLists(nerdgraph, options.apps, 'NerdGraph'),
   ]);
-  refuseUnmatched(options.apps, [...overRest, ...overNerdGraph]);
-  const onRest = partition(overRest, overNerdGraph);
-  const onNerdGraph = partition(overNerdGraph, overRest);
-  sayLeftOut(onRest.alone, 'REST', note);
-  sayLeftOut(onNerdGraph.alone, 'NerdGraph', note);
-  if (onRest.common.length === 0) {
-    throw new Error(
-      `the interfaces have no reporting application in common (REST ${overRest.length}, NerdGraph ${overNerdGraph.length}): ` +
-        'the key may act on another account over REST (give --account-id), or its user may lack a role',
-    );
-  }
-  const side = { window, hosts: options.hosts };
+  const ids = chosenIds(rest.config, options.apps, overRest.applications, overNerdGraph.applications);
+  const [restApplications, graphApplications] = [overRest, overNerdGraph].map(({ applications }) =>
+    applications.filter(({ id }) => ids.has(id)),
+  ) as [Application[], Application[]];
+  const onRest = partition(restApplications, graphApplications);
+  const onNerdGraph = partition(graphApplications, restApplications);
+  if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
+  const owned = chosenKeyTransactions(rest.config, ids, overRest, overNerdGraph);
+  const ofOwned = ({ keyTransactions }: Lists): KeyTransaction[] => keyTransactions.filter(({ id }) => owned.has(id));
+  const window = commonWindow(now, config.collection);
+  const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
+  const side = {
+    window,
+    hosts: options.hosts,
+    database: (id: number) => settings.get(id)?.database ?? 'auto',
+  } as const;
   const [restSide, nerdgraphSide] = await Promise.all([
-    readSide(rest, onRest.common, side),
-    readSide(nerdgraph, onNerdGraph.common, side),
+    readSide(rest, { ...onRest, keyTransactions: ofOwned(overRest) }, side),
+    readSide(nerdgraph, { ...onNerdGraph, keyTransactions: ofOwned(overNerdGraph) }, side),
   ]);
-  return { account: rest.config.name, window, ...compareSides(restSide, nerdgraphSide, options.tolerance) };
+  return {
+    account: rest.config.name,
+    window,
+    ...compareSides(restSide, nerdgraphSide, options.tolerance),
+    notes: [
+      ...otherNames('application', onRest.applications, onNerdGraph.applications),
+      ...otherNames('key transaction', ofOwned(overRest), ofOwned(overNerdGraph)),
+    ],
+  };
 }
 
-function refuseUnmatched(apps: readonly string[], found: readonly Application[]): void {
-  const unmatched = apps.filter((app) => !found.some((application) => isMeant(application, app)));
-  if (unmatched.length === 0) return;
-  const what = unmatched.map((app) => `"${app}"`).join(', ');
-  throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
+/** All applications of an account, or those of the ids that are asked for, and its key transactions. */
+async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[], name: string): Promise<Lists> {
+  const read = async (): Promise<Lists> => {
+    const ids = apps.filter((app) => isId(app)).map(Number);
+    // What is no id of the account may be a name, which only the whole list shows.
+    const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
+    const [applications, keyTransactions] = await Promise.all([
+      byId.length > 0 ? byId : reader.listApplications({}, call),
+      config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
+    ]);
+    return { applications, keyTransactions };
+  };
+  return read().catch((error: unknown) => {
+    throw new Error(`the lists cannot be read over ${name}`, { cause: error });
+  });
 }
 
-/** The applications of a list that the other list has too, by id, and those that it has alone. */
-function partition(
-  list: readonly Application[],
-  other: readonly Application[],
-): { readonly common: readonly Application[]; readonly alone: readonly Application[] } {
-  const ids = new Set(other.map(({ id }) => id));
-  return { common: list.filter(({ id }) => ids.has(id)), alone: list.filter(({ id }) => !ids.has(id)) };
-}
-
-/** The reporting applications that are meant, as one interface lists them. */
-async function readChosen(
-  { config, reader, call }: LiveAccount,
+/**
+ * The applications that are meant on either side, by id: with another name, one side may not know them for those. Only
+ * those that report somewhere: of the others there is nothing to compare. Throws a UsageError for what matches nothing.
+ */
+function chosenIds(
+  { applications: filter }: AccountConfig,
   apps: readonly string[],
-  name: string,
-): Promise<Application[]> {
-  const read = (query: { readonly ids?: readonly number[] }): Promise<Application[]> =>
-    reader.listApplications(query, call).catch((error: unknown) => {
-      throw new Error(`the applications cannot be read over ${name}`, { cause: error });
-    });
-  const ids = apps.filter((app) => isId(app)).map(Number);
-  // Ids are read by id. What is no id of the account may be a name, which only the whole list shows.
-  const byId = ids.length > 0 && ids.length === apps.length ? await read({ ids }) : [];
-  const list = byId.length > 0 && byId.length === new Set(ids).size ? byId : await read({});
-  const chosen =
-    apps.length === 0
-      ? list.filter((application) => selects(config.applications, application))
-      : list.filter((application) => apps.some((app) => isMeant(application, app)));
-  return chosen.filter(({ reporting }) => reporting !== false);
+  overRest: readonly Application[],
+  overNerdGraph: readonly Application[],
+): ReadonlySet<number> {
+  const isTagged = [...(filter.include ?? []), ...filter.exclude].some((match: EntityMatch) => 'tag' in match);
+  // Only NerdGraph tells the tags by which they are chosen.
+  const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
+  const reporting = new Set(
+    [...overRest, ...overNerdGraph].filter((each) => each.reporting !== false).map(({ id }) => id),
+  );
+  const chosen = choosing.filter(
+    (each) =>
+      reporting.has(each.id) && (apps.length === 0 ? selects(filter, each) : apps.some((app) => isMeant(each, app))),
+  );
+  const unmatched = apps.filter((app) => !chosen.some((each) => isMeant(each, app)));
+  if (unmatched.length > 0) {
+    const what = unmatched.map((app) => `"${app}"`).join(', ');
+    throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
+  }
+  return new Set(chosen.map(({ id }) => id));
 }
 
 function isMeant({ id, name }: Application, app: string): boolean {
   return app === name || app === String(id);
 }
 
-function sayLeftOut(applications: readonly Application[], only: string, note: (sentence: string) => void): void {
-  if (applications.length === 0) return;
-  const names = applications.map(({ id, name }) => `${name} (${id})`).join(', ');
-  note(`Only ${only} has these reporting applications, which are not compared: ${names}`);
+/** The applications of a list that the other list has too, by id, and those that it has alone. */
+function partition(
+  list: readonly Application[],
+  other: readonly Application[],
+): { readonly applications: readonly Application[]; readonly alone: readonly Application[] } {
+  const ids = new Set(other.map(({ id }) => id));
+  return { applications: list.filter(({ id }) => ids.has(id)), alone: list.filter(({ id }) => !ids.has(id)) };
+}
+
+function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
+  const only = [
+    ['REST', onRest],
+    ['NerdGraph', onNerdGraph],
+  ] as const;
+  const listed = only.map(([name, applications]) => {
+    const names = applications.slice(0, 5).map((each) => `${each.name} (${each.id})`);
+    const more = applications.length - names.length;
+    return `${name} lists ${[...names, ...(more > 0 ? [`${more} more`] : [])].join(', ') || 'none'}`;
+  });
+  return (
+    `the interfaces have no reporting application in common (${listed.join('; ')}): ` +
+    'the key may act on another account over REST (give --account-id), or its user may lack a role'
+  );
+}
+
+/** The key transactions that belong to a chosen application on either side, by id. */
+function chosenKeyTransactions(
+  { key_transactions: filter }: AccountConfig,
+  applications: ReadonlySet<number>,
+  ...lists: readonly Lists[]
+): ReadonlySet<number> {
+  const chosen = lists.flatMap(({ keyTransactions }) =>
+    keyTransactions.filter(
+      (each) =>
+        each.applicationId !== undefined &&
+        applications.has(each.applicationId) &&
+        (typeof filter === 'boolean' || selects(filter, each)),
+    ),
+  );
+  return new Set(chosen.map(({ id }) => id));
+}
+
+/** A change of names changes labels, but no series is another one by it. */
+function otherNames(
+  what: string,
+  overRest: readonly { readonly id: number; readonly name: string }[],
+  overNerdGraph: readonly { readonly id: number; readonly name: string }[],
+): string[] {
+  const names = new Map(overNerdGraph.map(({ id, name }) => [id, name]));
+  return overRest.flatMap(({ id, name }) => {
+    const other = names.get(id);
+    if (other === undefined || other === name) return [];
+    return [`${what} ${id} is called "${name}" over REST and "${other}" over NerdGraph: its labels change`];
+  });
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The window of a scrape. A long one ends where NerdGraph, which cuts long ranges, cuts it: REST takes any. */
+function commonWindow(now: number, collection: CollectionConfig): TimeRange {
+  const { from, to } = windowAt(now, collection);
+  const length = to - from;
+  if (length < HOUR) return { from, to };
+  const step = length < DAY ? 5 * MINUTE : 10 * MINUTE;
+  const end = Math.floor(to / step) * step;
+  return { from: end - length, to: end };
+}
+
+/** More differences than this are counted, not shown: nobody reads them, and JSON has them all. */
+const MOST_SHOWN = 100;
+
+/** What lines are cut to when neither a terminal nor COLUMNS says so. */
+const USUAL_LENGTH = 160;
+
+function lineLength(): number {
+  const given = Number(process.env['COLUMNS']);
+  if (Number.isInteger(given) && given > 0) return given;
+  return process.stdout.isTTY ? process.stdout.columns : USUAL_LENGTH;
+}
+
+/** The result for a person: a table of families, the differences, and what they mean. Ends in a line feed. */
+export function comparisonText(comparison: Comparison, most: number): string {
+  const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
+  const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
+  const rows = families.map((each) => [
+    each.family,
+    each.compared,
+    each.differing,
+    each.compared === 0 ? '-' : percentText(each.max_difference),
+    each.only_rest,
+    each.only_nerdgraph,
+  ]);
+  const sections = [
+    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, most)).join('\n'),
+    table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], most),
+    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, most)}`,
+    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, most)}`,
+    wrapped(verdict(comparison), most),
+  ];
+  return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
+}
+
+/** Numbers one by one, then what one interface does not have; series of what is not listed at all are one line together. */
+function unexplained(differences: readonly Difference[], most: number): string {
+  const open = differences.filter(({ expected }) => !expected);
+  const groups = new Map<string, Difference[]>();
+  for (const [place, each] of open.entries()) {
+    const key = each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(place);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [each]);
+    else group.push(each);
+  }
+  const rows = [...groups.values()].slice(0, MOST_SHOWN).map((group) => {
+    const [{ family, labels, difference, rest, nerdgraph, reason }] = group as [Difference, ...Difference[]];
+    const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
+    const what =
+      group.length > 1 ? `${group.length} series of ${labelText(entityLabels(labels))}` : family + labelText(labels);
+    return [
+      difference === null ? '-' : percentText(difference),
+      has(rest),
+      has(nerdgraph),
+      reason === null ? what : `${what}: ${reason}`,
+    ];
+  });
+  if (rows.length === 0) return '';
+  const more = groups.size - rows.length;
+  const text = table([['DIFFERENCE', 'REST', 'NERDGRAPH', 'SERIES'], ...rows], most);
+  return more > 0 ? `${text}\nand ${more} more: --format=json has them all` : text;
+}
+
+/** One line for each family and reason. */
+function explained(differences: readonly Difference[], most: number): string {
+  const counts = new Map<string, { readonly family: string; readonly reason: string; count: number }>();
+  for (const { family, reason, expected } of differences) {
+    if (!expected) continue;
+    const key = `${family} ${reason}`;
+    const line = counts.get(key) ?? { family, reason: reason ?? '', count: 0 };
+    line.count += 1;
+    counts.set(key, line);
+  }
+  const rows = [...counts.values()].sort((a, b) => (a.family < b.family ? -1 : 1));
+  return table(
+    rows.map(({ family, reason, count }) => ['expected', count, family, reason]),
+    most,
+  );
+}
+
+function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string {
+  const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
+  const left =
+    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one ` +
+    'interface does not have or keeps by its nature.';
+  return unexpected === 0
+    ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}. ${left}`
+    : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. ${left} docs/migrating.md says what to look at.`;
+}
+
+function entityText({ labels }: Difference): string {
+  return labelText(entityLabels(labels));
+}
+
+function entityLabels(labels: Difference['labels']): Difference['labels'] {
+  const names = ['app', 'app_id', 'host', 'key_transaction', 'key_transaction_id'];
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
+}
+
+function labelText(labels: Difference['labels']): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `{${pairs.join(',')}}`;
+}
+
+function percentText(difference: number): string {
+  return `${Number((difference * 100).toPrecision(3))} %`;
+}
+
+function numberText(value: number | null): string {
+  return value === null ? 'absent' : String(Number(value.toPrecision(6)));
 }

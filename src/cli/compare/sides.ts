@@ -6,11 +6,18 @@ import type {
   TimeRange,
 } from '../../api/reader.ts';
 import type { Application, Host, KeyTransaction } from '../../api/types.ts';
-import { effectiveSettings } from '../../collect/selection.ts';
+import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
-import type { Scope } from '../../metrics/family.ts';
+import { FAMILIES } from '../../metrics/catalogue.ts';
+import type { CatalogueFamily, Scope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/entityFamilies.ts';
+import {
+  APPLICATION,
+  applicationSamples,
+  hostSamples,
+  KEY_TRANSACTION,
+  keyTransactionSamples,
+} from '../../metrics/entityFamilies.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readEach } from '../upstream/reading.ts';
@@ -18,7 +25,7 @@ import type { LiveAccount } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
 export interface SideSeries {
-  readonly family: string;
+  readonly family: CatalogueFamily;
   /** What tells it from the other series of its family, with readable names; the host by its name. */
   readonly labels: Labels;
   readonly value: number;
@@ -27,13 +34,25 @@ export interface SideSeries {
 /** What one interface says about the chosen applications over one window. */
 export interface Side {
   readonly series: readonly SideSeries[];
-  /** Hosts by application id and name, to see which share a name. */
-  readonly hosts: readonly (readonly [applicationId: number, host: string])[];
+  /** What it lists, as entityKey names it: twice where two hosts share a name. */
+  readonly entities: readonly string[];
 }
 
+/** What is read through one interface, as that interface lists it. */
+export interface Chosen {
+  /** Those that the other interface lists too. */
+  readonly applications: readonly Application[];
+  /** Those that only this one lists: nothing more is read of them. */
+  readonly alone: readonly Application[];
+  readonly keyTransactions: readonly KeyTransaction[];
+}
+
+/** What is the same for both interfaces. */
 interface SideOptions {
   readonly window: TimeRange;
   readonly hosts: boolean;
+  /** The database kind that the configuration sets for an application. */
+  readonly database: (applicationId: number) => DatabaseComponent;
 }
 
 interface HostOf {
@@ -41,21 +60,34 @@ interface HostOf {
   readonly host: Host;
 }
 
-/** Reads everything about these applications that both interfaces may have. Rejects with the first failure. */
-export async function readSide(
-  account: LiveAccount,
-  applications: readonly Application[],
-  options: SideOptions,
-): Promise<Side> {
-  const [hosts, keyTransactions] = await Promise.all([
-    options.hosts ? readHosts(account, applications, options.window) : [],
-    readKeyTransactions(account, applications),
-  ]);
+const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
+
+/** Reads everything about the chosen applications that both interfaces may have. Rejects with the first failure. */
+export async function readSide(account: LiveAccount, chosen: Chosen, options: SideOptions): Promise<Side> {
+  const { applications, keyTransactions, alone } = chosen;
+  for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
+  const hosts = options.hosts ? await readHosts(account, applications, options.window) : [];
   const [state, window] = await Promise.all([
     readState(account, applications, hosts, keyTransactions, options.window),
-    readWindow(account, applications, hosts, options.window),
+    readWindow(account, applications, hosts, options),
   ]);
-  return { series: [...state, ...window], hosts: hosts.map(({ application, host }) => [application.id, host.host]) };
+  const listed = alone.flatMap((each) =>
+    seriesOf(applicationLabels(each), applicationSamples(each)).filter(({ family }) => family === APPLICATION.info),
+  );
+  return {
+    series: [...state, ...window, ...listed],
+    entities: [
+      ...[...applications, ...alone].map(applicationLabels),
+      ...hosts.map(hostLabels),
+      ...keyTransactions.map(keyTransactionLabels),
+    ].map(entityKey),
+  };
+}
+
+/** Names an entity by what both interfaces call it: ids, and the host by its name. */
+export function entityKey({ app_id, host, key_transaction_id }: Labels): string {
+  if (key_transaction_id !== undefined) return JSON.stringify(['key transaction', key_transaction_id]);
+  return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);
 }
 
 async function readHosts(
@@ -65,17 +97,6 @@ async function readHosts(
 ): Promise<HostOf[]> {
   const lists = await readEach(reader.hosts, applications, subjectOf, window, call);
   return lists.flatMap(([application, hosts]) => hosts.map((host) => ({ application, host })));
-}
-
-async function readKeyTransactions(
-  { config, reader, call }: LiveAccount,
-  applications: readonly Application[],
-): Promise<KeyTransaction[]> {
-  if (config.key_transactions === false) return [];
-  const chosen = new Set(applications.map(({ id }) => id));
-  const list = await reader.listKeyTransactions({}, call);
-  for (const { unread } of list) if (unread !== undefined) throw unread;
-  return list.filter(({ applicationId }) => applicationId !== undefined && chosen.has(applicationId));
 }
 
 async function readState(
@@ -99,9 +120,9 @@ async function readState(
     ...ofApplications.flatMap(([each, values]) => seriesOf(applicationLabels(each), applicationSamples(each, values))),
     ...ofHosts.flatMap(([each, values]) => seriesOf(hostLabels(each), hostSamples(each.host, values))),
     ...ofKeyTransactions.flatMap(([each, values]) =>
-      seriesOf(
-        { key_transaction: each.name, key_transaction_id: String(each.id) },
-        keyTransactionSamples(each, values),
+      seriesOf(keyTransactionLabels(each), keyTransactionSamples(each, values)).map((series) =>
+        // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
+        series.family === KEY_TRANSACTION.info ? { ...series, labels: { ...series.labels, ...ownerOf(each) } } : series,
       ),
     ),
   ];
@@ -111,9 +132,9 @@ async function readWindow(
   account: LiveAccount,
   applications: readonly Application[],
   hosts: readonly HostOf[],
-  window: TimeRange,
+  { window, database: configured }: SideOptions,
 ): Promise<SideSeries[]> {
-  const { config, reader, call } = account;
+  const { reader, call } = account;
   const datastores = await readDatastores(account, applications, window);
   const subject = (scope: Scope, { id }: Application, hostKey: string | undefined): MetricDataSubject => ({
     applicationId: id,
@@ -128,7 +149,7 @@ async function readWindow(
   const series: SideSeries[] = [];
   for (const [application, answer] of ofApplications) {
     const values = windowValues(answer);
-    const database = databaseKind(values, application.language, effectiveSettings(config, application).database);
+    const database = databaseKind(values, application.language, configured(application.id));
     databases.set(application.id, database);
     series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
   }
@@ -161,14 +182,23 @@ function applicationLabels({ id, name }: Application): Labels {
   return { app: name, app_id: String(id) };
 }
 
+function keyTransactionLabels({ id, name }: KeyTransaction): Labels {
+  return { key_transaction: name, key_transaction_id: String(id) };
+}
+
+function ownerOf({ applicationId }: KeyTransaction): Labels {
+  return { app_id: applicationId === undefined ? '' : String(applicationId) };
+}
+
 function hostLabels({ application, host }: HostOf): Labels {
   return { ...applicationLabels(application), host: host.host };
 }
 
 /** The alert policy is known to one interface only, so it does not tell series apart. */
 function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
-  return samples.map(({ family, labels = {}, value }) => {
-    const known = Object.entries(labels).filter(([name]) => name !== 'alert_policy_id');
-    return { family: family.name, labels: { ...entity, ...Object.fromEntries(known) }, value };
+  return samples.flatMap(({ family: { name }, labels = {}, value }) => {
+    const family = FAMILY_OF.get(name);
+    const known = Object.entries(labels).filter(([label]) => label !== 'alert_policy_id');
+    return family === undefined ? [] : [{ family, labels: { ...entity, ...Object.fromEntries(known) }, value }];
   });
 }

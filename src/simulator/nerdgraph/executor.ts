@@ -21,8 +21,12 @@ import type { ServiceSettings } from '../simulatorSettings.ts';
 import {
   type EntityContext,
   keyTransactionEntity,
+  applicationGuid,
   guidOf,
   isSameGuid,
+  keyTransactionGuid,
+} from './graphqlEntities.ts';
+import {
   entityPage,
   findEntities,
   parseSearch,
@@ -30,12 +34,15 @@ import {
   ServiceError,
   applicationIdsOf,
   kindOfSearch,
-} from './graphqlEntities.ts';
+} from './searchEntities.ts';
 
 /** Everything that the answer to a document depends on. */
-export interface DocumentContext extends EntityContext, Pick<NrqlContext, 'limits' | 'snaps' | 'mustMatchAll'> {
+export interface DocumentContext extends EntityContext {
   /** The accounts that `accounts` names. */
   readonly accounts: NonNullable<ServiceSettings['accounts']>;
+  readonly limits: NrqlContext['limits'];
+  /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
+  readonly snaps: boolean;
   /** Counts an NRQL query; false when it is one too many in this minute. */
   readonly countQuery: () => boolean;
   /** The fault of this call; it applies to the fields that it is meant for. */
@@ -92,11 +99,13 @@ function nrql(context: DocumentContext, query: string) {
         errorClass: 'TOO_MANY_REQUESTS',
       });
     }
-    const result = runNrql(query, {
-      ...context,
-      guidOf: (type, id) => guidOf(context.accountId, type, id),
-      truncate: truncation(rule),
-    });
+    const { world, now, limits, snaps, accountId } = context;
+    const guids = {
+      application: (id: number) => applicationGuid(accountId, id),
+      keyTransaction: (id: number) => keyTransactionGuid(accountId, id),
+      other: (domain: string, type: string, id: number) => guidOf(accountId, domain, type, id),
+    };
+    const result = runNrql(query, { world, guids, now, limits, snaps, truncate: truncation(rule) });
     return { value: container(result), rows: result.results.length };
   });
 }
@@ -130,7 +139,7 @@ function entities(context: DocumentContext, guids: readonly (string | null)[]) {
       throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
     const keys = context.world
       .keyTransactions()
-      .map((key) => ({ key, guid: guidOf(context.accountId, 'KEY_TRANSACTION', key.id) }));
+      .map((key) => ({ key, guid: keyTransactionGuid(context.accountId, key.id) }));
     const found = guids.flatMap((wanted) => {
       const match = keys.find(({ guid }) => wanted !== null && isSameGuid(guid, wanted));
       return match === undefined ? [] : [keyTransactionEntity(context, match.key)];

@@ -1,27 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import { compareSides } from '../../../src/cli/compare/differences.ts';
-import type { Side, SideSeries } from '../../../src/cli/compare/sides.ts';
+import { entityKey, type SideSeries } from '../../../src/cli/compare/sides.ts';
+import { FAMILIES } from '../../../src/metrics/catalogue.ts';
 import type { Labels } from '../../../src/metrics/sample.ts';
 
 const APP: Labels = { app: 'Shop', app_id: '1' };
 const HOST: Labels = { ...APP, host: 'web-1' };
 
-const series = (family: string, value: number, labels: Labels = APP): SideSeries => ({ family, labels, value });
-const side = (list: readonly SideSeries[], hosts: Side['hosts'] = []): Side => ({ series: list, hosts });
+function series(name: string, value: number, labels: Labels = APP): SideSeries {
+  const family = FAMILIES.find((each) => each.name === name);
+  if (family === undefined) throw new Error(`there is no family ${name}`);
+  return { family, labels, value };
+}
 
-/** The only difference between two lists of series. */
-function differenceOf(rest: readonly SideSeries[], nerdgraph: readonly SideSeries[], hosts: Side['hosts'] = []) {
-  const { differences } = compareSides(side(rest, hosts), side(nerdgraph, hosts), 0.01);
+const BOTH = [APP, HOST].map(entityKey);
+
+function compared(rest: readonly SideSeries[], nerdgraph: readonly SideSeries[], entities: readonly string[] = BOTH) {
+  const all = [...new Set([...rest, ...nerdgraph].map(({ labels }) => entityKey(labels)))];
+  const listed = [...all.filter((each) => !entities.includes(each)), ...entities];
+  return compareSides({ series: rest, entities: listed }, { series: nerdgraph, entities: listed }, 0.01);
+}
+
+/** The only difference between two lists of series of entities that both interfaces list. */
+function differenceOf(rest: readonly SideSeries[], nerdgraph: readonly SideSeries[], entities?: readonly string[]) {
+  const { differences } = compared(rest, nerdgraph, entities);
   expect(differences).toHaveLength(1);
   return differences[0]!;
 }
 
 describe('compareSides', () => {
   it('measures a difference against the larger value', () => {
-    const { families, differences, unexpected } = compareSides(
-      side([series('newrelic_application_response_time_seconds', 0.2)]),
-      side([series('newrelic_application_response_time_seconds', 0.25)]),
-      0.01,
+    const { families, differences, unexpected } = compared(
+      [series('newrelic_application_response_time_seconds', 0.2)],
+      [series('newrelic_application_response_time_seconds', 0.25)],
     );
     expect(families).toEqual([
       {
@@ -45,13 +56,13 @@ describe('compareSides', () => {
     ['of different signs', -1, 1, 1],
   ])('counts a difference %s as it should', (_, a, b, unexpected) => {
     const family = 'newrelic_application_cpu_usage_ratio';
-    expect(compareSides(side([series(family, a)]), side([series(family, b)]), 0.01).unexpected).toBe(unexpected);
+    expect(compared([series(family, a)], [series(family, b)]).unexpected).toBe(unexpected);
   });
 
   it('measures a difference of total times against the web transaction time, because they are differences themselves', () => {
     const both = series('newrelic_application_web_transaction_time_seconds', 1);
     const total = (value: number) => [both, series('newrelic_application_total_time_seconds', value)];
-    expect(compareSides(side(total(0.001)), side(total(0.002)), 0.01).unexpected).toBe(0);
+    expect(compared(total(0.001), total(0.002)).unexpected).toBe(0);
     expect(differenceOf(total(0.1), total(0.2)).difference).toBeCloseTo(0.1, 12);
     const none = series('newrelic_application_web_transaction_time_seconds', 0);
     const withNone = (value: number) => [none, series('newrelic_application_total_time_seconds', value)];
@@ -60,11 +71,7 @@ describe('compareSides', () => {
 
   it('takes applications by id and hosts by name, whatever they are called', () => {
     const family = 'newrelic_host_cpu_usage_ratio';
-    const { families } = compareSides(
-      side([series(family, 1, HOST)]),
-      side([series(family, 1, { ...HOST, app: 'renamed' })]),
-      0.01,
-    );
+    const { families } = compared([series(family, 1, HOST)], [series(family, 1, { ...HOST, app: 'renamed' })]);
     expect(families[0]).toMatchObject({ compared: 1, differing: 0, only_rest: 0, only_nerdgraph: 0 });
   });
 
@@ -100,7 +107,7 @@ describe('compareSides', () => {
   it('expects a host’s total time to differ where REST has no components of hosts, and only there', () => {
     const parts = [series('newrelic_host_component_time_seconds', 1, { ...HOST, component: 'External' })];
     const total = (value: number) => series('newrelic_host_total_time_seconds', value, HOST);
-    const { differences } = compareSides(side([total(1)]), side([...parts, total(2)]), 0.01);
+    const { differences } = compared([total(1)], [...parts, total(2)]);
     expect(differences.map(({ expected }) => expected)).toEqual([true, true]);
     expect(differenceOf([...parts, total(1)], [...parts, total(2)]).expected).toBe(false);
   });
@@ -108,7 +115,7 @@ describe('compareSides', () => {
   it('expects the threshold of an Apdex over nothing to be absent, but not one over requests', () => {
     const threshold = series('newrelic_application_apdex_threshold_seconds', 0.5);
     const zone = (value: number) => series('newrelic_application_apdex_requests', value, { ...APP, zone: 'satisfied' });
-    expect(compareSides(side([threshold, zone(0)]), side([]), 0.01).unexpected).toBe(0);
+    expect(compared([threshold, zone(0)], []).unexpected).toBe(0);
     expect(differenceOf([threshold, zone(3)], [zone(3)]).expected).toBe(false);
   });
 
@@ -116,12 +123,9 @@ describe('compareSides', () => {
     const family = 'newrelic_host_cpu_usage_ratio';
     const one = [series(family, 1, HOST)];
     const two = [series(family, 2, HOST)];
-    const shared = [
-      [1, 'web-1'],
-      [1, 'web-1'],
-    ] as const;
-    expect(differenceOf(one, two, shared).reason).toMatch(/share this name/);
-    expect(differenceOf(one, two, [[1, 'web-1']]).expected).toBe(false);
+    const twice = [APP, HOST, HOST].map(entityKey);
+    expect(differenceOf(one, two, twice).reason).toMatch(/share this name/);
+    expect(differenceOf(one, two).expected).toBe(false);
   });
 
   it.each([
@@ -132,16 +136,63 @@ describe('compareSides', () => {
     expect(differenceOf(rest, nerdgraph)).toMatchObject({ expected: false, reason: null, difference: null });
   });
 
-  it('puts what nothing explains first, of it what is absent, then the worst', () => {
+  it.each<[string, Labels, string]>([
+    ['a host', HOST, 'host'],
+    ['an application', APP, 'application'],
+    ['a key transaction', { key_transaction: 'Pay', key_transaction_id: '8' }, 'key transaction'],
+  ])('expects nothing of %s that one interface does not list', (_, labels, kind) => {
+    const of = { host: 'host', application: 'application' }[kind] ?? 'key_transaction';
+    const list = [
+      series(`newrelic_${of}_info`, 1, labels),
+      series(`newrelic_${of}_rolling_requests_per_second`, 0, labels),
+      ...(of === 'key_transaction' ? [] : [series(`newrelic_${of}_errors_per_second`, 0, labels)]),
+    ];
+    const listing = { series: list, entities: [entityKey(labels)] };
+    const other = { series: [], entities: [] };
+    for (const [result, name] of [
+      [compareSides(listing, other, 0.01), 'NerdGraph'],
+      [compareSides(other, listing, 0.01), 'REST'],
+    ] as const) {
+      expect(result.unexpected).toBe(list.length);
+      expect(result.differences.map(({ reason }) => reason)).toEqual(
+        list.map(() => `${name} does not list this ${kind}`),
+      );
+    }
+  });
+
+  it('keeps zeros for a reason of window families only: a state that NerdGraph lost is no zero', () => {
+    expect(differenceOf([series('newrelic_application_server_side_config_enabled', 0)], []).expected).toBe(false);
+    expect(differenceOf([series('newrelic_host_info', 1, HOST)], []).expected).toBe(false);
+    expect(differenceOf([], [series('newrelic_host_info', 1, HOST)]).expected).toBe(false);
+  });
+
+  it('shows whose a key transaction is with each interface', () => {
+    const info = (id: string) =>
+      series('newrelic_key_transaction_info', 1, { key_transaction: 'Pay', key_transaction_id: '8', app_id: id });
+    const { differences } = compared([info('1')], [info('2')]);
+    expect(
+      differences.map(({ labels, rest, nerdgraph, expected }) => [labels['app_id'], rest, nerdgraph, expected]),
+    ).toEqual([
+      ['1', 1, null, false],
+      ['2', null, 1, false],
+    ]);
+  });
+
+  it('counts the series that it does not judge, whether they differ or not', () => {
+    const rolling = series('newrelic_application_rolling_apdex_score', 1);
+    const cpu = series('newrelic_application_cpu_usage_ratio', 1);
+    expect(compared([rolling, cpu], [rolling, cpu])).toMatchObject({ not_judged: 1, unexpected: 0 });
+  });
+
+  it('puts what nothing explains first, of it the numbers, worst first, then what is absent', () => {
     const cpu = (id: string, value: number) =>
       series('newrelic_application_cpu_usage_ratio', value, { app: 'a', app_id: id });
     const rolling = (value: number) => series('newrelic_application_rolling_apdex_score', value);
-    const { differences } = compareSides(
-      side([cpu('1', 1), cpu('2', 1), cpu('3', 1), rolling(1)]),
-      side([cpu('1', 1.1), cpu('2', 2), rolling(9)]),
-      0.01,
+    const { differences } = compared(
+      [cpu('1', 1), cpu('2', 1), cpu('3', 1), rolling(1)],
+      [cpu('1', 1.1), cpu('2', 2), rolling(9)],
     );
-    expect(differences.map(({ labels }) => labels['app_id'])).toEqual(['3', '2', '1', '1']);
+    expect(differences.map(({ labels }) => labels['app_id'])).toEqual(['2', '1', '3', '1']);
     expect(differences.at(-1)?.expected).toBe(true);
   });
 });

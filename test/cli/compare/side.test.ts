@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/types.ts';
 import { readSide } from '../../../src/cli/compare/sides.ts';
+import type { KeyTransaction } from '../../../src/api/types.ts';
 import { application, keyTransaction } from '../../collect/support/bodies.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
 import { VirtualClock } from '../../collect/support/virtualClock.ts';
 
-it('a side of which one key transaction cannot be read is no side to compare, unless key transactions are off', async () => {
+it('a side of which one chosen key transaction cannot be read is no side to compare', async () => {
   const clock = new VirtualClock();
   const reader = new FakeReader(clock);
   const unread = new UpstreamError('the application of the key transaction cannot be read', {
@@ -19,13 +20,15 @@ it('a side of which one key transaction cannot be read is no side to compare, un
     signal: new AbortController().signal,
     gate: { enter: () => Promise.resolve(() => undefined) },
   };
-  const side = (key_transactions: boolean) => {
-    const config = accountConfig({ key_transactions });
-    const account = { config, reader, call, close: () => Promise.resolve() };
-    return readSide(account, reader.applications, { window: { from: 0, to: 1_800 }, hosts: false });
-  };
-  await expect(clock.run(side(true))).rejects.toBe(unread);
-  const { series } = await clock.run(side(false));
-  expect(series.map(({ family }) => family).filter((family) => family.includes('key_transaction'))).toEqual([]);
-  expect(series.length).toBeGreaterThan(0);
+  const account = { config: accountConfig(), reader, call, close: () => Promise.resolve() };
+  const side = (keyTransactions: readonly KeyTransaction[]) =>
+    readSide(
+      account,
+      { applications: reader.applications, alone: [], keyTransactions },
+      { window: { from: 0, to: 1_800 }, hosts: false, database: () => 'auto' },
+    );
+  await expect(clock.run(side(reader.keyTransactions))).rejects.toBe(unread);
+  const { series, entities } = await clock.run(side(reader.keyTransactions.slice(0, 1)));
+  expect(series.filter(({ family }) => family.name === 'newrelic_key_transaction_info')).toHaveLength(1);
+  expect(entities).toEqual(['["application","1"]', '["key transaction","8"]']);
 });

@@ -42,10 +42,9 @@ export class MemoryCollector implements WebCollector {
   }
 
   applicationLists(): readonly ApplicationList[] {
-    return this.accounts.map(({ name: account, applications, entities, visible }) => {
+    return this.accounts.map(({ name: account, applications, entities }) => {
       const list = entities.find(({ group }) => group === 'applications');
-      if (list?.state === 'missing') return { account, listed: undefined, applications: undefined };
-      return { account, listed: visible.applications, applications };
+      return { account, applications: list?.state === 'missing' ? undefined : applications };
     });
   }
 
@@ -74,7 +73,6 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     labels: { team: 'payments' },
     up: true,
     refused: undefined,
-    applicationCounts: undefined,
     windowEnd: NOW - 120,
     groups: GROUPS.map((group) => groupStatus({ group })),
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pairOf } from '../../../src/cli/compare/compare.ts';
+import { bothInterfaces } from '../../../src/cli/compare/compare.ts';
 import { UsageError } from '../../../src/cli/process.ts';
 import { configOf } from '../../config/reading.ts';
 
@@ -8,7 +8,7 @@ const TWO = configOf('accounts: [{name: one, api_key: abcd}, {name: two, api: ne
 
 describe('what compare reads', () => {
   it('is the only account twice, over REST first, with values that are not rounded', () => {
-    const { accounts, collection } = pairOf(ONE, { account: undefined, accountId: undefined });
+    const { accounts, collection } = bothInterfaces(ONE, { account: undefined, accountId: undefined });
     expect(accounts.map(({ name, api, account_id }) => [name, api, account_id])).toEqual([
       ['one', 'rest', 5],
       ['one', 'nerdgraph', 5],
@@ -17,12 +17,12 @@ describe('what compare reads', () => {
   });
 
   it('is the account of the number on the command line, whatever the configuration says', () => {
-    const { accounts } = pairOf(ONE, { account: 'one', accountId: 7 });
+    const { accounts } = bothInterfaces(ONE, { account: 'one', accountId: 7 });
     expect(accounts.map(({ account_id }) => account_id)).toEqual([7, 7]);
   });
 
   it('is the account that is named where there are several', () => {
-    const { accounts } = pairOf(TWO, { account: 'two', accountId: undefined });
+    const { accounts } = bothInterfaces(TWO, { account: 'two', accountId: undefined });
     expect(accounts.map(({ name, api, api_key }) => [name, api, api_key])).toEqual([
       ['two', 'rest', 'efgh'],
       ['two', 'nerdgraph', 'efgh'],
@@ -33,6 +33,6 @@ describe('what compare reads', () => {
     [undefined, 'there are several accounts (one, two): say which with --account'],
     ['three', 'there is no account "three": the accounts are one, two'],
   ])('is wrong usage with the account %s where it is not clear which is meant', (account, sentence) => {
-    expect(() => pairOf(TWO, { account, accountId: undefined })).toThrow(new UsageError(sentence));
+    expect(() => bothInterfaces(TWO, { account, accountId: undefined })).toThrow(new UsageError(sentence));
   });
 });
