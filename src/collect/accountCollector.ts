@@ -1,4 +1,3 @@
-import type { CallOptions } from '../api/reader.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
@@ -9,8 +8,9 @@ import type { Entity, Kind } from './entity.ts';
 import { GroupProgress } from './groupProgress.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds, type Failed } from './kinds.ts';
-import { Limiter, type Reservation } from './limiter.ts';
-import { Queue } from './queue.ts';
+import { Limiter } from './limiter.ts';
+import { NextCalls, type NextCall } from './nextCalls.ts';
+import type { Queue } from './queue.ts';
 import { Refresh } from './refresh.ts';
 import { covers, isEnabled, type AccountContext } from './scope.ts';
 import { Timetable, type CurrentWindow } from './timetable.ts';
@@ -19,19 +19,8 @@ import type { Scope } from './view.ts';
 /** Without a start or an end of a call for this long, and two request timeouts, the account makes no progress. */
 const STUCK_AFTER = 120_000;
 
-/** After so many readings in a row that failed altogether, upstream counts as failing until one succeeds. */
-const FAILING_AFTER = 3;
-
-const MINUTE = 60_000;
-
-/** Calls that are spread over a minute are as far apart as this part of what would fill it: the rest is room. */
-const SPREAD = 0.9;
-
 /** More scopes than these are not asked for by scrapers and probes of one account. */
 const MOST_REFRESHES = 10_000;
-
-/** While upstream fails, this many times the plan's calls are made in a minute at most. */
-const CALLS_WHILE_FAILING = 2;
 
 /**
  * Collects one account. A scrape asks with `refresh`; what it asks for is queued where it is due, read as soon as the
@@ -48,25 +37,16 @@ export class AccountCollector {
   readonly #changeable: AccountContext;
   readonly #clock: Clock;
   readonly #kinds: Kinds;
+  readonly #calls: NextCalls;
   readonly #queue: Queue;
   /** The refreshes that are open, by the key of their scope. */
   readonly #refreshes = new Map<string, Refresh>();
   /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
   readonly #running = new Set<AbortController>();
   readonly #readings = new Set<Promise<void>>();
-  /** How many entities the last call of a kind carried. */
-  readonly #carried = new Map<Kind, number>();
-  /** Readings under way of what may hang, and how many of those in a row ended well. */
-  #suspectsRunning = 0;
-  #suspectsWell = 0;
-  /** Readings in a row that failed altogether. */
-  #failedInRow = 0;
   /** Askings that queue entities now: nothing starts before all of theirs are there, so that calls are full. */
   #queueing = 0;
   #pumping = false;
-  /** When the last call began, and what cancels the timer of the next where calls are spread over the minute. */
-  #lastSpread = -Infinity;
-  #cancelSpread: (() => void) | undefined;
   #stopped = false;
   #refused: string | undefined;
   /** Since when upstream refuses the account, or accepts it again: calls that began before say nothing. */
@@ -82,7 +62,8 @@ export class AccountCollector {
     this.limiter = new Limiter(context.account.limits, clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
     this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter, clock, everythingCounts);
-    this.#queue = new Queue(this.timetable);
+    this.#calls = new NextCalls(context, clock, this.#kinds, this.timetable, this.limiter);
+    this.#queue = this.#calls.queue;
     this.progress = GroupProgress.ofAll(clock, this.timetable, log);
   }
 
@@ -156,7 +137,7 @@ export class AccountCollector {
   /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
     for (const entity of this.inventory.entities()) entity.waitUntil(-Infinity);
-    this.#failedInRow = 0;
+    this.#calls.forgetFailures();
     this.#refusalDecidedAt = this.#clock.monotonic();
     this.#setRefused(undefined);
   }
@@ -182,7 +163,6 @@ export class AccountCollector {
     const reason = new Error('the exporter no longer reads this account');
     for (const controller of this.#running) controller.abort(reason);
     this.limiter.close();
-    this.#cancelSpread?.();
     for (const refresh of this.#refreshes.values()) refresh.leaveOut(() => true);
     this.#notify();
   }
@@ -297,74 +277,19 @@ export class AccountCollector {
     this.#pumping = true;
     const slice = new TimeSlice();
     while (this.#queueing === 0) {
-      const now = this.#clock.monotonic();
-      const first = this.#queue.first(now, this.#maySuspect);
-      if (first === undefined || this.#isTooSoon(first, now)) break;
       const turn = slice.over();
       if (turn !== undefined) {
         void turn.then(() => this.#pump());
         break;
       }
-      const place = this.limiter.reserve();
-      if (place === undefined) break;
-      this.#lastSpread = now;
-      const reading = this.#read(this.#nextCall(first, this.timetable.moveOn()), place);
+      const call = this.#calls.take((kind) => this.#companions(kind));
+      if (call === undefined) break;
+      const reading = this.#read(call);
       this.#readings.add(reading);
       void reading.then(() => this.#readings.delete(reading));
     }
     this.#pumping = false;
     this.limiter.admit();
-  }
-
-  /**
-   * What may hang never holds every place while healthy work may come: it has at most half of the calls at once (at least
-   * one), and one more for each reading in a row that ended well, because what comes back after an outage does not hang.
-   * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
-   */
-  get #maySuspect(): boolean {
-    const half = Math.max(1, Math.floor(this.config.limits.max_concurrent_requests / 2));
-    if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
-    if (this.#failedInRow < FAILING_AFTER) return true;
-    const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.timetable.plan.callsPerMinute));
-    return this.limiter.budget.lastMinute(this.#clock.monotonic()) < most;
-  }
-
-  /**
-   * Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
-   * its beginning left would wait for the next, twice as long as was promised.
-   */
-  #isTooSoon(first: Entity, now: number): boolean {
-    const { stretch, budget } = this.timetable.plan;
-    if (stretch <= 1 || first.held === undefined) return false;
-    const next = this.#lastSpread + (SPREAD * MINUTE) / budget;
-    if (now >= next) return false;
-    this.#cancelSpread?.();
-    this.#cancelSpread = this.#clock.after(next - now, () => this.#pump());
-    return true;
-  }
-
-  /** The entities that the next call carries, of which `first` is one. */
-  #nextCall(first: Entity, window: CurrentWindow): readonly Entity[] {
-    const now = this.#clock.monotonic();
-    let most = (this.#carried.get(first.kind) ?? 1) + 1;
-    const taken = this.#queue.takeWith(first, most, now);
-    let fitting = this.#kinds.nextCall(taken, window);
-    for (let isAll = false; fitting === taken.length && !isAll;) {
-      most *= 2;
-      const more = this.#queue.takeWith(first, most, now);
-      isAll = more.length === 0;
-      if (isAll && !this.#queue.isSuspect(first)) more.push(...this.#companions(first.kind));
-      if (more.length === 0) break;
-      taken.push(...more);
-      fitting = this.#kinds.nextCall(taken, window);
-    }
-    this.#queue.putBack(taken.splice(fitting));
-    this.#carried.set(first.kind, taken.length);
-    for (const entity of taken.filter(({ state }) => state === 'idle')) {
-      entity.queue();
-      this.#progressOf(entity).queued(entity, window.to);
-    }
-    return taken;
   }
 
   /** Due entities of a kind that were asked for, for calls that have room for more than a probe waits for. */
@@ -384,33 +309,20 @@ export class AccountCollector {
   }
 
   /** Reads entities of one kind with one call. All of them end in one step, once what the call brought was taken over. */
-  async #read(entities: readonly Entity[], place: Reservation): Promise<void> {
+  async #read(call: NextCall): Promise<void> {
+    const { entities, place } = call;
     const { window } = this.timetable;
     const startedAt = this.#clock.monotonic();
-    const isSuspect = entities.some((entity) => this.#queue.isSuspect(entity));
-    if (isSuspect) this.#suspectsRunning += 1;
     for (const entity of entities) {
-      this.#queue.remove(entity);
+      if (entity.state === 'idle') this.#progressOf(entity).queued(entity, window.to);
       entity.begin(startedAt);
     }
     const controller = new AbortController();
     this.#running.add(controller);
-    const call: CallOptions = { signal: controller.signal, gate: place.gate };
-    const results = await this.#kinds.read(entities, window, call);
-    place.cancel();
+    const results = await this.#kinds.read(entities, window, { signal: controller.signal, gate: place.gate });
     this.#running.delete(controller);
+    this.#calls.ended(call, results);
     if (this.#stopped) return;
-    const isWell = results.every((result) => typeof result === 'number');
-    if (isSuspect) {
-      this.#suspectsRunning -= 1;
-      this.#suspectsWell = isWell ? this.#suspectsWell + 1 : 0;
-    }
-    if (results.some((result) => typeof result === 'number')) {
-      this.#failedInRow = 0;
-      if (place.calls.count > 0) this.limiter.learn(place.calls);
-    } else if (!results.some(isOverload)) {
-      this.#failedInRow += 1;
-    }
     this.#end(entities, results, window);
     this.#pump();
   }
@@ -573,11 +485,6 @@ export class AccountCollector {
 
 /** The groups whose lists are of the account, not of an application. */
 const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
-
-function isOverload(result: number | Failed): boolean {
-  if (typeof result === 'number' || !(result.error instanceof UpstreamError)) return false;
-  return result.error.failure.reason === 'rate_limited';
-}
 
 function differ(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) !== JSON.stringify(b);

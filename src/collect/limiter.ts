@@ -11,6 +11,9 @@ const PLACES_OF_KEY = 25;
 /** What an account needs of the places of its key counts this long after it was last said, in milliseconds. */
 const NEED_HOLDS = 600_000;
 
+/** Calls that are spread over a minute are as far apart as this part of what would fill it: the rest is room. */
+const SPREAD = 0.9;
+
 /** How much the newest reading counts in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
@@ -48,6 +51,7 @@ export class Limiter implements Gate {
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
   #lastProgress: number;
+  #lastReserved = -Infinity;
   #closed = false;
 
   /** @param changed called when a place or a call of the budget may have come free for new work */
@@ -142,13 +146,19 @@ export class Limiter implements Gate {
     });
   }
 
-  /** Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be. */
-  reserve(): Reservation | undefined {
+  /**
+   * Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be.
+   *
+   * @param isSpread true: not sooner after the last one than calls are apart that the budget spreads over a minute
+   */
+  reserve(isSpread = false): Reservation | undefined {
     const now = this.#clock.monotonic();
-    if (this.#waiting.length > 0 || !this.#isOpen(now)) {
-      this.#wakeLater(now);
+    const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE) / this.budget.perMinute : now;
+    if (now < earliest || this.#waiting.length > 0 || !this.#isOpen(now)) {
+      this.#wakeLater(now, earliest);
       return undefined;
     }
+    this.#lastReserved = now;
     const shared = this.#shared;
     let taken: Release | undefined = this.#start();
     const calls = { count: 0, ms: 0, lastStart: 0 };
@@ -226,9 +236,10 @@ export class Limiter implements Gate {
    * A place that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
    * allows a call by now: work that asked in vain a moment earlier counts on it.
    */
-  #wakeLater(now: number): void {
+  #wakeLater(now: number, earliest = now): void {
     if (this.#closed) return;
-    const next = this.budget.nextStart(now);
+    const allowed = this.budget.nextStart(now);
+    const next = allowed === undefined ? undefined : Math.max(allowed, earliest);
     if (next === undefined || next <= now) return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(next - now, () => {
