@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { GeneratedFile } from './dashboards/src/dashboards.ts';
 import { dashboards } from './dashboards/src/dashboards.ts';
 
-const HEAD = `# Edit: nothing. Written by \`npm run generate\` from monitoring/rules/recording.yaml and alerts.yaml: change those.
+const HEAD = `# Edit: nothing. Written by \`npm run generate\` from the files of monitoring/rules: change those.
 `;
 
 const ruleFile = z.object({ groups: z.array(z.unknown()) });
@@ -16,7 +16,7 @@ function groupsOf(file: string): unknown[] {
 
 /** The rules as the Prometheus operator takes them. */
 export function prometheusRule(): GeneratedFile {
-  const groups = ['recording.yaml', 'alerts.yaml'].flatMap(groupsOf);
+  const groups = ['recording.yaml', 'alerts.yaml', 'packs.yaml'].flatMap(groupsOf);
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
@@ -31,7 +31,10 @@ export function prometheusRule(): GeneratedFile {
 
 /** The rules as JSON, which every jsonnet reads; its own reader of YAML does not know texts of several lines. */
 function mixinRules(): GeneratedFile {
-  const rules = { alerts: groupsOf('alerts.yaml'), recording: groupsOf('recording.yaml') };
+  const rules = {
+    alerts: [...groupsOf('alerts.yaml'), ...groupsOf('packs.yaml')],
+    recording: groupsOf('recording.yaml'),
+  };
   return { path: 'monitoring/mixin/rules.json', content: `${JSON.stringify(rules, null, 2)}\n` };
 }
 

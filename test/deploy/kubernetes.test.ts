@@ -160,7 +160,9 @@ describe('what is around it', () => {
 
   test('the rules are those of monitoring/rules, word for word', () => {
     expect(textOf(prometheusRule().path)).toBe(prometheusRule().content);
-    const groups = ['recording.yaml', 'alerts.yaml'].map((file) => strictYaml(`monitoring/rules/${file}`));
+    const groups = ['recording.yaml', 'alerts.yaml', 'packs.yaml'].map((file) =>
+      strictYaml(`monitoring/rules/${file}`),
+    );
     const file = z.object({ groups: z.array(z.unknown()) });
     expect(strictYaml(`${FOLDER}/prometheusrule.yaml`)).toEqual({
       apiVersion: 'monitoring.coreos.com/v1',

@@ -10,7 +10,7 @@ import { BUILT_IN_NAMES, FAMILIES } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
-import { COMING } from '../monitoring/names.ts';
+import { COMING, PACK_NAMES } from '../monitoring/names.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 
 const program = buildProgram();
@@ -100,6 +100,7 @@ describe.each(PAGES)('$path', ({ path, text }) => {
       BUILT_IN_NAMES.has(name) ||
       recorded.has(name) ||
       COMING.has(name) ||
+      PACK_NAMES.has(name) ||
       name.startsWith('newrelic_custom_') ||
       // A beginning, as in `newrelic_host_*` or `newrelic_<scope>`.
       (name.endsWith('_') && [...BUILT_IN_NAMES].some((each) => each.startsWith(name)));

@@ -1,10 +1,25 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
 import { BUILT_IN_NAMES } from '../../src/metrics/catalogue.ts';
+import { ROOT, strictYaml } from './ruleFiles.ts';
+
+const pack = z.object({ queries: z.array(z.object({ metrics: z.array(z.object({ name: z.string() })) })) });
+
+/** Families that the query packs publish. */
+export const PACK_NAMES: ReadonlySet<string> = new Set(
+  readdirSync(resolve(ROOT, 'packs')).flatMap((file) =>
+    pack.parse(strictYaml(`packs/${file}`)).queries.flatMap(({ metrics }) => metrics.map(({ name }) => name)),
+  ),
+);
 
 /** Families that rules and pages name already and that are about to be published. */
 export const COMING: ReadonlySet<string> = new Set([
   'newrelic_exporter_applications',
   'newrelic_application_tags',
   'newrelic_exporter_query_success',
+  'newrelic_exporter_query_duration_seconds',
+  'newrelic_exporter_query_series',
   'newrelic_exporter_query_rows_dropped_total',
 ]);
 
@@ -27,6 +42,11 @@ export function unknownNames(expression: string, recorded: ReadonlySet<string> =
   const bare = expression.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/\{[^}]*\}/g, '{}');
   const names = bare.match(/\b(?:[a-z_]+:)?(?:newrelic_|process_|nodejs_|scrape_)[a-zA-Z0-9_:]+/g) ?? [];
   return names.filter(
-    (name) => !BUILT_IN_NAMES.has(name) && !OTHERS.has(name) && !COMING.has(name) && !recorded.has(name),
+    (name) =>
+      !BUILT_IN_NAMES.has(name) &&
+      !OTHERS.has(name) &&
+      !COMING.has(name) &&
+      !PACK_NAMES.has(name) &&
+      !recorded.has(name),
   );
 }

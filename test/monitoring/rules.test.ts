@@ -8,21 +8,23 @@ import { ROOT, ruleTestsOf, rulesOf } from './ruleFiles.ts';
 
 const recording = rulesOf('recording.yaml');
 const alerts = rulesOf('alerts.yaml');
+const packs = rulesOf('packs.yaml');
 const oldNames = [...rulesOf('migration/mrf.yaml'), ...rulesOf('migration/contaazul.yaml')];
 const shadow = rulesOf('migration/shadow.yaml');
 const shadowNames = new Set(shadow.map(({ record }) => record ?? ''));
 const recorded = new Set(recording.map(({ record }) => record ?? ''));
 
-test.each([...recording, ...alerts, ...oldNames, ...shadow])(
+test.each([...recording, ...alerts, ...packs, ...oldNames, ...shadow])(
   '$record$alert names only families that exist',
   ({ expr }) => {
     expect(unknownNames(expr, new Set([...recorded, ...shadowNames]))).toEqual([]);
   },
 );
 
-test('rules/*.yaml loads nothing but the recording rules and the alerts: what is for a time only lies deeper', () => {
+test('rules/*.yaml loads nothing but the recording rules and the alerts, those of packs too: what is for a time only lies deeper', () => {
   expect(readdirSync(resolve(ROOT, 'monitoring/rules')).filter((name) => name.endsWith('.yaml'))).toEqual([
     'alerts.yaml',
+    'packs.yaml',
     'recording.yaml',
   ]);
 });
@@ -58,7 +60,7 @@ describe('recording rules', () => {
 });
 
 describe('alerts', () => {
-  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'weekly-alerts.yaml', 'exporter-alerts.yaml']
+  const cases = ['service-alerts.yaml', 'long-alerts.yaml', 'weekly-alerts.yaml', 'exporter-alerts.yaml', 'packs.yaml']
     .flatMap(ruleTestsOf)
     .flatMap(({ alert_rule_test }) => alert_rule_test);
   const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');
@@ -68,14 +70,17 @@ describe('alerts', () => {
     expect(new Set(names).size).toBe(alerts.length);
   });
 
-  test.each(alerts)('$alert says how bad it is, what it is, and what to do', ({ alert, labels, annotations }) => {
-    expect(Object.keys(labels)).toEqual(['severity']);
-    expect(labels['severity']).toMatch(/^(critical|warning)$/);
-    expect(annotations['summary']).toMatch(/\.$/);
-    expect(annotations['description']).toMatch(/\.$/);
-    expect(annotations['runbook_url']).toBe(`${HOME}/blob/main/docs/alerts.md#${(alert ?? '').toLowerCase()}`);
-    expect(runbook).toContain(`\n### ${alert}\n`);
-  });
+  test.each([...alerts, ...packs])(
+    '$alert says how bad it is, what it is, and what to do',
+    ({ alert, labels, annotations }) => {
+      expect(Object.keys(labels)).toEqual(['severity']);
+      expect(labels['severity']).toMatch(/^(critical|warning)$/);
+      expect(annotations['summary']).toMatch(/\.$/);
+      expect(annotations['description']).toMatch(/\.$/);
+      expect(annotations['runbook_url']).toBe(`${HOME}/blob/main/docs/alerts.md#${(alert ?? '').toLowerCase()}`);
+      expect(runbook).toContain(`\n### ${alert}\n`);
+    },
+  );
 
   test.each(alerts.filter(({ alert }) => alert !== 'NewRelicExporterAbsent'))(
     '$alert names in its summary what it is about: application and account, account, or exporter',
@@ -98,7 +103,7 @@ describe('alerts', () => {
     },
   );
 
-  test.each(alerts)('$alert has cases in which it fires and in which it does not', ({ alert }) => {
+  test.each([...alerts, ...packs])('$alert has cases in which it fires and in which it does not', ({ alert }) => {
     const own = cases.filter(({ alertname }) => alertname === alert);
     expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true);
     expect(own.findLastIndex(({ exp_alerts }) => exp_alerts.length === 0)).toBeGreaterThan(
@@ -109,7 +114,7 @@ describe('alerts', () => {
 
   test('the runbook has no section for an alert that does not exist', () => {
     const sections = [...runbook.matchAll(/^### (NewRelic\w+)$/gm)].map(([, name]) => name);
-    expect(sections).toEqual([...new Set(alerts.map(({ alert }) => alert))]);
+    expect(sections).toEqual([...new Set([...alerts, ...packs].map(({ alert }) => alert))]);
   });
 
   test.each(alerts.filter(({ expr }) => /newrelic_(application|host)_/.test(expr)))(
@@ -134,12 +139,15 @@ describe('alerts', () => {
     },
   );
 
-  test.each(alerts)('$alert reads no gauge at one instant: a lost scrape must not reset it', ({ expr }) => {
-    const instant = (expr.match(/\bnewrelic_\w+(?:\{[^}]*\})?(?!\w|\{|\[)/g) ?? []).filter(
-      (name) => !name.includes('['),
-    );
-    expect(instant).toEqual([]);
-  });
+  test.each([...alerts, ...packs])(
+    '$alert reads no gauge at one instant: a lost scrape must not reset it',
+    ({ expr }) => {
+      const instant = (expr.match(/\bnewrelic_\w+(?:\{[^}]*\})?(?!\w|\{|\[)/g) ?? []).filter(
+        (name) => !name.includes('['),
+      );
+      expect(instant).toEqual([]);
+    },
+  );
 });
 
 describe('the rules for a time of transition', () => {

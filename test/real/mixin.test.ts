@@ -31,7 +31,7 @@ await describeReal('the mixin', {
       const alerts = mixin.alerts.flatMap(({ rules }) => rules);
       expect(mixin.alerts[0]?.rules).toEqual([]);
       expect(alerts.map(({ alert, expr }) => [alert, expr])).toEqual(
-        rulesOf('alerts.yaml').map(({ alert, expr }) => [alert, expr]),
+        [...rulesOf('alerts.yaml'), ...rulesOf('packs.yaml')].map(({ alert, expr }) => [alert, expr]),
       );
       const recording = mixin.recording.flatMap(({ rules }) => rules);
       expect(recording.map(({ record, expr }) => [record, expr])).toEqual(

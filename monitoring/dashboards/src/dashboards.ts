@@ -3,6 +3,7 @@ import { applicationDashboard } from './application.ts';
 import { exporterDashboard } from './exporter.ts';
 import { fleetDashboard } from './fleet.ts';
 import { hostDashboard } from './host.ts';
+import { queriesDashboard } from './queries.ts';
 import { IMPORTED_DATASOURCE } from './variables.ts';
 
 /** A file that is generated and committed; the path is relative to the repository. */
@@ -22,6 +23,7 @@ export function dashboards(): GeneratedFile[] {
     fleet: fleetDashboard(),
     application: applicationDashboard(),
     host: hostDashboard(),
+    queries: queriesDashboard(),
     exporter: exporterDashboard(),
   };
   return Object.entries(built).map(([name, dashboard]) => ({

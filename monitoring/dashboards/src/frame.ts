@@ -7,6 +7,7 @@ export const UIDS = {
   fleet: 'newrelic-apm-fleet',
   application: 'newrelic-apm-application',
   host: 'newrelic-apm-host',
+  queries: 'newrelic-apm-queries',
   exporter: 'newrelic-apm-exporter',
 } as const;
 
@@ -14,6 +15,7 @@ const TITLES = {
   fleet: 'New Relic APM / Fleet',
   application: 'New Relic APM / Application',
   host: 'New Relic APM / Host',
+  queries: 'New Relic APM / Queries',
   exporter: 'New Relic APM / Exporter',
 } as const;
 

@@ -1,0 +1,186 @@
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { ClassicDashboard } from './frame.ts';
+import { frame } from './frame.ts';
+import { lines, stacked, table } from './panels.ts';
+import { ACCOUNT, by, select } from './selectors.ts';
+import { account, datasource, jobAndInstance } from './variables.ts';
+
+/** A family of a pack, one series for each combination of the given labels. */
+const of = (family: string, ...labels: string[]): string => by(['account', ...labels], select(family, ACCOUNT));
+const empty = (pack: string): string => `Empty without the query pack ${pack}.`;
+/** Of the last window of the query, 30 minutes unless configured. */
+const WINDOW = 'In the window of the query.';
+
+const ALERT_EVENTS: Builder<Panel>[] = [
+  table(
+    {
+      title: 'Open alert events',
+      description: `What New Relic's own alert conditions have opened and not closed. ${empty('alert_events')}`,
+      unit: 'short',
+    },
+    [
+      {
+        title: 'Open',
+        expression: `${of('newrelic_alert_events_open', 'priority', 'policy', 'condition', 'entity')} > 0`,
+        unit: 'short',
+      },
+      {
+        title: 'Oldest since',
+        expression: `1000 * ${of('newrelic_alert_events_oldest_open_timestamp_seconds', 'priority', 'policy', 'condition', 'entity')}`,
+        unit: 'dateTimeFromNow',
+      },
+    ],
+  ),
+];
+
+const SERVICE_LEVELS: Builder<Panel>[] = [
+  lines({ title: 'Compliance', description: `Share of good events. ${empty('service_levels')}`, unit: 'percentunit' }, [
+    [of('newrelic_service_level_compliance_ratio', 'service_level'), '{{service_level}} ({{account}})'],
+  ]),
+  lines(
+    {
+      title: 'Remaining error budget',
+      description: `Share of the budget that is left; below zero once it is overspent. ${empty('service_levels')}`,
+      unit: 'percentunit',
+    },
+    [[of('newrelic_service_level_remaining_error_budget_ratio', 'service_level'), '{{service_level}} ({{account}})']],
+  ),
+];
+
+const TRANSACTIONS: Builder<Panel>[] = [
+  lines(
+    {
+      title: 'Duration of web transactions',
+      description: `The 95th percentile of the events that the agents kept. ${empty('transactions')}`,
+      unit: 's',
+    },
+    [
+      [
+        by(['account', 'app', 'app_id'], select('newrelic_transaction_duration_seconds', ACCOUNT, 'percentile="95"')),
+        '{{app}} ({{account}})',
+      ],
+    ],
+  ).min(0),
+  lines(
+    {
+      title: 'Events behind the percentiles',
+      description: `Agents keep only some of the events of a busy minute. ${WINDOW} ${empty('transactions')}`,
+      unit: 'short',
+    },
+    [[of('newrelic_transaction_sampled_events', 'app', 'app_id'), '{{app}} ({{account}})']],
+  ).min(0),
+  table(
+    {
+      title: 'Transactions that take most time',
+      description: `From timeslices, which count every call. ${WINDOW} ${empty('transactions')}`,
+      unit: 'short',
+    },
+    [
+      { title: 'Time', expression: of('newrelic_transaction_busy_seconds', 'app', 'transaction'), unit: 's' },
+      { title: 'Calls', expression: of('newrelic_transaction_calls', 'app', 'transaction'), unit: 'short' },
+    ],
+  ),
+];
+
+const BROWSER: Builder<Panel>[] = [
+  lines({ title: 'Page views', description: `${WINDOW} ${empty('browser')}`, unit: 'short' }, [
+    [of('newrelic_browser_page_views', 'app'), '{{app}} ({{account}})'],
+  ]).min(0),
+  lines({ title: 'Script errors', description: `${WINDOW} ${empty('browser')}`, unit: 'short' }, [
+    [of('newrelic_browser_script_errors', 'app'), '{{app}} ({{account}})'],
+  ]).min(0),
+  lines(
+    {
+      title: 'Largest contentful paint and interaction to next paint',
+      description: `The 75th percentiles. ${empty('browser')}`,
+      unit: 's',
+    },
+    [
+      [of('newrelic_browser_largest_contentful_paint_seconds', 'app'), '{{app}} LCP'],
+      [of('newrelic_browser_interaction_to_next_paint_seconds', 'app'), '{{app}} INP'],
+    ],
+  ).min(0),
+  lines(
+    {
+      title: 'Cumulative layout shift',
+      description: `The 75th percentile; up to 0.1 is called good. ${empty('browser')}`,
+      unit: 'short',
+    },
+    [[of('newrelic_browser_cumulative_layout_shift', 'app'), '{{app}} ({{account}})']],
+  ).min(0),
+];
+
+const SYNTHETICS: Builder<Panel>[] = [
+  lines(
+    { title: 'Checks that fail', description: `Share of the checks. ${empty('synthetics')}`, unit: 'percentunit' },
+    [
+      [
+        `${of('newrelic_synthetics_failures', 'monitor', 'location')} / ${of('newrelic_synthetics_checks', 'monitor', 'location')}`,
+        '{{monitor}} {{location}}',
+      ],
+    ],
+  ).min(0),
+  lines({ title: 'Duration of a check', description: `The median. ${empty('synthetics')}`, unit: 's' }, [
+    [of('newrelic_synthetics_duration_seconds', 'monitor', 'location'), '{{monitor}} {{location}}'],
+  ]).min(0),
+];
+
+const DEPLOYMENTS: Builder<Panel>[] = [
+  table({ title: 'Newest deployments', description: empty('deployments'), unit: 'short' }, [
+    {
+      title: 'Deployed',
+      expression: `1000 * ${of('newrelic_deployment_timestamp_seconds', 'entity', 'version')}`,
+      unit: 'dateTimeFromNow',
+    },
+  ]).height(6),
+];
+
+const name = '{{account}} {{query}}';
+const EVERY_QUERY: Builder<Panel>[] = [
+  lines(
+    {
+      title: 'Query without failure',
+      description: '1 when the last run of a query had no failure. Empty without queries.',
+      unit: 'short',
+    },
+    [[of('newrelic_exporter_query_success', 'query'), name]],
+    8,
+  )
+    .min(0)
+    .max(1),
+  stacked(
+    { title: 'Series of queries', description: 'Series that each query gives. Empty without queries.', unit: 'short' },
+    [[of('newrelic_exporter_query_series', 'query'), name]],
+    8,
+  ).min(0),
+  lines(
+    { title: 'Duration of a query', description: 'How long the last run took. Empty without queries.', unit: 's' },
+    [[of('newrelic_exporter_query_duration_seconds', 'query'), name]],
+    8,
+  ).min(0),
+];
+
+/** What the query packs publish, and how every query does. */
+export function queriesDashboard(): ClassicDashboard {
+  const dashboard = frame('queries', 'Results of the query packs, and the health of every query.', [
+    datasource(),
+    ...jobAndInstance('newrelic_exporter_build_info'),
+    account(),
+  ]);
+  const rows: readonly (readonly [title: string, panels: readonly Builder<Panel>[]])[] = [
+    ['Alert events', ALERT_EVENTS],
+    ['Service levels', SERVICE_LEVELS],
+    ['Transactions', TRANSACTIONS],
+    ['Browser', BROWSER],
+    ['Synthetics', SYNTHETICS],
+    ['Deployments', DEPLOYMENTS],
+    ['Queries', EVERY_QUERY],
+  ];
+  for (const [title, panels] of rows) {
+    dashboard.withRow(new RowBuilder(title));
+    for (const panel of panels) dashboard.withPanel(panel);
+  }
+  return dashboard.build();
+}
