@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts';
+import { MovedClock } from '../e2e/support/movedClock.ts';
+import { startExporter, type Exporter } from '../e2e/support/program.ts';
+import { scrapeUntilFresh } from '../e2e/support/states.ts';
+import { accountBy } from './support/accounts.ts';
+import { describeReal } from './support/realPrograms.ts';
+import { startPrometheus, type PrometheusServer } from './support/servers.ts';
+import { until } from './support/until.ts';
+
+const PAGE = z.object({
+  accounts: z.tuple([z.looseObject({ name: z.string() }), z.looseObject({ name: z.string() })]),
+});
+
+/** The two accounts of docs/migrating.md, at the simulator, and with static labels that differ. */
+function accountsOfThePage(simulator: Simulator): readonly Readonly<Record<string, unknown>>[] {
+  const [shown = ''] = blocksOf(sectionOf(pageAt('docs/migrating.md'), '### A shadow phase'), 'yaml');
+  const [rest, nerdgraph] = PAGE.parse(parse(shown)).accounts;
+  const at = (by: 'rest' | 'nerdgraph', given: Readonly<Record<string, unknown>>, labels: object) => {
+    // The key of the simulator in place of that of the page.
+    const { api_key_file: ofThePage, ...settings } = given;
+    expect(ofThePage).toBeDefined();
+    return { ...accountBy(by, simulator), ...settings, labels };
+  };
+  return [at('rest', rest, { team: 'payments' }), at('nerdgraph', nerdgraph, { team: 'shadow', tier: 'test' })];
+}
+
+/** The shipped rules, evaluated every second over the last seconds. */
+function quickShadowRules(): string {
+  const file = new URL('../../monitoring/rules/migration/shadow.yaml', import.meta.url);
+  return readFileSync(file, 'utf8')
+    .replace(/interval: 1m/g, 'interval: 1s')
+    .replace(/^(\s+for:) \w+$/gm, '$1 1s')
+    .replaceAll('[30m]', '[10s]')
+    .replaceAll('[5m]', '[10s]');
+}
+
+await describeReal('the shadow phase as docs/migrating.md shows it', {
+  tools: ['prometheus'],
+  define: (program) => {
+    const clock = new MovedClock({ standsStill: true });
+    let simulator: Simulator;
+    let exporter: Exporter;
+    let server: PrometheusServer;
+
+    beforeAll(async () => {
+      simulator = await startSimulator({ rounding: false, hostMetrics: 'all', now: clock.now });
+      exporter = await startExporter({ ...clock.program, config: { accounts: accountsOfThePage(simulator) } });
+      await scrapeUntilFresh(exporter);
+      server = await startPrometheus(program('prometheus'), {
+        config:
+          'global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [shadow.yaml]\n' +
+          `scrape_configs: [{job_name: newrelic-apm-exporter, honor_labels: true, static_configs: [{targets: ['127.0.0.1:${exporter.port}']}]}]\n`,
+        files: { 'shadow.yaml': quickShadowRules() },
+      });
+    }, 300_000);
+
+    afterAll(async () => {
+      await server.stop();
+      await exporter.stop();
+      await simulator.close();
+      clock.close();
+    });
+
+    test('compares applications, hosts and key transactions, and finds what compare finds: nothing', async () => {
+      const families = await until('the differences', async () => {
+        const found = await server.query('count by (family) (newrelic_shadow:difference)');
+        return found.length > 20 ? found.map(({ labels }) => labels['family']) : undefined;
+      });
+      expect(families).toEqual(
+        expect.arrayContaining([
+          'newrelic_application_response_time_seconds',
+          'newrelic_host_cpu_usage_ratio',
+          'newrelic_key_transaction_info',
+        ]),
+      );
+      expect(await server.query('newrelic_shadow:difference > 0.01')).toEqual([]);
+      expect(await server.query('newrelic_shadow:unmatched')).toEqual([]);
+      // Before the first scrape there was nothing to compare.
+      await until('no alert', async () =>
+        (await server.query('ALERTS{alertstate="firing"}')).length === 0 ? true : undefined,
+      );
+    });
+
+    test('says when the interfaces differ, and when one of them lists less', async () => {
+      const traffic = { requests_per_minute: 60, response_milliseconds: 900, background_per_minute: 0 };
+      simulator.change(1_000_001, { on: 'nerdgraph', traffic });
+      simulator.change(1_000_002, { on: 'nerdgraph', removed: true });
+      clock.minutesLater(2);
+      const firing = (name: string) =>
+        until(name, async () => {
+          const [alert] = await server.query(`ALERTS{alertname="${name}", alertstate="firing", account="production"}`);
+          return alert;
+        });
+      await firing('NewRelicShadowDiffers');
+      await firing('NewRelicShadowUnmatched');
+      const gone = await server.query('newrelic_shadow:unmatched{family="newrelic_application_info"}');
+      expect(gone.map(({ labels }) => [labels['api'], labels['app_id']])).toEqual([['rest', '1000002']]);
+      expect(await server.query('newrelic_shadow:difference{app_id="1000001"} > 0.05')).not.toEqual([]);
+    });
+  },
+});
