@@ -7,7 +7,7 @@ import { readFile } from '../config/files.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
-import type { TlsFiles } from '../simulator/wire/httpListener.ts';
+import type { TlsFiles } from '../simulator/simulatorHttp.ts';
 
 /** Parses the value of a flag. Commander names the flag in its message when the value is refused in this way. */
 export function checked<T>(text: string, parse: (text: string) => T): T {

@@ -79,7 +79,9 @@ export class AccountCollector {
   /** True when the last application list was read whole (`newrelic_up`). */
   get up(): boolean {
     const { applicationList } = this.inventory;
-    return applicationList.held !== undefined && applicationList.failures === 0;
+    const isUp = ({ held, failures }: Entity): boolean => held !== undefined && failures === 0;
+    // An account for queries only has no list: it is up while a query is answered.
+    return this.config.applications.read ? isUp(applicationList) : this.inventory.entities().some(isUp);
   }
 
   /**
@@ -125,10 +127,11 @@ export class AccountCollector {
     if (keyChanged) this.keyChanged();
     this.limiter.resize(next.account.limits);
     this.#forgetLeft();
-    if (keyTransactionList.state === 'queued' && !this.#accepts(keyTransactionList)) {
-      this.#queue.remove(keyTransactionList);
-      keyTransactionList.unqueue();
-      this.#waitsNoLonger(keyTransactionList, false);
+    for (const list of [applicationList, keyTransactionList]) {
+      if (list.state !== 'queued' || this.#isRead(list)) continue;
+      this.#queue.remove(list);
+      list.unqueue();
+      this.#waitsNoLonger(list, false);
     }
     this.#notify();
     this.#pump();
@@ -251,9 +254,10 @@ export class AccountCollector {
     return this.#isRead(entity) && (this.#refused === undefined || entity === this.inventory.applicationList);
   }
 
-  /** False for the key transaction list of an account that reads no key transactions. */
+  /** False for a list that the account does not read. */
   #isRead(entity: Entity): boolean {
-    return entity !== this.inventory.keyTransactionList || isEnabled(this.context, 'key_transactions');
+    const { applicationList, keyTransactionList } = this.inventory;
+    return (entity !== applicationList && entity !== keyTransactionList) || isEnabled(this.context, entity.group);
   }
 
   /** False for what has to be read once before other data can be used, and was not. */
@@ -381,7 +385,9 @@ export class AccountCollector {
     this.log.failed(entity);
     // Once per interval while the account is refused, whatever the list answers.
     const isRefused = this.#refused !== undefined && entity === this.inventory.applicationList;
-    entity.waitUntil(isRefused ? this.timetable.nextTurn('applications') : this.timetable.retryAt(entity, window));
+    entity.waitUntil(
+      isRefused ? this.timetable.nextTurn(this.inventory.applicationList) : this.timetable.retryAt(entity, window),
+    );
   }
 
   /** Nobody waits for an entity any more: it has ended, or has left. */
@@ -412,13 +418,15 @@ export class AccountCollector {
     const { applicationList } = this.inventory;
     const isList = entity === applicationList;
     if (isList && isRead) this.#reportIdleGroups();
+    // An account for queries only has no list that would tell when it is accepted again.
+    if (!this.config.applications.read) return;
     if (entity.startedAt < this.#refusalDecidedAt) return;
     if (isList && isRead) this.#setRefused(undefined);
     if (!(error instanceof UpstreamError)) return;
     const { reason } = error.failure;
     if (reason !== 'auth' && !(reason === 'forbidden' && isList)) return;
     this.#setRefused(error.message);
-    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn('applications')));
+    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn(applicationList)));
     for (const waiting of this.#queue.clear()) {
       waiting.unqueue();
       if (waiting === applicationList) this.#enqueue(waiting);
@@ -465,7 +473,7 @@ export class AccountCollector {
    */
   #dropRefreshes(): void {
     const isIdle = this.#queue.size === 0 && this.#running.size === 0;
-    const oldest = this.#clock.monotonic() - this.timetable.asksHold('applications');
+    const oldest = this.#clock.monotonic() - this.timetable.asksHold(this.inventory.applicationList);
     for (const [key, { isWaitedFor, asking, askedAt }] of this.#refreshes) {
       if (isWaitedFor || asking > 0) continue;
       if (isIdle || askedAt < oldest || this.#refreshes.size > MOST_REFRESHES) this.#refreshes.delete(key);

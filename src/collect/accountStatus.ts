@@ -1,5 +1,5 @@
 import { type EntityMatch, endOfLife } from '../config/config.ts';
-import { matchTemplate } from '../metrics/customMetrics.ts';
+import { matchTemplate, type CustomMetric } from '../metrics/customMetrics.ts';
 import { unmatched } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer, type GroupTally } from './answer.ts';
@@ -19,7 +19,54 @@ import type {
 
 /** Things about an account that somebody should look at, each a sentence that says what to change. */
 function warningsOf(account: AccountCollector): string[] {
-  return [...unmatchedIncludes(account), ...unmatchedTemplates(account), ...tightLimits(account)];
+  return [
+    ...noticesOf(account),
+    ...unmatchedIncludes(account),
+    ...unmatchedTemplates(account),
+    ...tightLimits(account),
+  ];
+}
+
+/** Those of the warnings that may begin while the exporter runs: what looks like health, and is not. */
+export function noticesOf(account: AccountCollector): string[] {
+  return [...fewApplications(account), ...unknownValues(account)];
+}
+
+/** An account that shows nothing looks like one where all is well. */
+function fewApplications({ inventory, up }: AccountCollector): string[] {
+  const listed = inventory.listedApplications?.length;
+  if (listed === undefined || !up) return [];
+  const most = inventory.mostListed();
+  const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
+  if (listed === 0) return [`the account lists no application: ${remedy}`];
+  if (listed >= most) return [];
+  return [`the account lists ${listed} applications, and listed ${most} within the last hour: ${remedy}`];
+}
+
+/** Custom metrics whose metric upstream answers, and never with the value that is configured. */
+function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
+  const answered = new Map<CustomMetric, string>();
+  const found = new Set<CustomMetric>();
+  for (const { data } of inventory.applications.values()) {
+    if (found.size === customMetrics.length) break;
+    for (const scope of ['application', 'host'] as const) {
+      const [host] = data?.hosts.values() ?? [];
+      const reading = scope === 'application' ? data?.reading : host?.reading;
+      for (const { metric, metricName } of data?.wanted[scope]?.custom.matches ?? []) {
+        const values = reading?.values.metrics.get(metricName);
+        if (values === undefined) continue;
+        if (Object.hasOwn(values, metric.definition.value)) found.add(metric);
+        else answered.set(metric, metricName);
+      }
+    }
+  }
+  return [...answered]
+    .filter(([metric]) => !found.has(metric))
+    .map(
+      ([{ definition }, metricName]) =>
+        `custom_metrics: upstream answers no value "${definition.value}" of ${metricName} (${definition.name}): ` +
+        'correct `value`; the command metric-names shows which values it has',
+    );
 }
 
 /** Of the lists that have been read. */
@@ -119,6 +166,7 @@ export function statusOf(
       inFlight: budget.inFlight,
       pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
     },
+    applicationCounts: applicationCounts(account),
     get applications() {
       return applicationViews(account);
     },
@@ -145,7 +193,16 @@ export function applicationViews({ inventory }: AccountCollector): readonly Appl
     name: application.name,
     language: application.language,
     reporting: application.reporting !== false,
+    tags: application.tags,
   }));
+}
+
+function applicationCounts({ inventory, up }: AccountCollector): AccountStatus['applicationCounts'] {
+  const { applications, listedApplications } = inventory;
+  if (!up || listedApplications === undefined) return undefined;
+  let reporting = 0;
+  for (const { application } of applications.values()) if (application.reporting !== false) reporting += 1;
+  return { listed: listedApplications.length, exported: applications.size, reporting };
 }
 
 function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
@@ -177,6 +234,7 @@ function entityStatus({ inventory }: AccountCollector, entity: Entity, state: En
     host: inventory.hostOf(entity.subject)?.host.host,
     state,
     failures: entity.failures,
+    reason: entity.problem?.reason,
     problem: entity.problem?.text,
     seconds: entity.seconds,
     windowEnd: entity.held?.windowEnd,

@@ -3,7 +3,7 @@ import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { type AccountContext, coversAccount } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { applicationViews, statusAtOnce, statusOf } from './accountStatus.ts';
+import { applicationViews, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount } from './probeAnswer.ts';
@@ -77,6 +77,8 @@ interface Entry {
   readonly account: AccountCollector;
   opened: AccountReader;
   keyMark: string;
+  /** The end of the window when the log was last told what should be looked at. */
+  noticedFor: number | undefined;
 }
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
@@ -147,6 +149,7 @@ export class Collector implements CollectorView {
     this.#noticeKeys(entries.map(([, entry]) => entry));
     const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, waitMs, signal)));
     if (ended.every(Boolean)) this.#refreshedOnce = true;
+    for (const [, entry] of entries) this.#writeNotices(entry);
   }
 
   async answer(scope: Scope, asOf?: number): Promise<Answer> {
@@ -178,9 +181,13 @@ export class Collector implements CollectorView {
 
   applicationLists(): readonly ApplicationList[] {
     const time = this.#time(undefined);
-    return this.#accounts().map((account) => {
-      const served = account.timetable.stateOf(account.inventory.applicationList, time) !== 'missing';
-      return { account: account.config.name, applications: served ? applicationViews(account) : undefined };
+    const reading = this.#accounts().filter(({ config }) => config.applications.read);
+    return reading.map((account) => {
+      const { inventory, timetable, config } = account;
+      const isServed = timetable.stateOf(inventory.applicationList, time) !== 'missing';
+      if (!isServed) return { account: config.name, listed: undefined, applications: undefined };
+      const listed = inventory.listedApplications?.length;
+      return { account: config.name, listed, applications: applicationViews(account) };
     });
   }
 
@@ -244,7 +251,15 @@ export class Collector implements CollectorView {
     const { clock, log, everythingCounts } = this.#dependencies;
     const { name } = context.account;
     const account = new AccountCollector(context, clock, log.ofAccount(name), everythingCounts === true);
-    this.#entries.set(name, { account, opened, keyMark });
+    this.#entries.set(name, { account, opened, keyMark, noticedFor: undefined });
+  }
+
+  /** Once a minute is enough: what they are made of changes with the window. */
+  #writeNotices(entry: Entry): void {
+    const { log, timetable } = entry.account;
+    if (entry.noticedFor === timetable.window.to) return;
+    entry.noticedFor = timetable.window.to;
+    log.warnings(noticesOf(entry.account));
   }
 
   #noticeKeys(entries: readonly Entry[]): void {

@@ -1,3 +1,4 @@
+import type { FailureReason } from '../api/types.ts';
 import type { Group } from '../metrics/sample.ts';
 
 /**
@@ -42,7 +43,7 @@ export interface HeldTimes {
 
 /** Why the last attempt failed: the reason as metrics name it, and in words. */
 interface Problem {
-  readonly reason: string;
+  readonly reason: FailureReason;
   readonly text: string;
 }
 
@@ -57,6 +58,8 @@ export class Entity {
   readonly subject: Subject;
   /** When it became known; what was never read is overdue since then. */
   readonly firstSeen: number;
+  /** How often it is read, in milliseconds; undefined: as often as its group. */
+  readonly interval: number | undefined;
   #state: 'idle' | 'queued' | 'running' = 'idle';
   #held: HeldTimes | undefined;
   #failures = 0;
@@ -70,11 +73,12 @@ export class Entity {
   #askedAt = -Infinity;
   #unknownSince: number | undefined;
 
-  constructor(kind: Kind, subject: Subject, firstSeen: number) {
+  constructor(kind: Kind, subject: Subject, firstSeen: number, interval?: number) {
     this.kind = kind;
     this.group = GROUP_OF[kind];
     this.subject = subject;
     this.firstSeen = firstSeen;
+    this.interval = interval;
   }
 
   get state(): 'idle' | 'queued' | 'running' {

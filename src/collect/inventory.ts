@@ -20,6 +20,9 @@ import {
 import type { AccountContext } from './scope.ts';
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
+/** What an account lists is compared with what it listed within this time, in milliseconds. */
+const REMEMBERED = 3_600_000;
+
 const NO_KEY_TRANSACTIONS: ReadonlyMap<number, KeyTransactionRecord> = new Map();
 
 /** The samples of a list entry, and the rolling values they were written with. */
@@ -56,6 +59,8 @@ export class Inventory {
   #listedKeyTransactions: readonly KeyTransaction[] | undefined;
   /** Applications that own key transactions and were not asked for with the application list. */
   #otherOwners: readonly Application[] = [];
+  /** How many applications were listed since when, oldest first: what was in force within the last hour. */
+  #counts: { readonly listed: number; readonly at: number }[] = [];
   #version = 0;
   #left: Entity[] = [];
 
@@ -89,6 +94,13 @@ export class Inventory {
     return this.#listedKeyTransactions;
   }
 
+  /** The most applications that the account has listed within the last hour. */
+  mostListed(): number {
+    const since = this.#now() - REMEMBERED;
+    const inForce = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
+    return Math.max(0, ...inForce.map(({ listed }) => listed));
+  }
+
   /** Grows whenever an entity comes or goes. */
   get version(): number {
     return this.#version;
@@ -96,7 +108,8 @@ export class Inventory {
 
   /** The lists of the account that it reads. */
   lists(): Entity[] {
-    const { key_transactions } = this.#context.account;
+    const { applications, key_transactions } = this.#context.account;
+    if (!applications.read) return [];
     return key_transactions === false ? [this.applicationList] : [this.applicationList, this.keyTransactionList];
   }
 
@@ -162,6 +175,7 @@ export class Inventory {
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
   setApplications(list: readonly Application[], written?: ReadonlyMap<Application, Written>): void {
     this.#listedApplications = list;
+    this.#rememberCount(list.length);
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
     this.#applications = this.#sync(this.#applications, served, {
@@ -245,6 +259,7 @@ export class Inventory {
    * @param otherCustomMetrics true: what is held of custom metrics is calculated anew
    */
   reconfigure(otherCustomMetrics: boolean): void {
+    if (!this.#context.account.applications.read) this.#forgetLists();
     if (this.#listedApplications !== undefined) this.setApplications(this.#listedApplications);
     else if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);
     if (this.#context.account.key_transactions === false) this.setKeyTransactions([]);
@@ -254,6 +269,22 @@ export class Inventory {
       data.customNameList?.makeOverdue();
       recalculate(data, this.#context.customMetrics);
     }
+  }
+
+  #rememberCount(listed: number): void {
+    if (this.#counts.at(-1)?.listed === listed) return;
+    const at = this.#now();
+    this.#counts = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? at) > at - REMEMBERED);
+    this.#counts.push({ listed, at });
+  }
+
+  /** The account reads no applications any more. */
+  #forgetLists(): void {
+    this.setApplications([]);
+    this.setKeyTransactions([], []);
+    this.#listedApplications = undefined;
+    this.#listedKeyTransactions = undefined;
+    this.#counts = [];
   }
 
   /**

@@ -107,8 +107,8 @@ export class Queue {
         continue;
       }
       if (suspected.retryAt < (longestFailed?.retryAt ?? Infinity)) longestFailed = suspected;
-      const waited = now - suspected.retryAt - this.#timetable.effectiveIntervalOf(suspected.group);
-      const overdue = waited / this.#timetable.intervalOf(suspected.group);
+      const waited = now - suspected.retryAt - this.#timetable.effectiveIntervalOf(suspected);
+      const overdue = waited / this.#timetable.intervalOf(suspected);
       if (waited >= 0 && overdue > most) [best, most] = [suspected, overdue];
     }
     return most >= 0 ? best : (longestFailed ?? best);
@@ -145,7 +145,7 @@ export class Queue {
 
   #overdue(entity: Entity, now: number): number {
     if (entity.held === undefined) return (now - entity.firstSeen) / FIRST_READ_INTERVAL;
-    return (now - this.#timetable.dueAt(entity)) / this.#timetable.intervalOf(entity.group);
+    return (now - this.#timetable.dueAt(entity)) / this.#timetable.intervalOf(entity);
   }
 
   #dueAt(entity: Entity): number {

@@ -20,6 +20,7 @@ export function intervalOf(collection: CollectionConfig, group: Group): number {
 
 /** True when the account reads this group at all. */
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
+  if (!account.applications.read) return false;
   switch (group) {
     case 'key_transactions':
       return account.key_transactions !== false;

@@ -122,23 +122,26 @@ export class Timetable {
   /** How often a group is refreshed. */
   pace(group: Group): Pace {
     const { paces, plan } = this.#current();
-    return paces.get(group) ?? { interval: this.intervalOf(group), stretch: plan.stretch };
+    return paces.get(group) ?? { interval: this.#groupInterval(group), stretch: plan.stretch };
   }
 
-  intervalOf(group: Group): number {
-    return intervalOf(this.#context.collection, group);
+  /** The configured interval of an entity. */
+  intervalOf({ interval, group }: Entity): number {
+    return interval ?? this.#groupInterval(group);
   }
 
-  effectiveIntervalOf(group: Group): number {
-    const { interval, stretch } = this.pace(group);
+  /** The interval of an entity that its budget allows. */
+  effectiveIntervalOf(entity: Entity): number {
+    const { interval, stretch } = this.#paceOf(entity);
     return effectiveInterval(interval, stretch);
   }
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
-  dueAt({ held, overdue, group }: Entity): number {
+  dueAt(entity: Entity): number {
+    const { held, overdue } = entity;
     if (held === undefined) return -Infinity;
     if (overdue) return held.readAt;
-    const due = dueAt(held, this.pace(group));
+    const due = dueAt(held, this.#paceOf(entity));
     return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
   }
 
@@ -158,8 +161,9 @@ export class Timetable {
     return this.#current().plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
   }
 
-  stateOf({ held, group }: Entity, time: AnswerTime): EntityState {
-    const state = stateOf(held, this.pace(group), this.#context.collection.max_age, time);
+  stateOf(entity: Entity, time: AnswerTime): EntityState {
+    const { held } = entity;
+    const state = stateOf(held, this.#paceOf(entity), this.#context.collection.max_age, time);
     if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
     return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
   }
@@ -171,26 +175,26 @@ export class Timetable {
   }
 
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
-  counts({ group, askedAt }: Entity): boolean {
-    return this.#everythingCounts || this.#clock.monotonic() - askedAt <= this.asksHold(group);
+  counts(entity: Entity): boolean {
+    return this.#everythingCounts || this.#clock.monotonic() - entity.askedAt <= this.asksHold(entity);
   }
 
-  /** How long an entity of a group counts after something asked for it. */
-  asksHold(group: Group): number {
+  /** How long an entity counts after something asked for it. */
+  asksHold(entity: Entity): number {
     const stretch = this.#made?.plan.stretch ?? 1;
-    return Math.max(ASKED_FOR, 2 * effectiveInterval(this.intervalOf(group), stretch));
+    return Math.max(ASKED_FOR, 2 * effectiveInterval(this.intervalOf(entity), stretch));
   }
 
   /** When an entity that failed just now, reading `window`, may be tried again. */
   retryAt(entity: Entity, window: CurrentWindow): number {
     const attempt = { windowStart: window.readableAt, readAt: this.#clock.monotonic() };
-    return retryAt(entity.failures, attempt, this.intervalOf(entity.group));
+    return retryAt(entity.failures, attempt, this.intervalOf(entity));
   }
 
-  /** When a group that was tried just now may be tried again if that is to happen once per interval. */
-  nextTurn(group: Group): number {
+  /** When an entity that was tried just now may be tried again if that is to happen once per interval. */
+  nextTurn(entity: Entity): number {
     const attempt = { windowStart: this.#window.readableAt, readAt: this.#clock.monotonic() };
-    return nextTurn(attempt, this.intervalOf(group));
+    return nextTurn(attempt, this.intervalOf(entity));
   }
 
   /**
@@ -249,23 +253,44 @@ export class Timetable {
     const calls = new Map<Group, number>();
     const callsPerEntity = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
-      const needed = this.#kinds.callsFor(kind, ofKind, this.#window);
+      const needed = this.#kinds.callsFor(kind, ofKind, this.#window) * this.#refreshesOf(ofKind);
       calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed);
       callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
     const plan = this.#planOf(calls);
-    const paces = new Map(GROUPS.map((group) => [group, { interval: this.intervalOf(group), stretch: plan.stretch }]));
+    const paces = new Map(
+      GROUPS.map((group) => [group, { interval: this.#groupInterval(group), stretch: plan.stretch }]),
+    );
     this.#made = { plan, paces, callsPerEntity, at: now, changes, entities };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
-    const intervals = (group: Group): number => this.intervalOf(group);
+    const intervals = (group: Group): number => this.#groupInterval(group);
     const perMinute = this.#context.account.limits.requests_per_minute;
     const unslowed = planCalls(calls, intervals, { perMinute, slowed: 1, byPlaces: undefined });
     const byPlaces = this.#limiter.carriedByPlaces(unslowed.callsPerMinute);
     if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
     return planCalls(calls, intervals, { perMinute, slowed: this.#slowed, byPlaces });
+  }
+
+  /** How often entities of one kind are read while their group is refreshed once: less than once where their interval is longer. */
+  #refreshesOf(entities: readonly Entity[]): number {
+    let refreshes = 0;
+    for (const { group, interval } of entities) {
+      refreshes +=
+        interval === undefined ? 1 : Math.max(this.#groupInterval(group), MINUTE) / Math.max(interval, MINUTE);
+    }
+    return refreshes / entities.length;
+  }
+
+  #groupInterval(group: Group): number {
+    return intervalOf(this.#context.collection, group);
+  }
+
+  #paceOf({ group, interval }: Entity): Pace {
+    const pace = this.pace(group);
+    return interval === undefined ? pace : { interval, stretch: pace.stretch };
   }
 
   #isPassed({ readAt }: HeldTimes): boolean {

@@ -1,4 +1,5 @@
 import type { Api } from '../api/reader.ts';
+import type { FailureReason } from '../api/types.ts';
 import type { Group, Block, DroppedSeries } from '../metrics/sample.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
@@ -77,7 +78,8 @@ export interface EntityStatus {
   readonly state: EntityState;
   /** Failed attempts in a row. */
   readonly failures: number;
-  /** Why the last attempt failed, in words; undefined when it did not. */
+  /** Why the last attempt failed: the reason as metrics name it, and in words; undefined when it did not. */
+  readonly reason?: FailureReason | undefined;
   readonly problem: string | undefined;
   /** Seconds the last attempt took. */
   readonly seconds: number | undefined;
@@ -89,6 +91,8 @@ export interface ApplicationView {
   readonly name: string;
   readonly language: string | undefined;
   readonly reporting: boolean;
+  /** Values by key, both as upstream spells them; undefined where the interface has none. */
+  readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export interface AccountStatus {
@@ -107,6 +111,12 @@ export interface AccountStatus {
   readonly windowEnd: number | undefined;
   readonly groups: readonly GroupStatus[];
   readonly budget: BudgetStatus;
+  /**
+   * How many applications the account lists, how many of them it exports, and how many of those report; undefined until
+   * the list was read whole, and while `up` is false.
+   */
+  readonly applicationCounts:
+    { readonly listed: number; readonly exported: number; readonly reporting: number } | undefined;
   /** Those it serves; undefined until the application list has been read once. */
   readonly applications: readonly ApplicationView[] | undefined;
   /** How many its lists hold, before its filters. */
@@ -115,7 +125,10 @@ export interface AccountStatus {
   readonly entities: readonly EntityStatus[];
   /** What a steady state of what is known now costs. */
   readonly plan: Plan;
-  /** Things that should be looked at, in words: includes and templates that match nothing, a plan that does not fit. */
+  /**
+   * Things that should be looked at, in words: no applications, or fewer than within the last hour, includes and templates
+   * that match nothing, values of custom metrics that upstream does not have, a plan that does not fit.
+   */
   readonly warnings: readonly string[];
 }
 
@@ -149,6 +162,8 @@ export type ProbeResult =
 /** The application list of an account as it is served now. */
 export interface ApplicationList {
   readonly account: string;
+  /** How many the account lists, before its filters; undefined as `applications` is. */
+  readonly listed: number | undefined;
   /** Undefined where the list was never read, or what is held is too old to be served. */
   readonly applications: readonly ApplicationView[] | undefined;
 }
@@ -166,7 +181,7 @@ export interface CollectorView {
    * timer decides instead. Never rejects.
    */
   answer(scope: Scope, asOf?: number): Promise<Answer>;
-  /** The lists alone, without the state of anything else. */
+  /** The lists alone, without the state of anything else, of the accounts that read applications. */
   applicationLists(): readonly ApplicationList[];
   /** False when there is work that could be started and none has been for too long. */
   progressing(): boolean;

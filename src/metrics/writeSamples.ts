@@ -1,3 +1,5 @@
+// eslint-disable-next-line no-restricted-imports -- a hash depends on its argument only
+import { createHash } from 'node:crypto';
 import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, WrittenLabels } from './sample.ts';
 
 const NO_LABELS: Labels = {};
@@ -9,8 +11,14 @@ export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, valu
 /** Columns that were made, as long as their families and labels exist. */
 const columnsByFamily = new WeakMap<Family, WeakMap<Labels, Column>>();
 
-/** The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. */
-const newestColumns = new Map<Group, Map<number, Columns>>();
+/**
+ * The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. They are not kept
+ * here, but by the samples that have them.
+ */
+const newestColumns = new Map<Group, Map<number, WeakRef<Columns>>>();
+
+/** Numbers of samples that are looked up before those of columns that have gone are forgotten. */
+const MANY_COUNTS = 64;
 
 let written = 0;
 
@@ -22,7 +30,7 @@ let written = 0;
  */
 export function writeSamples(group: Group, samples: readonly Sample[]): WrittenSamples {
   if (samples.length === 0) return NO_SAMPLES;
-  const expected = newestColumns.get(group)?.get(samples.length) ?? NO_COLUMNS;
+  const expected = newestColumns.get(group)?.get(samples.length)?.deref() ?? NO_COLUMNS;
   const series = group === 'custom_metrics' ? new Set<string>() : undefined;
   const list: Column[] = [];
   const values: string[] = [];
@@ -66,8 +74,10 @@ function hasOne(labels: Labels, names: readonly string[]): boolean {
 }
 
 function remember(group: Group, count: number, columns: Columns): void {
-  const byCount = newestColumns.get(group) ?? new Map<number, Columns>();
-  newestColumns.set(group, byCount.set(count, columns));
+  const byCount = newestColumns.get(group) ?? new Map<number, WeakRef<Columns>>();
+  newestColumns.set(group, byCount.set(count, new WeakRef(columns)));
+  if (byCount.size <= MANY_COUNTS) return;
+  for (const [other, kept] of byCount) if (kept.deref() === undefined) byCount.delete(other);
 }
 
 function columnOf(family: Family, labels: Labels, expected: Column | undefined): Column {
@@ -90,11 +100,14 @@ function isSame(a: readonly Column[], b: readonly Column[]): boolean {
   return a.length === b.length && a.every((column, place) => column === b[place]);
 }
 
-/** Longest label value that is written, in bytes of UTF-8 before escaping; the mark of a cut is within it. */
+/** Longest label value that is written, in bytes of UTF-8 before escaping. */
 const MAX_LABEL_BYTES = 1024;
-const CUT_MARK = '…';
 
-const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK);
+/** What follows a value that was cut: a mark, and a hash of the whole, so that different values stay different. */
+const CUT_MARK = '…';
+const HASH_DIGITS = 12;
+
+const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK) - HASH_DIGITS;
 const LONGEST_UNIT = 3;
 
 /** Matches whatever keeps a short value from being written as it is. */
@@ -106,7 +119,7 @@ export function labelValueText(value: string): string {
   if (value.length * LONGEST_UNIT <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
     return value;
   }
-  return cut(value.replace(LONE_SURROGATES, '\ufffd'))
+  return cut(value.replace(LONE_SURROGATES, '\ufffd'), value)
     .replaceAll('\\', '\\\\')
     .replaceAll('\n', '\\n')
     .replaceAll('"', '\\"');
@@ -137,7 +150,7 @@ export function bracedLabels(pairs: string): string {
   return pairs === '' ? ' ' : `{${pairs}} `;
 }
 
-function cut(value: string): string {
+function cut(value: string, original: string): string {
   if (value.length * LONGEST_UNIT <= MAX_LABEL_BYTES || utf8Length(value) <= MAX_LABEL_BYTES) {
     return value;
   }
@@ -150,7 +163,8 @@ function cut(value: string): string {
     }
     kept += character;
   }
-  return kept + CUT_MARK;
+  const hash = createHash('sha256').update(Buffer.from(original, 'utf16le')).digest('hex');
+  return kept + CUT_MARK + hash.slice(0, HASH_DIGITS);
 }
 
 function utf8Length(text: string): number {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CHANGE, type SimulatorState } from './simulatorState.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
-import { readBody, type Target } from './wire/httpListener.ts';
+import { readBody, type Target } from './simulatorHttp.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;

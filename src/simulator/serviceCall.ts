@@ -4,7 +4,7 @@ import { breakConnection, distort, refuse, transmit } from './faults/faultEffect
 import type { FaultRule, FaultTarget } from './faults/faultRules.ts';
 import type { ServiceSettings } from './simulatorSettings.ts';
 import type { LoggedOperation, SimulatorState } from './simulatorState.ts';
-import { type Answer, type Format, type Rendered, send, sentKey } from './wire/httpAnswer.ts';
+import { type Answer, type Format, type Rendered, send, sentKey } from './simulatorHttp.ts';
 
 export const NERDGRAPH_PATH = '/graphql';
 

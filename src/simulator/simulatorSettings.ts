@@ -29,6 +29,8 @@ export interface ServiceSettings {
   readonly nrqlRows: number;
   /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */
   readonly nrqlSnapping: boolean;
+  /** "No application was matched" already when one id of several is unknown, not only when all are. */
+  readonly nrqlMatchesAll: boolean;
   /** GraphQL calls of one key at once; 429 beyond. */
   readonly callsAtOnce: number;
 }
@@ -48,5 +50,6 @@ export const DEFAULT_SETTINGS: ServiceSettings = {
   nrqlCharacters: 10_000,
   nrqlRows: 50_000,
   nrqlSnapping: false,
+  nrqlMatchesAll: false,
   callsAtOnce: 25,
 };

@@ -25,13 +25,26 @@ describe('a label value', () => {
 
   it.each([
     ['as long as allowed', 'x'.repeat(1024), 'x'.repeat(1024)],
-    ['one byte too long', 'x'.repeat(1025), `${'x'.repeat(1021)}…`],
-    ['of three bytes each', '€'.repeat(342), `${'€'.repeat(340)}…`],
-    ['of four bytes each', '😀'.repeat(257), `${'😀'.repeat(255)}…`],
-    ['a character over the border', `${'x'.repeat(1020)}😀x`, `${'x'.repeat(1020)}…`],
+    ['one byte too long', 'x'.repeat(1025), `${'x'.repeat(1009)}…`],
+    ['of three bytes each', '€'.repeat(342), `${'€'.repeat(336)}…`],
+    ['of four bytes each', '😀'.repeat(257), `${'😀'.repeat(252)}…`],
+    ['a character over the border', `${'x'.repeat(1008)}😀xxxxxxxxxxxxxxx`, `${'x'.repeat(1008)}…`],
     ['escapes, which do not count', '"'.repeat(1024), '\\"'.repeat(1024)],
-  ])('is cut after whole characters, the mark within 1,024 bytes: %s', (_, given, written) => {
-    expect(labelValueText(given)).toBe(written);
+  ])('is cut after whole characters, the mark and a hash within 1,024 bytes: %s', (_, given, written) => {
+    const text = labelValueText(given);
+    expect(text.endsWith('…') ? text : text.replace(/…[0-9a-f]{12}$/, '…')).toBe(written);
+  });
+
+  it('stays different from every other, also where they differ only behind the cut', () => {
+    const tails = ['', 'a', 'b', 'ab', 'ba', '\ud83d', '\ude00', '😀', 'a'.repeat(5_000)];
+    const written = tails.map((tail) => labelValueText(`${'Custom/'.repeat(200)}${tail}`));
+    expect(new Set(written).size).toBe(tails.length);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ unit: 'binary' }), { maxLength: 20 }), (ends) => {
+        const texts = ends.map((end) => labelValueText(`${'x'.repeat(1020)}12345${end}`));
+        expect(new Set(texts).size).toBe(ends.length);
+      }),
+    );
   });
 
   it('never takes more than 1,024 bytes before escaping', () => {

@@ -91,6 +91,7 @@ const EXPORTER = [
   'gauge newrelic_exporter_account_info{account,api,region}',
   'gauge newrelic_exporter_api_end_of_life_timestamp_seconds{account}',
   'counter newrelic_exporter_api_batches_split_total{account,reason}',
+  'counter newrelic_exporter_web_refused_logins_total',
   'gauge newrelic_exporter_config_last_reload_successful',
   'gauge newrelic_exporter_config_last_reload_success_timestamp_seconds',
 ];

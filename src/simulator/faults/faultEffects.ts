@@ -13,7 +13,7 @@ import {
   type JsonObject,
   type Format,
   send,
-} from '../wire/httpAnswer.ts';
+} from '../simulatorHttp.ts';
 import type { FaultRule } from './faultRules.ts';
 
 /** What a fault that answers in the place of the service may say. */

@@ -21,12 +21,8 @@ import type { ServiceSettings } from '../simulatorSettings.ts';
 import {
   type EntityContext,
   keyTransactionEntity,
-  applicationGuid,
   guidOf,
   isSameGuid,
-  keyTransactionGuid,
-} from './graphqlEntities.ts';
-import {
   entityPage,
   findEntities,
   parseSearch,
@@ -34,15 +30,12 @@ import {
   ServiceError,
   applicationIdsOf,
   kindOfSearch,
-} from './searchEntities.ts';
+} from './graphqlEntities.ts';
 
 /** Everything that the answer to a document depends on. */
-export interface DocumentContext extends EntityContext {
+export interface DocumentContext extends EntityContext, Pick<NrqlContext, 'limits' | 'snaps' | 'mustMatchAll'> {
   /** The accounts that `accounts` names. */
   readonly accounts: NonNullable<ServiceSettings['accounts']>;
-  readonly limits: NrqlContext['limits'];
-  /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
-  readonly snaps: boolean;
   /** Counts an NRQL query; false when it is one too many in this minute. */
   readonly countQuery: () => boolean;
   /** The fault of this call; it applies to the fields that it is meant for. */
@@ -99,13 +92,11 @@ function nrql(context: DocumentContext, query: string) {
         errorClass: 'TOO_MANY_REQUESTS',
       });
     }
-    const { world, now, limits, snaps, accountId } = context;
-    const guids = {
-      application: (id: number) => applicationGuid(accountId, id),
-      keyTransaction: (id: number) => keyTransactionGuid(accountId, id),
-      other: (domain: string, type: string, id: number) => guidOf(accountId, domain, type, id),
-    };
-    const result = runNrql(query, { world, guids, now, limits, snaps, truncate: truncation(rule) });
+    const result = runNrql(query, {
+      ...context,
+      guidOf: (type, id) => guidOf(context.accountId, type, id),
+      truncate: truncation(rule),
+    });
     return { value: container(result), rows: result.results.length };
   });
 }
@@ -139,7 +130,7 @@ function entities(context: DocumentContext, guids: readonly (string | null)[]) {
       throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
     const keys = context.world
       .keyTransactions()
-      .map((key) => ({ key, guid: keyTransactionGuid(context.accountId, key.id) }));
+      .map((key) => ({ key, guid: guidOf(context.accountId, 'KEY_TRANSACTION', key.id) }));
     const found = guids.flatMap((wanted) => {
       const match = keys.find(({ guid }) => wanted !== null && isSameGuid(guid, wanted));
       return match === undefined ? [] : [keyTransactionEntity(context, match.key)];

@@ -12,35 +12,41 @@ import {
   rollingSummary,
 } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
+import type { PageFault, GraphqlKind } from '../faults/faultRules.ts';
+import {
+  type Condition,
+  comparedValues,
+  comparisons,
+  meets,
+  NrqlError,
+  parseCondition,
+  TokenReader,
+} from '../nrql/condition.ts';
+import { parseNrql } from '../nrql/parseQuery.ts';
 
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
 /** In the guid, a key transaction has another id than the one that the REST interface uses. */
 const KEY_TRANSACTION_OFFSET = 1_777_770;
 
-function paddedGuid(account: number, domain: string, type: string, id: number): string {
-  return Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64');
+const DOMAINS = { APPLICATION: 'APM', KEY_TRANSACTION: 'EXT', SERVICE_LEVEL: 'EXT', MONITOR: 'SYNTH' };
+
+function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): string {
+  const own = type === 'KEY_TRANSACTION' ? id + KEY_TRANSACTION_OFFSET : id;
+  return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${own}`).toString('base64');
 }
 
-const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
+const unpadded = (guid: string): string => guid.replace(/=+$/, '');
 
 /** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
-export function guidOf(account: number, domain: string, type: string, id: number): string {
-  return unpadded(paddedGuid(account, domain, type, id));
-}
-
-export function applicationGuid(account: number, id: number): string {
-  return guidOf(account, 'APM', 'APPLICATION', id);
-}
-
-export function keyTransactionGuid(account: number, id: number): string {
-  return guidOf(account, 'EXT', 'KEY_TRANSACTION', id + KEY_TRANSACTION_OFFSET);
+export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
+  return unpadded(paddedGuid(account, type, id));
 }
 
 /** The guid that a key transaction names as its application's: of some with the padding, of some without. */
 function owningApplicationGuid(account: number, key: KeyTransaction): string {
   const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
-  const guid = paddedGuid(owner, 'APM', 'APPLICATION', key.applicationId);
+  const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);
   return key.id % 2 === 0 ? guid : unpadded(guid);
 }
 
@@ -66,7 +72,7 @@ const SEVERITY = {
 } as const;
 
 /** An entity as a search finds it. Members that are functions are worked out only when a document asks for them. */
-export interface Outline {
+interface Outline {
   readonly __typename: 'ApmApplicationEntityOutline' | 'KeyTransactionEntityOutline';
   readonly guid: string;
   readonly name: string;
@@ -83,7 +89,7 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-export function applicationOutline(context: EntityContext, application: ApplicationIdentity): Outline {
+function applicationOutline(context: EntityContext, application: ApplicationIdentity): Outline {
   const { world, now, accountId } = context;
   const kind = application.archetype;
   const reports = isReporting(application, now);
@@ -93,7 +99,7 @@ export function applicationOutline(context: EntityContext, application: Applicat
   };
   const outline: Outline = {
     __typename: 'ApmApplicationEntityOutline',
-    guid: applicationGuid(accountId, application.id),
+    guid: guidOf(accountId, 'APPLICATION', application.id),
     name: application.name,
     accountId,
     domain: 'APM',
@@ -142,13 +148,13 @@ function apmSummary({ world, now }: EntityContext, application: ApplicationIdent
   };
 }
 
-export function keyTransactionOutline({ world, now, accountId }: EntityContext, key: KeyTransaction): Outline {
+function keyTransactionOutline({ world, now, accountId }: EntityContext, key: KeyTransaction): Outline {
   const reports = keyTransactionReports(world, key, now);
   const hasPolicy = world.application(key.source.applicationId)?.alertPolicyId !== undefined;
   const isBare = key.state === 'bare';
   return {
     __typename: 'KeyTransactionEntityOutline',
-    guid: keyTransactionGuid(accountId, key.id),
+    guid: guidOf(accountId, 'KEY_TRANSACTION', key.id),
     name: key.name,
     accountId,
     domain: 'EXT',
@@ -181,4 +187,129 @@ export function keyTransactionEntity(context: EntityContext, key: KeyTransaction
       entity: () => (owner === undefined ? null : applicationOutline(context, owner)),
     },
   };
+}
+
+/** Why the service does not answer a field; the rest of the document is answered all the same. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  /** The GraphQL library copies these into the answer. */
+  readonly extensions: Readonly<Record<string, string>>;
+
+  constructor(message: string, extensions: Readonly<Record<string, string>>) {
+    super(message);
+    this.extensions = extensions;
+  }
+}
+
+export function invalidInput(message: string): ServiceError {
+  return new ServiceError(message, { errorClass: 'INVALID_INPUT' });
+}
+
+const ENTITIES_PER_PAGE = 200;
+const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
+
+/** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
+export function parseSearch(text: string): Condition | undefined {
+  const reader = new TokenReader(text);
+  if (reader.peek().kind === 'end') return undefined;
+  const condition = parseCondition(reader, true);
+  if (reader.peek().kind !== 'end') reader.fail('AND, OR or the end');
+  const unknown = comparisons(condition).find(({ attribute }) => !ATTRIBUTES.includes(attribute));
+  if (unknown !== undefined) throw new NrqlError(`there is no ${unknown.attribute} to search for`);
+  return condition;
+}
+
+/** Whether a search is for key transactions rather than for applications. */
+function isForKeyTransactions(condition: Condition | undefined): boolean {
+  if (condition === undefined) return false;
+  return (
+    comparedValues(condition, 'type').includes('KEY_TRANSACTION') || comparedValues(condition, 'domain').includes('EXT')
+  );
+}
+
+/** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
+export function findEntities(context: EntityContext, condition: Condition | undefined): readonly Outline[] {
+  const { world } = context;
+  const all = [
+    ...world.applications().map((application) => ({
+      outline: applicationOutline(context, application),
+      domainId: String(application.id),
+    })),
+    ...world.keyTransactions().map((key) => {
+      const outline = keyTransactionOutline(context, key);
+      return { outline, domainId: outline.guid };
+    }),
+  ];
+  return all
+    .filter(({ outline, domainId }) => {
+      if (condition === undefined) return true;
+      const { guid, name, accountId, domain, type, reporting } = outline;
+      const values: Readonly<Record<string, string | null>> = {
+        accountId: String(accountId),
+        domain,
+        domainId,
+        guid,
+        id: guid,
+        name,
+        reporting: reporting === null ? null : String(reporting),
+        type,
+      };
+      return meets(condition, (attribute) => values[attribute] ?? null) === true;
+    })
+    .map(({ outline }) => outline);
+}
+
+const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
+
+function decodeCursor(cursor: string | null | undefined): number {
+  if (cursor === null || cursor === undefined) return 0;
+  const offset = /^from:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
+  if (offset === undefined) throw invalidInput('Invalid cursor');
+  return Number(offset);
+}
+
+/** One page of the entities that a search found. Throws a ServiceError for a cursor that the service did not give. */
+export function entityPage(
+  found: readonly Outline[],
+  request: {
+    readonly cursor: string | null | undefined;
+    /** Entities per page, if fewer than the service gives. */
+    readonly limit: number | null | undefined;
+    readonly fault: PageFault | undefined;
+    /** How many of so many entities are shown; without it, all. */
+    readonly truncate: ((entities: number) => number) | undefined;
+  },
+): { readonly nextCursor: string | null; readonly entities: readonly Outline[] } {
+  const size = Math.max(1, Math.min(request.limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
+  const offset = decodeCursor(request.cursor);
+  const isEndless = request.fault === 'endless-pages' && found.length > 0;
+  const page = found.slice(isEndless ? offset % found.length : offset).slice(0, size);
+  const shown = page.slice(0, request.truncate?.(page.length) ?? page.length);
+  const entities = request.fault === 'repeat-ids' ? shown.flatMap((entity) => [entity, entity]) : shown;
+  if (request.fault === 'repeat-next') return { entities, nextCursor: encodeCursor(offset) };
+  return { entities, nextCursor: isEndless || offset + size < found.length ? encodeCursor(offset + size) : null };
+}
+
+/** What the text is about; `fallback` when it is no sound text, which the answer then says. */
+function reading<Subject>(read: () => Subject, fallback: Subject): Subject {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof NrqlError) return fallback;
+    throw error;
+  }
+}
+
+/** What an entity search looks for: key transactions when it names them, else applications. */
+export function kindOfSearch(text: string): GraphqlKind {
+  const isFor = reading(() => isForKeyTransactions(parseSearch(text)), false);
+  return isFor ? 'graphql_key_transactions' : 'graphql_applications';
+}
+
+/** The application ids that an NRQL query names. */
+export function applicationIdsOf(query: string): readonly number[] {
+  return reading(() => {
+    const { where } = parseNrql(query);
+    return where === undefined ? [] : comparedValues(where, 'appId').map(Number);
+  }, []);
 }

@@ -1,11 +1,10 @@
+import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
-import * as z from 'zod';
 import type { FaultRule } from '../faults/faultRules.ts';
 import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions } from '../serviceCall.ts';
 import { type LoggedOperation, MinuteLimit } from '../simulatorState.ts';
-import { type Answer, type JsonObject, sentKey } from '../wire/httpAnswer.ts';
-import { readBody } from '../wire/httpListener.ts';
+import { type Answer, type JsonObject, sentKey, readBody } from '../simulatorHttp.ts';
 import { execute, type GraphqlRequest, operationsOf, readSchema } from './executor.ts';
 
 const REQUEST = z.object({
@@ -86,7 +85,7 @@ export class GraphqlService {
     rule: FaultRule | undefined,
   ): Promise<Answer> {
     const { state, settings } = this.#options;
-    const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping } = settings;
+    const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping, nrqlMatchesAll } = settings;
     const now = state.now();
     const body = await execute(this.#schema, request, {
       world: state.world('nerdgraph'),
@@ -95,6 +94,7 @@ export class GraphqlService {
       accounts: accounts ?? [{ id: accountId, name: 'Simulator' }],
       limits: { characters: nrqlCharacters, rows: nrqlRows },
       snaps: nrqlSnapping,
+      mustMatchAll: nrqlMatchesAll,
       countQuery: () => this.#queries.count(key, now),
       rule,
       note: (kind, text, outcome) => {

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../world/events.ts';
+import type { EventSearch, StoredEvent } from '../world/events.ts';
 import { findEvents } from '../world/events.ts';
 import type { Timeslice } from '../world/timesliceValues.ts';
 import type { World } from '../world/world.ts';
@@ -8,19 +8,21 @@ import type { Expression, Input, NrqlQuery } from './parseQuery.ts';
 import { KEY_TRANSACTION_ERRORS, METRIC, METRIC_VALUES, parseNrql, TIMESLICE_VALUE } from './parseQuery.ts';
 import type { Answer, Group, Reading, Row, Rows, Tally, TimeRange } from './rowTally.ts';
 import { Groups, timeRange } from './rowTally.ts';
-import type { Guids, Selection, Series, SeriesAttributes } from './timesliceRecords.ts';
+import type { Selection, Series, SeriesAttributes } from './timesliceRecords.ts';
 import { keyTransactionSeries, timesliceSeries } from './timesliceRecords.ts';
 
 /** What NRQL answers from. */
 export interface NrqlContext {
   readonly world: World;
-  readonly guids: Guids;
+  readonly guidOf: EventSearch['guidOf'];
   /** Milliseconds since 1970. */
   readonly now: number;
   /** What the service allows: characters of a query, and rows of an answer (facets times buckets). */
   readonly limits: { readonly characters: number; readonly rows: number };
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
+  /** A query of timeslices fails when one of the applications that it names by id does not exist, not only when all do not. */
+  readonly mustMatchAll: boolean;
   /** How many of so many facets are shown; without it, as many as the LIMIT allows. */
   readonly truncate?: ((facets: number) => number) | undefined;
 }
@@ -118,11 +120,11 @@ function adderOf(query: NrqlQuery, range: TimeRange, groups: Groups, type?: stri
 }
 
 function collectEvents(type: string, query: NrqlQuery, range: TimeRange, groups: Groups, context: NrqlContext): void {
-  const { world, guids, now } = context;
+  const { world, guidOf, now } = context;
   const { where } = query;
   findEvents(type, {
     world,
-    guidOf: guids.other,
+    guidOf,
     since: range.buckets[0].begin,
     // Data exist for minutes that are over.
     until: Math.min(range.until, now - (now % 60_000)),
@@ -133,12 +135,12 @@ function collectEvents(type: string, query: NrqlQuery, range: TimeRange, groups:
   });
 }
 
-function selections({ inputs, where }: NrqlQuery, { world, guids }: NrqlContext): Iterable<Selection> {
+function selections({ inputs, where }: NrqlQuery, { world, guidOf, mustMatchAll }: NrqlContext): Iterable<Selection> {
   const text = inputs.map(({ attribute }) => attribute);
   const isTimeslice = !text.some(
     (attribute) => attribute !== TIMESLICE_VALUE && METRIC_VALUES.includes(attribute ?? ''),
   );
-  return isTimeslice ? timesliceSeries(world, guids, where) : keyTransactionSeries(world, guids, where);
+  return isTimeslice ? timesliceSeries(world, guidOf, where, mustMatchAll) : keyTransactionSeries(world, guidOf, where);
 }
 
 const MINUTE = 60_000;

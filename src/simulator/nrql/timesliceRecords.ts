@@ -1,10 +1,11 @@
 import type { MetricDefinition } from '../world/agentMetrics.ts';
+import type { EventSearch } from '../world/events.ts';
 import type { Timeslice } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
 import type { Scope, World } from '../world/world.ts';
 import { type InstanceIdentity, isShown } from '../world/worldEntities.ts';
 import type { Condition } from './condition.ts';
-import { comparisons, meets, NrqlError } from './condition.ts';
+import { comparedValues, comparisons, meets, NrqlError } from './condition.ts';
 import { KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS, TIMESLICE_VALUE } from './parseQuery.ts';
 
 /** The attributes and values of a record by name; one that it lacks is null, one that is not known yet is undefined. */
@@ -21,14 +22,6 @@ export interface Series {
 export interface Selection {
   readonly scope: Scope;
   readonly seriesOf: (instance: InstanceIdentity) => readonly Series[];
-}
-
-/** Gives the entity guids of a world. */
-export interface Guids {
-  readonly application: (id: number) => string;
-  readonly keyTransaction: (id: number) => string;
-  /** Of anything else, by what it is. */
-  readonly other: (domain: string, type: string, id: number) => string;
 }
 
 const PRESENT = 'present';
@@ -58,15 +51,20 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 
 /**
  * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
- * about no application that there is.
+ * about no application that there is; with `mustMatchAll`, also when it names the id of one that there is not.
  */
-export function* timesliceSeries(world: World, guids: Guids, where: Condition | undefined): Generator<Selection> {
+export function* timesliceSeries(
+  world: World,
+  guidOf: EventSearch['guidOf'],
+  where: Condition | undefined,
+  mustMatchAll: boolean,
+): Generator<Selection> {
   const hasSource = where !== undefined && comparisons(where).some(({ attribute }) => SOURCES.includes(attribute));
   const meant = world.applications().flatMap((application) => {
     const attributes: SeriesAttributes = {
       appId: String(application.id),
       appName: application.name,
-      'entity.guid': guids.application(application.id),
+      'entity.guid': guidOf('APPLICATION', application.id),
       host: undefined,
       metricTimesliceName: undefined,
       scope: undefined,
@@ -74,7 +72,8 @@ export function* timesliceSeries(world: World, guids: Guids, where: Condition | 
     };
     return !hasSource || isMet(where, attributes) === false ? [] : [{ id: application.id, attributes }];
   });
-  if (meant.length === 0)
+  const asked = where !== undefined && mustMatchAll ? comparedValues(where, 'appId') : [];
+  if (meant.length === 0 || !asked.every((id) => meant.some((one) => String(one.id) === id)))
     throw new NrqlError('No application was matched (did you specify appId, appName or entity.guid?)');
   for (const { id, attributes } of meant) {
     const scope = world.scope({ application: id });
@@ -115,7 +114,11 @@ function atHost({ attributes, record }: Series, host: string | null, where: Cond
 }
 
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
-export function* keyTransactionSeries(world: World, guids: Guids, where: Condition | undefined): Generator<Selection> {
+export function* keyTransactionSeries(
+  world: World,
+  guidOf: EventSearch['guidOf'],
+  where: Condition | undefined,
+): Generator<Selection> {
   for (const { id, source, state } of world.keyTransactions()) {
     const scope = world.scope({ application: source.applicationId });
     if (scope === undefined || state === 'idle' || state === 'silent') continue;
@@ -126,7 +129,7 @@ export function* keyTransactionSeries(world: World, guids: Guids, where: Conditi
       ] as const
     ).flatMap(([value, name]): readonly Series[] => {
       const metric = world.metric(scope, name);
-      const attributes = { 'entity.guid': guids.keyTransaction(id), [value]: PRESENT };
+      const attributes = { 'entity.guid': guidOf('KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
         : [{ attributes, record: recordOf(metric) }];

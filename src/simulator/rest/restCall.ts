@@ -1,5 +1,5 @@
 import type { RestKind, PageFault } from '../faults/faultRules.ts';
-import type { Format } from '../wire/httpAnswer.ts';
+import type { Format } from '../simulatorHttp.ts';
 import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';

@@ -26,7 +26,7 @@ import {
   rollingEndUserSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
-import { type JsonObject, type Answer, notFound, ok } from '../wire/httpAnswer.ts';
+import { type JsonObject, type Answer, notFound, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records; the singular of their paths is the service's own. */
 const APPLICATION_LINKS = {

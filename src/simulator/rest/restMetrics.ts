@@ -3,7 +3,7 @@ import { MINUTE, firstIncompleteMinute, isListed } from '../world/worldEntities.
 import type { Scope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
-import { type Answer, failure, type JsonObject, notFound, ok } from '../wire/httpAnswer.ts';
+import { type Answer, failure, type JsonObject, notFound, ok } from '../simulatorHttp.ts';
 
 /** A run of whole minutes, counted from 1970: from the first to before the second. */
 interface Span {

@@ -1,11 +1,19 @@
+import * as entities from './restEntities.ts';
 import type { IncomingMessage } from 'node:http';
 import { type FaultRule, pageFaultOf, type RestKind } from '../faults/faultRules.ts';
 import type { ServiceCall, ServiceOptions } from '../serviceCall.ts';
 import { MinuteLimit } from '../simulatorState.ts';
-import { type Answer, failure, limited, notFound, refusal, sentKey } from '../wire/httpAnswer.ts';
-import { parameters, type Target } from '../wire/httpListener.ts';
+import {
+  type Answer,
+  failure,
+  limited,
+  notFound,
+  refusal,
+  sentKey,
+  parameters,
+  type Target,
+} from '../simulatorHttp.ts';
 import { matchRoute, type RestCall, type Route } from './restCall.ts';
-import * as entities from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
 const ANSWERS: Readonly<Record<RestKind, (call: RestCall) => Answer>> = {

@@ -16,7 +16,7 @@ export type StoredEvent = Attributes & {
 export interface EventSearch {
   readonly world: World;
   /** Gives the guids of entities by what they are and their number. */
-  readonly guidOf: (domain: string, type: string, id: number) => string;
+  readonly guidOf: (type: 'APPLICATION' | 'KEY_TRANSACTION' | 'SERVICE_LEVEL' | 'MONITOR', id: number) => string;
   /** From the first to before the second, in milliseconds; both at most now. */
   readonly since: number;
   readonly until: number;
@@ -107,7 +107,7 @@ function sampled(
   attributes: (sample: Sample) => Attributes,
 ): Source {
   return ({ world, guidOf, since, until, mayMatch, visit }, application) => {
-    const guid = guidOf('APM', 'APPLICATION', application.id);
+    const guid = guidOf('APPLICATION', application.id);
     const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
     const scope = world.scope({ application: application.id });
     if (scope === undefined || !mayMatch(whose)) return;
@@ -194,7 +194,7 @@ function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, ap
         timestamp: minute * MINUTE + 1000 * place,
         monitorName: `${name} - ping`,
         monitorId: `monitor-${index + 1}`,
-        entityGuid: guidOf('SYNTH', 'MONITOR', application.id),
+        entityGuid: guidOf('MONITOR', application.id),
         locationLabel,
         location: `AWS_${place}`,
         type: 'SIMPLE',
@@ -219,7 +219,7 @@ function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, appl
     const failing = ERROR_BUDGET * (0.6 + 0.5 * Math.sin(2 * Math.PI * (phase + minute / (7 * DAY_MINUTES))));
     visit({
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf('EXT', 'SERVICE_LEVEL', application.id),
+      'entity.guid': guidOf('SERVICE_LEVEL', application.id),
       'entity.name': `${name} - success`,
       'entity.type': 'EXT-SERVICE_LEVEL',
       sliCompliance: 100 - failing,
@@ -255,7 +255,7 @@ function incidents({ world, guidOf, since, until, visit }: EventSearch, applicat
       policyId: alertPolicyId,
       policyName: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}`,
       priority,
-      'entity.guid': guidOf('APM', 'APPLICATION', id),
+      'entity.guid': guidOf('APPLICATION', id),
       'entity.name': name,
       'entity.type': 'APM_APPLICATION_ENTITY',
       targetName: name,
@@ -309,7 +309,7 @@ function changes(
     const minute = Math.floor((span + fraction(world.options.seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
     visit({
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf('APM', 'APPLICATION', id),
+      'entity.guid': guidOf('APPLICATION', id),
       'entity.name': name,
       appName: name,
       appId: id,

@@ -42,9 +42,10 @@ export class MemoryCollector implements WebCollector {
   }
 
   applicationLists(): readonly ApplicationList[] {
-    return this.accounts.map(({ name: account, applications, entities }) => {
+    return this.accounts.map(({ name: account, applications, entities, visible }) => {
       const list = entities.find(({ group }) => group === 'applications');
-      return { account, applications: list?.state === 'missing' ? undefined : applications };
+      if (list?.state === 'missing') return { account, listed: undefined, applications: undefined };
+      return { account, listed: visible.applications, applications };
     });
   }
 
@@ -73,6 +74,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     labels: { team: 'payments' },
     up: true,
     refused: undefined,
+    applicationCounts: undefined,
     windowEnd: NOW - 120,
     groups: GROUPS.map((group) => groupStatus({ group })),
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
