@@ -92,7 +92,7 @@ export interface ApplicationView {
   readonly language: string | undefined;
   readonly reporting: boolean;
   /** Values by key, both as upstream spells them; undefined where the interface has none. */
-  readonly tags?: ReadonlyMap<string, readonly string[]> | undefined;
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }
 
 export interface AccountStatus {
