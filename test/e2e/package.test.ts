@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { until } from '../real/support/until.ts';
+import { runProgram, startProgram } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 300_000;
 
 const PACKED = z.array(
   z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })), size: z.number() }),
@@ -56,6 +58,7 @@ describe('the package', () => {
       'docs/metrics.md',
       'monitoring/dashboards/fleet.json',
       'monitoring/rules/alerts.yaml',
+      'packs/transactions.yaml',
     ]) {
       expect(files).toContain(name);
     }
@@ -79,6 +82,28 @@ describe('the package', () => {
     },
     LIMIT_MS,
   );
+
+  it('has an example that is valid as it is, and a demo that a newcomer can look at', async () => {
+    const cwd = join(folder, 'installed/node_modules/newrelic-apm-exporter');
+    const main = join(cwd, 'dist/main.js');
+    const example = ['check', '--config.file=config.example.yaml'];
+    const checked = await runProgram(
+      { main, cwd, args: example, env: { NEW_RELIC_API_KEY: `NRAK-${'A'.repeat(27)}` } },
+      LIMIT_MS,
+    );
+    expect([checked.status, checked.output]).toEqual([0, expect.stringContaining('valid')]);
+    const demo = startProgram({ main, cwd: folder, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
+    try {
+      const address = await until('the demo to listen', () =>
+        Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(demo.output())?.[1]),
+      );
+      const metrics = await (await fetch(`${address}/metrics`)).text();
+      expect(metrics).toContain('newrelic_up{account="demo"} 1');
+    } finally {
+      demo.signal('SIGTERM');
+      await demo.ended;
+    }
+  });
 
   it(
     'runs by npx from the archive alone',

