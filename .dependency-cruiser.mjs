@@ -13,7 +13,7 @@ const MAY_IMPORT = {
   config: ['metrics', 'nrql'],
   exposition: ['eventLoop', 'metrics'],
   collect: ['api', 'config', 'eventLoop', 'formulas', 'metrics', 'nrql'],
-  telemetry: ['api', 'collect', 'exposition', 'metrics'],
+  telemetry: ['api', 'collect', 'exposition', 'metrics', 'nrql'],
   web: ['collect', 'config', 'exposition', 'metrics'],
 };
 

@@ -1,3 +1,4 @@
+import type { RowReading, RowRules } from '../nrql/queryRows.ts';
 import type {
   FailureReason,
   UpstreamError,
@@ -173,6 +174,22 @@ export interface CustomNamesSubject extends ApplicationSubject {
   readonly filters: readonly string[];
 }
 
+/** A query of the language NRQL, without time and limit. */
+export interface QuerySubject {
+  readonly nrql: string;
+  /** Seconds, whole minutes: the time before the end of the range that is asked for; undefined: the range itself. */
+  readonly window: number | undefined;
+  readonly rules: RowRules;
+}
+
+/** The rows of a query, all of them, as series. */
+export interface QueryAnswer {
+  /** As answered: it may end a few minutes earlier than was asked for. */
+  readonly window: TimeRange;
+  readonly rows: number;
+  readonly reading: RowReading;
+}
+
 /** A list of metric names for a person. */
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
@@ -225,6 +242,8 @@ export interface UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
   readonly metricSeries: SeriesRead;
+  /** Queries of the configuration, one call each; undefined: the account has none. */
+  readonly queries: BatchRead<QuerySubject, QueryAnswer> | undefined;
   /** Metric names in the order in which upstream gives them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Tries what the lists do not show, after they were read. */

@@ -113,6 +113,7 @@ export class AccountCollector {
     const { account, customMetrics, collection } = this.context;
     const laterBy = next.collection.delay - collection.delay;
     Object.assign(this.#changeable, next);
+    if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
     this.inventory.reconfigure(customMetrics !== next.customMetrics);
     if (laterBy !== 0) for (const entity of this.inventory.entities()) entity.delayChanged(laterBy);
     const { applicationList, keyTransactionList } = this.inventory;

@@ -6,6 +6,7 @@ import { AccountAnswer, type GroupTally } from './answer.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import { isEnabled } from './scope.ts';
 import type { Entity } from './entity.ts';
+import type { QueryRecord } from './queryRecords.ts';
 import { effectiveInterval } from './due.ts';
 import type {
   AccountStatus,
@@ -14,6 +15,7 @@ import type {
   EntityState,
   EntityStatus,
   GroupStatus,
+  QueryStatus,
   Scope,
 } from './view.ts';
 
@@ -29,7 +31,8 @@ function warningsOf(account: AccountCollector): string[] {
 
 /** Those of the warnings that may begin while the exporter runs: what looks like health, and is not. */
 export function noticesOf(account: AccountCollector): string[] {
-  return [...fewApplications(account), ...unknownValues(account)];
+  const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
+  return [...fewApplications(account), ...unknownValues(account), ...ofQueries];
 }
 
 /** An account that shows nothing looks like one where all is well. */
@@ -175,6 +178,7 @@ export function statusOf(
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
+    queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     plan: timetable.plan,
     get entities() {
       return inventory.entities().map((entity) => entityStatus(account, entity, timetable.stateOf(entity, time)));
@@ -223,6 +227,23 @@ function groupStatus(account: AccountCollector, group: Group, { entities, oldest
   };
 }
 
+function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time: AnswerTime): QueryStatus {
+  const { entity, query, rows, samples, dropped } = record;
+  const state = timetable.stateOf(entity, time);
+  return {
+    name: query.definition.name,
+    nrql: query.definition.nrql,
+    state,
+    success: entity.tried ? entity.failures === 0 : undefined,
+    seconds: entity.seconds,
+    lastSuccess: entity.held === undefined ? undefined : entity.held.shownAt / 1000,
+    rows,
+    series: state === 'missing' ? 0 : samples.values.length,
+    dropped: { ...dropped },
+    problem: entity.problem?.text,
+  };
+}
+
 function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState): EntityStatus {
   const { applicationId, hostKey } = entity.subject;
   const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
@@ -232,6 +253,7 @@ function entityStatus({ inventory }: AccountCollector, entity: Entity, state: En
     application: record?.application.name,
     hostId: hostKey,
     host: inventory.hostOf(entity.subject)?.host.host,
+    query: entity.subject.query,
     state,
     failures: entity.failures,
     reason: entity.problem?.reason,

@@ -11,6 +11,7 @@ import type {
   Rolling,
   WindowReading,
 } from './records.ts';
+import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled, neededGroups, type Needs } from './scope.ts';
 import type { AnswerTime, EntityState, Scope } from './view.ts';
 
@@ -29,7 +30,7 @@ export interface GroupTally {
  */
 export class AccountAnswer {
   readonly blocks: Block[] = [];
-  /** Series left out by the caps of custom metrics, reading by reading. */
+  /** Series left out by the caps of custom metrics and queries, reading by reading. */
   readonly cut: DroppedSeries[] = [];
   readonly #account: AccountCollector;
   readonly #scope: Scope;
@@ -85,13 +86,13 @@ export class AccountAnswer {
   }
 
   /**
-   * The applications in the order of their list, each with all that belongs to it, then the key transactions; of a scope of
-   * one application that one only.
+   * The applications in the order of their list, each with all that belongs to it, then the key transactions, then the
+   * queries; of a scope of one application that one only, without queries.
    */
   *#walk(): Generator<undefined> {
     const { inventory, context } = this.#account;
     const { applicationId } = this.#scope;
-    this.#list(inventory.applicationList);
+    if (isEnabled(context, 'applications')) this.#list(inventory.applicationList);
     if (isEnabled(context, 'key_transactions')) this.#list(inventory.keyTransactionList);
     const alone = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
     for (const record of applicationId === undefined ? inventory.applications.values() : [alone]) {
@@ -103,6 +104,17 @@ export class AccountAnswer {
       this.#keyTransaction(record);
       yield undefined;
     }
+    if (applicationId !== undefined) return;
+    for (const record of inventory.queries.all()) {
+      this.#query(record);
+      yield undefined;
+    }
+  }
+
+  #query({ entity, labels, samples, cut }: QueryRecord): void {
+    if (this.#single(entity) === 'missing') return;
+    this.#add('queries', labels, samples);
+    if (this.#scope.groups.has('queries')) this.cut.push(...cut);
   }
 
   #application(record: ApplicationRecord): void {

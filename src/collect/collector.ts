@@ -1,6 +1,7 @@
 import type { UpstreamReader, Diagnosis } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
+import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { type AccountContext, coversAccount } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { applicationViews, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
@@ -42,10 +43,12 @@ function prepareAccounts(
   const prepared: PreparedAccount[] = [];
   try {
     for (const account of config.accounts) {
-      const families = sameOrNew(contextOf(account.name), account);
+      const before = contextOf(account.name);
+      const families = sameOrNew(before, account);
+      const queries = sameQueriesOrNew(before, account);
       const opened = openReader(account, config);
       const { reader } = opened;
-      const context = { account, collection: config.collection, reader, customMetrics: families };
+      const context = { account, collection: config.collection, reader, customMetrics: families, queries };
       prepared.push({ opened, context, keyMark: opened.keyMark() });
     }
     return prepared;
@@ -62,6 +65,11 @@ function sameOrNew(
 ): AccountContext['customMetrics'] {
   const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(custom_metrics);
   return before !== undefined && unchanged ? before.customMetrics : customMetrics(custom_metrics);
+}
+
+function sameQueriesOrNew(before: AccountContext | undefined, { queries }: AccountConfig): AccountContext['queries'] {
+  const unchanged = JSON.stringify(before?.account.queries) === JSON.stringify(queries);
+  return before !== undefined && unchanged ? before.queries : prepareQueries(queries);
 }
 
 /** What the collector is built from. */
@@ -274,11 +282,11 @@ export class Collector implements CollectorView {
     if (changed) this.#sharePlaces();
   }
 
-  /** NerdGraph accounts that use one key share its calls at once. */
+  /** Accounts that use one key for NerdGraph share its calls at once. */
   #sharePlaces(): void {
     const used = new Set<string>();
     for (const { account, opened, keyMark } of this.#entries.values()) {
-      if (opened.reader.api !== 'nerdgraph') continue;
+      if (opened.reader.api !== 'nerdgraph' && opened.reader.queries === undefined) continue;
       used.add(keyMark);
       account.limiter.share(this.#places.of(keyMark));
     }

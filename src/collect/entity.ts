@@ -17,6 +17,7 @@ export const GROUP_OF = {
   host_rolling: 'hosts',
   host_metrics: 'host_metrics',
   instances: 'instances',
+  queries: 'queries',
 } as const satisfies Readonly<Record<string, Group>>;
 
 /** What an entity is read as. */
@@ -27,6 +28,8 @@ export interface Subject {
   readonly applicationId?: number;
   readonly hostKey?: string;
   readonly keyTransactionId?: number;
+  /** The name of a query. */
+  readonly query?: string;
 }
 
 /** When something was read, and for which window. Times of the monotonic clock are in milliseconds. */
@@ -59,7 +62,7 @@ export class Entity {
   /** When it became known; what was never read is overdue since then. */
   readonly firstSeen: number;
   /** How often it is read, in milliseconds; undefined: as often as its group. */
-  readonly interval: number | undefined;
+  interval: number | undefined;
   #state: 'idle' | 'queued' | 'running' = 'idle';
   #held: HeldTimes | undefined;
   #failures = 0;

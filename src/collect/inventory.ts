@@ -7,6 +7,7 @@ import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels, writeSamples } from '../metrics/writeSamples.ts';
 import { reconsiderDatabase, recalculate } from './calculate.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
+import { QueryRecords } from './queryRecords.ts';
 import {
   entitiesOf,
   entitiesOfHost,
@@ -50,6 +51,7 @@ export const writeKeyTransaction = (keyTransaction: KeyTransaction, values?: Rol
 export class Inventory {
   readonly applicationList: Entity;
   readonly keyTransactionList: Entity;
+  readonly queries: QueryRecords;
   readonly #context: Readonly<AccountContext>;
   readonly #now: () => number;
   #applications: ReadonlyMap<number, ApplicationRecord> = new Map();
@@ -70,6 +72,8 @@ export class Inventory {
     this.#now = now;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
+    this.queries = new QueryRecords(context, (name) => this.#make('queries', { query: name }));
+    this.queries.configure();
   }
 
   /** By id, in the order of the list. */
@@ -121,6 +125,7 @@ export class Inventory {
     }
     if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication({ applicationId })];
     for (const record of this.#applications.values()) entitiesOf(record, found);
+    for (const { entity } of this.queries.all()) found.push(entity);
     return found;
   }
 
@@ -141,9 +146,9 @@ export class Inventory {
     return hostKey === undefined ? undefined : this.dataOf(subject)?.data.hosts.get(hostKey);
   }
 
-  /** The list that says whether what an entity is about exists; undefined for a list of the account. */
+  /** The list that says whether what an entity is about exists; undefined for a list of the account, and for a query. */
   listOf({ kind, subject }: Entity): Entity | undefined {
-    if (kind === 'applications' || kind === 'key_transactions') return undefined;
+    if (kind === 'applications' || kind === 'key_transactions' || kind === 'queries') return undefined;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
     return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.data.hostList;
   }
@@ -259,6 +264,7 @@ export class Inventory {
    * @param otherCustomMetrics true: what is held of custom metrics is calculated anew
    */
   reconfigure(otherCustomMetrics: boolean): void {
+    this.#retire(this.queries.configure());
     if (!this.#context.account.applications.read) this.#forgetLists();
     if (this.#listedApplications !== undefined) this.setApplications(this.#listedApplications);
     else if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);

@@ -75,6 +75,7 @@ export class Kinds {
         unlocks: 'itself',
       },
       instances: { read: () => this.#instances(), unlocks: 'itself' },
+      queries: { read: () => this.#queries(), unlocks: 'itself' },
     };
   }
 
@@ -239,6 +240,17 @@ export class Kinds {
       return window.to;
     };
     return mapped(reader.metricData, subjectOf, arrive);
+  }
+
+  #queries(): EntityRead {
+    return mapped(
+      this.#context.reader.queries,
+      ({ subject }) => this.#inventory.queries.subjectOf(subject),
+      ({ subject }, answer) => {
+        this.#inventory.queries.arrive(subject, answer);
+        return answer.window.to;
+      },
+    );
   }
 
   /** False for metric data that has to wait for the first reading of the names to ask for. */

@@ -52,6 +52,7 @@ export async function probeAccount(
       ...notes,
       ...work.map((entity) => noteOf(account, entity, time)),
       ...whatWasFound(record),
+      ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
       ...absentFamilies(blocks, groupsRead(account, record)),
     ],
   };

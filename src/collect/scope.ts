@@ -1,9 +1,13 @@
 import type { UpstreamReader } from '../api/reader.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
+import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Scope } from './view.ts';
+
+/** Of an account without queries; milliseconds. */
+const LONGEST_QUERY_INTERVAL = 86_400_000;
 
 /** What everything that works for one account reads; a reload replaces its fields. */
 export interface AccountContext {
@@ -11,15 +15,24 @@ export interface AccountContext {
   collection: CollectionConfig;
   reader: UpstreamReader;
   customMetrics: readonly CustomMetric[];
+  queries: readonly Query[];
 }
 
-/** The configured interval of a group in milliseconds; the name lists of custom metrics are kept as long as the others. */
-export function intervalOf(collection: CollectionConfig, group: Group): number {
+/**
+ * The configured interval of a group in milliseconds; the name lists of custom metrics are kept as long as the others, and
+ * of queries the shortest counts.
+ */
+export function intervalOf(
+  { account, collection }: Pick<AccountContext, 'account' | 'collection'>,
+  group: Group,
+): number {
+  if (group === 'queries') return Math.min(...account.queries.map(({ interval }) => interval), LONGEST_QUERY_INTERVAL);
   return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
 }
 
 /** True when the account reads this group at all. */
 export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
+  if (group === 'queries') return account.queries.length > 0 && reader.queries !== undefined;
   if (!account.applications.read) return false;
   switch (group) {
     case 'key_transactions':
@@ -48,6 +61,7 @@ const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   host_metrics: ['applications', 'metric_names', 'hosts'],
   instances: ['applications'],
   custom_metrics: ['applications'],
+  queries: [],
 };
 
 /** Custom metrics are read with the data of what they are about. */

@@ -285,7 +285,7 @@ export class Timetable {
   }
 
   #groupInterval(group: Group): number {
-    return intervalOf(this.#context.collection, group);
+    return intervalOf(this.#context, group);
   }
 
   #paceOf({ group, interval }: Entity): Pace {

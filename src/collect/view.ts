@@ -1,5 +1,6 @@
 import type { Api } from '../api/reader.ts';
 import type { FailureReason } from '../api/types.ts';
+import type { RowDropReason } from '../nrql/queryRows.ts';
 import type { Group, Block, DroppedSeries } from '../metrics/sample.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
@@ -75,6 +76,7 @@ export interface EntityStatus {
   readonly application: string | undefined;
   readonly hostId: string | undefined;
   readonly host: string | undefined;
+  readonly query?: string | undefined;
   readonly state: EntityState;
   /** Failed attempts in a row. */
   readonly failures: number;
@@ -95,6 +97,27 @@ export interface ApplicationView {
   readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[] | undefined;
 }
 
+/** One query of an account. */
+export interface QueryStatus {
+  readonly name: string;
+  readonly nrql: string;
+  readonly state: EntityState;
+  /** Whether the last attempt succeeded; undefined before the first has ended. */
+  readonly success: boolean | undefined;
+  /** Seconds the last attempt took. */
+  readonly seconds: number | undefined;
+  /** When it was last read well, Unix seconds. */
+  readonly lastSuccess: number | undefined;
+  /** Of the last good answer; undefined before there was one. */
+  readonly rows: number | undefined;
+  /** How many it serves now. */
+  readonly series: number;
+  /** Rows that became no series, since the start. */
+  readonly dropped: Readonly<Record<RowDropReason, number>>;
+  /** Why the last attempt failed, in words; undefined when it did not. */
+  readonly problem: string | undefined;
+}
+
 export interface AccountStatus {
   readonly name: string;
   readonly api: Api;
@@ -103,7 +126,7 @@ export interface AccountStatus {
   /** When the vendor ends the interface, Unix seconds; undefined when no end is known. */
   readonly endOfLife: number | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  /** True when the last application list was read whole. */
+  /** True when the last application list was read whole; of an account that reads none, when a query is answered. */
   readonly up: boolean;
   /** Why the account is stopped but for one list call per interval; undefined when it is not. */
   readonly refused: string | undefined;
@@ -122,6 +145,8 @@ export interface AccountStatus {
   /** How many its lists hold, before its filters. */
   readonly visible: { readonly applications: number; readonly keyTransactions: number };
   readonly keyTransactions: number;
+  /** In the order of the configuration. */
+  readonly queries: readonly QueryStatus[];
   readonly entities: readonly EntityStatus[];
   /** What a steady state of what is known now costs. */
   readonly plan: Plan;
@@ -137,7 +162,7 @@ export interface Answer {
   readonly blocks: readonly Block[];
   /** True when every due entity of the scope is fresh. */
   readonly complete: boolean;
-  /** Series left out by the caps of custom metrics, reading by reading. */
+  /** Series left out by the caps of custom metrics and queries, reading by reading. */
   readonly cut: readonly DroppedSeries[];
   /** The state of the scope's accounts, of the same moment as the series: nothing counts as fresh that is not in them. */
   readonly accounts: readonly AccountStatus[];

@@ -1,3 +1,4 @@
+import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import type { TimedGroup } from '../metrics/sample.ts';
 
 /**
@@ -44,30 +45,6 @@ export interface CustomMetricConfig {
   readonly max_series: number;
 }
 
-export interface QueryMetricConfig {
-  readonly name: string;
-  readonly help: string;
-  /** Key of the column; undefined: the only one. */
-  readonly value?: string | undefined;
-  readonly scale: number;
-}
-
-/** A query of the account, of one of its query files or of a pack. */
-export interface QueryConfig {
-  /** Of a pack's query with the name of the pack and a slash before it. */
-  readonly name: string;
-  readonly nrql: string;
-  /** Undefined: the names of the facets. */
-  readonly labels?: readonly string[] | undefined;
-  readonly metrics: readonly QueryMetricConfig[];
-  /** Undefined: as for all data. */
-  readonly window?: number | undefined;
-  readonly interval: number;
-  readonly limit?: number | undefined;
-  readonly fail_at?: { readonly value: string; readonly at_least: number } | undefined;
-  readonly max_series: number;
-}
-
 /** The interface that an account is read through: the REST API v2, or NerdGraph. */
 export type Api = 'rest' | 'nerdgraph';
 
@@ -107,7 +84,7 @@ export interface AccountConfig {
     boolean | { readonly include: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
   readonly custom_metrics: readonly CustomMetricConfig[];
   /** Those of the account first, then those of its files, then those of its packs. */
-  readonly queries: readonly QueryConfig[];
+  readonly queries: readonly QueryDefinition[];
   /** Both are empty once their queries have been read. */
   readonly query_files: readonly string[];
   readonly query_packs: readonly Pack[];

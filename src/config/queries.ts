@@ -5,7 +5,8 @@ import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/labelNames.ts';
 import { parseTemplate } from '../metrics/customMetrics.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
-import { globMatches, type QueryConfig } from './config.ts';
+import type { QueryDefinition } from '../metrics/queryFamilies.ts';
+import { globMatches } from './config.ts';
 import { type Fault, formatPath, type Issue, mayBeSecret, type Path } from './fault.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
@@ -24,7 +25,7 @@ export interface ReadQueries {
   /** The patterns of files that no file matches. */
   readonly unmatched: readonly Path[];
   /** For each account, the queries of its files, then those of its packs. */
-  readonly further: readonly (readonly QueryConfig[])[];
+  readonly further: readonly (readonly QueryDefinition[])[];
 }
 
 /** The folder of the packs: beside the built program, or in a checkout beside `src`. */
@@ -61,7 +62,7 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
     const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues }];
-    const valid: QueryConfig[] = [];
+    const valid: QueryDefinition[] = [];
     const add = (path: string, text: string, prefix: string): void => {
       const file = readList(path, text, prefix, env);
       files.push(file);
@@ -245,7 +246,7 @@ interface QueryFile {
   readonly list: QueryList;
   readonly yaml: YamlFile;
   /** Its queries; none where one of them is at fault. */
-  readonly valid: readonly QueryConfig[];
+  readonly valid: readonly QueryDefinition[];
 }
 
 function readList(path: string, text: string, prefix: string, env: Environment): QueryFile {

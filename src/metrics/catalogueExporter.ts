@@ -143,6 +143,30 @@ export const EXPORTER = {
     [],
     'Requests that were refused because of a wrong user name or password.',
   ),
+  querySuccess: family(
+    'gauge',
+    'newrelic_exporter_query_success',
+    ['account', 'query'],
+    '1 when the last attempt to run the query succeeded, else 0.',
+  ),
+  queryDuration: family(
+    'gauge',
+    'newrelic_exporter_query_duration_seconds',
+    ['account', 'query'],
+    'How long the last attempt to run the query took.',
+  ),
+  querySeries: family(
+    'gauge',
+    'newrelic_exporter_query_series',
+    ['account', 'query'],
+    'Series that the query has now; 0 when its last rows are too old.',
+  ),
+  queryRowsDropped: family(
+    'counter',
+    'newrelic_exporter_query_rows_dropped_total',
+    ['account', 'query', 'reason'],
+    'Rows of the query that became no series, by reason: not_a_number, or repeated (the same labels as an earlier row).',
+  ),
   reloadSuccessful: family(
     'gauge',
     'newrelic_exporter_config_last_reload_successful',

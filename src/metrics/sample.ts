@@ -78,7 +78,7 @@ export interface Block {
 }
 
 /**
- * The groups of data that are refreshed together: those of `collection.intervals`, and `custom_metrics`.
+ * The groups of data that are refreshed together: those of `collection.intervals`, `custom_metrics` and `queries`.
  * A group is what `collect[]` names and what the exporter's own metrics report on.
  */
 export const GROUPS = [
@@ -90,9 +90,13 @@ export const GROUPS = [
   'host_metrics',
   'instances',
   'custom_metrics',
+  'queries',
 ] as const;
 
 export type Group = (typeof GROUPS)[number];
 
-/** The groups that have an interval of their own; custom metrics travel with the metric data of their scope. */
-export type TimedGroup = Exclude<Group, 'custom_metrics'>;
+/**
+ * The groups that have an interval of their own: custom metrics travel with the metric data of their scope, and each query
+ * has its own.
+ */
+export type TimedGroup = Exclude<Group, 'custom_metrics' | 'queries'>;

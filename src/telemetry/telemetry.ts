@@ -1,5 +1,6 @@
 import type { CallObserver } from '../api/reader.ts';
-import type { AccountStatus, EntityState, GroupStatus } from '../collect/view.ts';
+import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import type { AccountStatus, EntityState, GroupStatus, QueryStatus } from '../collect/view.ts';
 import { type OwnFamily, type OwnMetrics, type OwnSeries, registryFamilies } from '../exposition/ownFamilies.ts';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from '../exposition/promClient.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
@@ -147,6 +148,17 @@ function accountFamilies(status: AccountStatus): OwnFamily[] {
     ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),
     ...status.groups.flatMap((group) => groupFamilies(account, group)),
+    ...status.queries.flatMap((query) => queryFamilies(account, query)),
+  ];
+}
+
+function queryFamilies(account: string, { name, success, seconds, series, dropped }: QueryStatus): OwnFamily[] {
+  const labels = { account, query: name };
+  return [
+    ...gauge(EXPORTER.querySuccess, labels, success === undefined ? undefined : Number(success)),
+    ...gauge(EXPORTER.queryDuration, labels, seconds),
+    ...gauge(EXPORTER.querySeries, labels, series),
+    ...ROW_DROP_REASONS.flatMap((reason) => gauge(EXPORTER.queryRowsDropped, { ...labels, reason }, dropped[reason])),
   ];
 }
 

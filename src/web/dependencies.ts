@@ -7,6 +7,7 @@ import type {
   EntityStatus,
   GroupStatus,
   ProbeResult,
+  QueryStatus,
 } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
@@ -14,7 +15,7 @@ import type { OwnMetrics } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** What the web side shows of the collector, from here for all its files. */
-export type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult };
+export type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult, QueryStatus };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {

@@ -5,7 +5,8 @@ import type { Group } from '../../src/metrics/sample.ts';
 import { collectionConfig } from './support/config.ts';
 
 const { intervals } = collectionConfig();
-const intervalOf = (group: Group): number => intervals[group === 'custom_metrics' ? 'metric_names' : group];
+const intervalOf = (group: Group): number =>
+  intervals[group === 'custom_metrics' || group === 'queries' ? 'metric_names' : group];
 
 const carried = (perMinute: number, slowed = 1): Carried => ({ perMinute, slowed, byPlaces: undefined });
 

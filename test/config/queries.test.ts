@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatFault } from '../../src/config/fault.ts';
-import type { QueryConfig } from '../../src/config/config.ts';
+import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PACKS } from '../../src/config/schema/query.ts';
 import { redactConfig } from '../../src/config/schema/file.ts';
@@ -43,7 +43,7 @@ describe('a query', () => {
         ],
         interval: 60_000,
         max_series: 5_000,
-      } satisfies QueryConfig,
+      } satisfies QueryDefinition,
     ]);
   });
 

@@ -28,7 +28,7 @@ function planOf(applications: number, hostsEach: number) {
         ] as const)),
   ]);
   const intervalOf = (group: Group): number =>
-    collection.intervals[group === 'custom_metrics' ? 'application_metrics' : group];
+    collection.intervals[group === 'custom_metrics' || group === 'queries' ? 'application_metrics' : group];
   const perMinute = accounts[0]?.limits.requests_per_minute ?? 0;
   return planCalls(calls, intervalOf, { perMinute, slowed: 1, byPlaces: undefined });
 }

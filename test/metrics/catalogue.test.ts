@@ -92,6 +92,10 @@ const EXPORTER = [
   'gauge newrelic_exporter_api_end_of_life_timestamp_seconds{account}',
   'counter newrelic_exporter_api_batches_split_total{account,reason}',
   'counter newrelic_exporter_web_refused_logins_total',
+  'gauge newrelic_exporter_query_success{account,query}',
+  'gauge newrelic_exporter_query_duration_seconds{account,query}',
+  'gauge newrelic_exporter_query_series{account,query}',
+  'counter newrelic_exporter_query_rows_dropped_total{account,query,reason}',
   'gauge newrelic_exporter_config_last_reload_successful',
   'gauge newrelic_exporter_config_last_reload_success_timestamp_seconds',
 ];

@@ -89,7 +89,7 @@ describe('RESERVED_LABEL_NAMES', () => {
       ]),
       ...[...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
     ];
-    const expected = new Set([...names, 'instance', 'job', 'le', 'quantile']);
+    const expected = new Set([...names, 'percentile', 'instance', 'job', 'le', 'quantile']);
     expect([...RESERVED_LABEL_NAMES].sort()).toEqual([...expected].sort());
   });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AccountStatus, GroupStatus } from '../../src/collect/view.ts';
+import type { AccountStatus, GroupStatus, QueryStatus } from '../../src/collect/view.ts';
 import { Exposition } from '../../src/exposition/exposition.ts';
 import type { OwnMetrics } from '../../src/exposition/ownFamilies.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
@@ -22,6 +22,19 @@ const GROUP: GroupStatus = {
   oldestWindowEnd: 1_699_999_000,
 };
 
+const QUERY: QueryStatus = {
+  name: 'orders',
+  nrql: 'SELECT count(*) FROM Order',
+  state: 'fresh',
+  success: true,
+  seconds: 0.25,
+  lastSuccess: 1_700_000_000,
+  rows: 4,
+  series: 3,
+  dropped: { not_a_number: 0, repeated: 1 },
+  problem: undefined,
+};
+
 function account(name: string, changes: Partial<AccountStatus> = {}): AccountStatus {
   return {
     name,
@@ -40,6 +53,7 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
     plan: { groups: [], callsPerMinute: 0, budget: 600, carriedByPlaces: undefined, stretch: 1 },
     visible: { applications: 0, keyTransactions: 0 },
     keyTransactions: 0,
+    queries: [],
     warnings: [],
     ...changes,
   };
@@ -261,13 +275,27 @@ describe("the exporter's own metrics", () => {
     ]);
   });
 
+  it('say of each query how it went, and how many of its rows became no series', async () => {
+    const failed = { ...QUERY, name: 'failed', success: false, state: 'missing', series: 0 } as const;
+    const untried = { ...QUERY, name: 'untried', success: undefined, seconds: undefined } as const;
+    const text = await body([account('a', { queries: [QUERY, failed, untried] })]);
+    expect(text).toContain('newrelic_exporter_query_success{account="a",query="orders"} 1\n');
+    expect(text).toContain('newrelic_exporter_query_success{account="a",query="failed"} 0\n');
+    expect(text).not.toContain('newrelic_exporter_query_success{account="a",query="untried"}');
+    expect(text).toContain('newrelic_exporter_query_duration_seconds{account="a",query="orders"} 0.25\n');
+    expect(text).toContain('newrelic_exporter_query_series{account="a",query="orders"} 3\n');
+    const dropped = 'newrelic_exporter_query_rows_dropped_total{account="a",query="orders",reason=';
+    expect(text).toContain(`${dropped}"repeated"} 1\n`);
+    expect(text).toContain(`${dropped}"not_a_number"} 0\n`);
+  });
+
   it('are of the names, types and labels of the catalogue, every one of them', async () => {
     telemetry.reloaded(true, 1_700_000_000_000);
     telemetry.observer('a').started(DATA);
     telemetry.observer('a').ended(DATA, 200, 1);
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300 };
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
-    const own = telemetry.own([account('a', { budget: paused })]);
+    const own = telemetry.own([account('a', { budget: paused, queries: [QUERY] })]);
     const { pieces } = await exposition.render(blocks.map(written), own, { format: 'text', gzip: false, maxSeries: 1 });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {

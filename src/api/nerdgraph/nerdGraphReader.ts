@@ -7,6 +7,7 @@ import { HostsRead, MetricDataRead } from './dataReads.ts';
 import { KeyTransactionRowsRead } from './keyTransactionRows.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './graphSeries.ts';
+import { QueriesRead } from './queriesRead.ts';
 import { RollingRead } from './rolling.ts';
 import { Terms } from './terms.ts';
 import { Timeslices } from './timeslices.ts';
@@ -55,6 +56,7 @@ class NerdGraphReader implements UpstreamReader {
   readonly customNames: CustomNamesRead;
   readonly metricData: MetricDataRead;
   readonly metricSeries: MetricSeriesRead;
+  readonly queries: QueriesRead;
   readonly #connections: KeptConnections;
   readonly #transport: Transport;
   readonly #account: Account;
@@ -92,6 +94,7 @@ class NerdGraphReader implements UpstreamReader {
     });
     this.customNames = new CustomNamesRead(transport, account, timeslices, fleet, terms);
     this.metricData = new MetricDataRead(timeslices, fleet, terms);
+    this.queries = new QueriesRead(transport, account);
     this.metricSeries = new MetricSeriesRead(timeslices, fleet, terms);
   }
 

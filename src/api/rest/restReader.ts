@@ -32,6 +32,8 @@ export interface RestReaderOptions
   readonly raw: boolean;
   /** How long a metric name that upstream refused is left out, in milliseconds. */
   readonly refusedNamesMs: number;
+  /** Reads the account's queries, through the other interface; undefined: it has none. Ends with this reader. */
+  readonly queries?: Pick<UpstreamReader, 'queries' | 'retire' | 'close'> | undefined;
   /** The longest body that is read, in bytes; 20 MiB by default. */
   readonly maxBytes?: number;
   /** The most pages a list may have; 200 by default. */
@@ -52,6 +54,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader {
     new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200),
     options.raw,
     new RefusedNames(options.refusedNamesMs, options.monotonic),
+    options.queries,
   );
 }
 
@@ -65,11 +68,21 @@ class RestReader implements UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
   readonly metricSeries: SeriesRead;
+  readonly queries: UpstreamReader['queries'];
+  readonly #queries: RestReaderOptions['queries'];
   readonly #connections: KeptConnections;
   readonly #client: RestClient;
   readonly #names: MetricNames;
 
-  constructor(connections: KeptConnections, client: RestClient, raw: boolean, refused: RefusedNames) {
+  constructor(
+    connections: KeptConnections,
+    client: RestClient,
+    raw: boolean,
+    refused: RefusedNames,
+    queries: RestReaderOptions['queries'],
+  ) {
+    this.#queries = queries;
+    this.queries = queries?.queries;
     this.#connections = connections;
     this.#client = client;
     this.#names = new MetricNames(client);
@@ -120,10 +133,11 @@ class RestReader implements UpstreamReader {
 
   retire(): void {
     this.#connections.retire();
+    this.#queries?.retire();
   }
 
-  close(): Promise<void> {
-    return this.#connections.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#connections.close(), this.#queries?.close()]);
   }
 }
 

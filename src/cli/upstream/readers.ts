@@ -6,6 +6,7 @@ import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader, type RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountReader } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
+import { accountThrough } from '../../config/interfaces.ts';
 import type { Environment } from '../../config/yaml/preparedDocument.ts';
 import { readFile } from '../../config/files.ts';
 import { KeySource } from '../../config/keys.ts';
@@ -67,9 +68,25 @@ export function openReader(account: AccountConfig, config: Config, options: Read
   return { reader: createReader(account, readerOptions), keyMark: () => digestOf(source.current()) };
 }
 
-function createReader({ api, account_id }: AccountConfig, options: RestReaderOptions): UpstreamReader {
-  if (api === 'rest') return createRestReader(options);
+function createReader(account: AccountConfig, options: RestReaderOptions): UpstreamReader {
+  const { api, account_id, queries } = account;
+  if (api === 'rest') {
+    // NRQL goes through NerdGraph whatever the interface of the account is.
+    const through = queries.length === 0 ? undefined : throughNerdGraph(account, options);
+    return createRestReader({ ...options, queries: through });
+  }
   return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs });
+}
+
+/** The same account at the same place, with the same key. */
+function throughNerdGraph(account: AccountConfig, options: RestReaderOptions): UpstreamReader {
+  const other = accountThrough('nerdgraph', account);
+  const ofOther = {
+    baseUrl: other.base_url,
+    keyHeader: other.api_key_header,
+    requestTimeoutMs: other.limits.request_timeout,
+  };
+  return createReader(other, { ...options, ...ofOther });
 }
 
 /** Tells keys apart; nobody can find the key from it. */

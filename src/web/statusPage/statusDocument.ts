@@ -1,4 +1,11 @@
-import type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus } from '../dependencies.ts';
+import type {
+  AccountStatus,
+  ApplicationView,
+  BudgetStatus,
+  EntityStatus,
+  GroupStatus,
+  QueryStatus,
+} from '../dependencies.ts';
 import { breakdownKey, type Breakdown } from './breakdown.ts';
 
 /** A JSON value; what is not known is null, so that every key is always there. */
@@ -31,6 +38,7 @@ function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string,
       account.applications?.map((application) =>
         applicationDocument(application, breakdowns.get(breakdownKey(account.name, application.id))),
       ) ?? null,
+    queries: account.queries.map(queryDocument),
     entities: account.entities.map(entityDocument),
   };
 }
@@ -58,6 +66,21 @@ function groupDocument(group: GroupStatus): Json {
   };
 }
 
+function queryDocument(query: QueryStatus): Json {
+  return {
+    name: query.name,
+    nrql: query.nrql,
+    state: query.state,
+    success: query.success ?? null,
+    duration_seconds: query.seconds ?? null,
+    last_success: query.lastSuccess ?? null,
+    rows: query.rows ?? null,
+    series: query.series,
+    rows_dropped: { ...query.dropped },
+    problem: query.problem ?? null,
+  };
+}
+
 function entityDocument(entity: EntityStatus): Json {
   return {
     group: entity.group,
@@ -65,6 +88,7 @@ function entityDocument(entity: EntityStatus): Json {
     application: entity.application ?? null,
     host_id: entity.hostId ?? null,
     host: entity.host ?? null,
+    query: entity.query ?? null,
     state: entity.state,
     failures: entity.failures,
     problem: entity.problem ?? null,

@@ -22,11 +22,14 @@ import type {
   NextCall,
   Outcome,
   Overload,
+  QueryAnswer,
+  QuerySubject,
   RollingSubject,
   SeriesRead,
   TimeRange,
   UpstreamReader,
 } from '../../../src/api/reader.ts';
+import { readRows } from '../../../src/nrql/queryRows.ts';
 import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
@@ -38,7 +41,8 @@ export type CallKind =
   | 'rolling'
   | 'metric_names'
   | 'custom_names'
-  | 'metric_data';
+  | 'metric_data'
+  | 'queries';
 
 /** One call as upstream saw it. */
 export interface Call {
@@ -109,6 +113,9 @@ export class FakeReader implements UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
+  readonly queries: BatchRead<QuerySubject, QueryAnswer>;
+  /** The rows of a query, by its text. */
+  readonly rows = new Map<string, readonly unknown[]>();
   readonly #clock: VirtualClock;
   readonly #perCall: number;
 
@@ -144,6 +151,12 @@ export class FakeReader implements UpstreamReader {
       },
       ({ names }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
+    const queries = this.#read<QuerySubject, QueryAnswer>('queries', ({ nrql, rules }, { to }) => {
+      const rows = this.rows.get(nrql) ?? [];
+      const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
+      return { window: { from: to - 60, to }, rows: rows.length, reading };
+    });
+    this.queries = { ...queries, nextCall: () => ({ count: 1, calls: 1 }), callsFor: ({ length }) => length };
   }
 
   /** The calls of one kind, perhaps of one application. */

@@ -1,0 +1,103 @@
+import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { isList, isObject } from '../http/jsonShape.ts';
+import type { BatchRead, CallOptions, Outcome, QueryAnswer, QuerySubject, TimeRange } from '../reader.ts';
+import { UpstreamError } from '../types.ts';
+import type { Account } from './keyAccount.ts';
+import type { Transport } from './transport.ts';
+
+const GROUP = 'queries';
+
+const MINUTE = 60;
+const DAY = 86_400;
+/** How much earlier than was asked for a window may end: of a day and more, and of a shorter one. */
+const MOST_EARLIER = { long: 600, short: 300 };
+/** How much of the window there has to be. */
+const LEAST_PART = 0.8;
+
+/** Runs queries of the configuration: each is one call, and fails alone. */
+export class QueriesRead implements BatchRead<QuerySubject, QueryAnswer> {
+  readonly #transport: Transport;
+  readonly #account: Account;
+
+  constructor(transport: Transport, account: Account) {
+    this.#transport = transport;
+    this.#account = account;
+  }
+
+  nextCall(): { readonly count: number; readonly calls: number } {
+    return { count: 1, calls: 1 };
+  }
+
+  callsFor(subjects: readonly QuerySubject[]): number {
+    return subjects.length;
+  }
+
+  read(
+    subjects: readonly QuerySubject[],
+    range: TimeRange,
+    call: CallOptions,
+  ): Promise<readonly Outcome<QueryAnswer>[]> {
+    return Promise.all(
+      subjects.map(async (subject): Promise<Outcome<QueryAnswer>> => {
+        try {
+          return { value: await this.#one(subject, range, call) };
+        } catch (error) {
+          if (error instanceof UpstreamError) return { error };
+          throw error;
+        }
+      }),
+    );
+  }
+
+  async #one({ nrql, window, rules }: QuerySubject, range: TimeRange, call: CallOptions): Promise<QueryAnswer> {
+    const asked = { from: window === undefined ? range.from : range.to - window, to: range.to };
+    const limit = rules.limit ?? 'MAX';
+    // On a line of its own: the text may end with a comment.
+    const query = `${nrql}\nSINCE ${asked.from * 1000} UNTIL ${asked.to * 1000} LIMIT ${limit}`;
+    const account = await this.#account.id(call);
+    const result = await this.#transport.whole({ group: GROUP, account, query, forSeveral: false }, call);
+    return this.#transport.checked(GROUP, () => answerOf(result, rules, asked));
+  }
+}
+
+/** Throws a CallFailure for an answer that cannot be used, or is not whole. */
+function answerOf(
+  result: Readonly<Record<string, unknown>>,
+  rules: QuerySubject['rules'],
+  asked: TimeRange,
+): QueryAnswer {
+  const { results: rows, metadata, otherResult } = result;
+  if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
+  const facets = isObject(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
+  const answer = { rows, facets: facets.filter((facet) => typeof facet === 'string'), otherResult };
+  try {
+    const incomplete = whyIncomplete(answer, rules);
+    if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
+    const window = windowOf(isObject(metadata) ? metadata['timeWindow'] : undefined, asked);
+    return { window, rows: rows.length, reading: readRows(answer, rules) };
+  } catch (error) {
+    throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
+  }
+}
+
+/** The window that was answered. The service may answer long ranges for the nearest steps that it keeps. */
+function windowOf(answered: unknown, { from, to }: TimeRange): TimeRange {
+  const begin = isObject(answered) ? answered['begin'] : undefined;
+  const end = isObject(answered) ? answered['end'] : undefined;
+  if (typeof begin !== 'number' || typeof end !== 'number') {
+    throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  }
+  const window = { from: minute(begin), to: minute(end) };
+  const earlier = to - window.to;
+  const most = to - from >= DAY ? MOST_EARLIER.long : MOST_EARLIER.short;
+  if (!(earlier <= most && earlier >= -MINUTE && window.to - window.from >= LEAST_PART * (to - from))) {
+    throw new CallFailure('invalid_response', 'the answer is for another time than was asked for');
+  }
+  return window;
+}
+
+/** Whole minutes, because an end may be given inclusive. */
+function minute(milliseconds: number): number {
+  return Math.round(milliseconds / 1000 / MINUTE) * MINUTE;
+}

@@ -1,0 +1,160 @@
+import type { QueryAnswer, QuerySubject } from '../api/reader.ts';
+import { querySamples, type Query, type QuerySample } from '../metrics/queryFamilies.ts';
+import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { NO_SAMPLES, writeLabels, writeSamples } from '../metrics/writeSamples.ts';
+import type { RowDropReason } from '../nrql/queryRows.ts';
+import type { Entity, Subject } from './entity.ts';
+import type { AccountContext } from './scope.ts';
+
+/** A query of the account, and what was read of it last. */
+export interface QueryRecord {
+  query: Query;
+  readonly entity: Entity;
+  labels: WrittenLabels;
+  samples: WrittenSamples;
+  /** Series that the query's own limit has cut, by family; `number` is that of the samples. */
+  cut: readonly DroppedSeries[];
+  /** Undefined before it was read. */
+  rows: number | undefined;
+  /** Rows that became no series, since the start. */
+  readonly dropped: Record<RowDropReason, number>;
+  /** What is wrong with the last rows, in sentences. */
+  warnings: readonly string[];
+  /** All of its series, also those that an earlier query of the account has. */
+  all: readonly QuerySample[];
+}
+
+/** Columns that are named in a warning. */
+const MOST_NAMED = 20;
+
+/** The queries of an account, in the order of its configuration. */
+export class QueryRecords {
+  readonly #context: Readonly<AccountContext>;
+  readonly #make: (name: string) => Entity;
+  #records: ReadonlyMap<string, QueryRecord> = new Map();
+  /** The names of families that several queries feed. */
+  #shared: ReadonlySet<string> = new Set();
+
+  constructor(context: Readonly<AccountContext>, make: (name: string) => Entity) {
+    this.#context = context;
+    this.#make = make;
+  }
+
+  all(): Iterable<QueryRecord> {
+    return this.#records.values();
+  }
+
+  of({ query }: Subject): QueryRecord | undefined {
+    return query === undefined ? undefined : this.#records.get(query);
+  }
+
+  /**
+   * Takes over the queries of the configuration: one that gives the same rows as before keeps what is held of it.
+   *
+   * @returns the entities of those that have left, or ask for something else
+   */
+  configure(): readonly Entity[] {
+    const { account, queries, reader } = this.#context;
+    const before = this.#records;
+    const next = new Map<string, QueryRecord>();
+    for (const query of reader.queries === undefined ? [] : queries) {
+      const { name, interval } = query.definition;
+      const known = before.get(name);
+      const labels = writeLabels({ account: account.name, ...account.labels }, known?.labels);
+      const record = known !== undefined && isSame(known.query, query) ? known : this.#record(query, labels, known);
+      record.entity.interval = interval;
+      record.labels = labels;
+      next.set(name, record);
+    }
+    this.#records = next;
+    const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
+    this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+    for (const record of next.values()) this.#publish(record);
+    return [...before.values()]
+      .map(({ entity }) => entity)
+      .filter((entity) => this.of(entity.subject)?.entity !== entity);
+  }
+
+  /** What is asked for a query. */
+  subjectOf(subject: Subject): QuerySubject {
+    const query = this.of(subject)?.query;
+    if (query === undefined) throw new Error('a query that has left the configuration is not read');
+    const { nrql, window } = query.definition;
+    return { nrql, window: window === undefined ? undefined : window / 1000, rules: query.rules };
+  }
+
+  /** Takes over the rows of a query. */
+  arrive(subject: Subject, { rows, reading }: QueryAnswer): void {
+    const record = this.of(subject);
+    if (record === undefined) return;
+    const { query, dropped } = record;
+    record.rows = rows;
+    record.all = querySamples(query, reading, record.all);
+    const repeated = this.#publish(record) + reading.dropped.repeated;
+    dropped.not_a_number += reading.dropped.not_a_number;
+    dropped.repeated += repeated;
+    const { number } = record.samples;
+    record.cut = reading.cut.flatMap((series, index) => {
+      const family = query.families[index]?.name;
+      return series === 0 || family === undefined ? [] : [{ family, series, number }];
+    });
+    const { name, max_series } = query.definition;
+    record.warnings = [
+      ...(reading.badColumns.length === 0 ? [] : [notANumber(name, reading.badColumns, reading.columns)]),
+      ...(repeated === 0
+        ? []
+        : [`queries: rows of "${name}" repeat labels that another row has: the first one counts`]),
+      ...(record.cut.length === 0
+        ? []
+        : [`queries: "${name}" has more than ${max_series} series (max_series): the rest is cut`]),
+    ];
+    let isLater = false;
+    for (const other of this.#records.values()) {
+      if (isLater && other.all.some(({ family }) => this.#shared.has(family.name))) this.#publish(other);
+      isLater ||= other === record;
+    }
+  }
+
+  #record(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
+    return {
+      query,
+      entity: this.#make(query.definition.name),
+      labels,
+      samples: NO_SAMPLES,
+      cut: [],
+      rows: undefined,
+      dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
+      warnings: [],
+      all: [],
+    };
+  }
+
+  /**
+   * Writes the series of a query that no query before it has.
+   *
+   * @returns how many it left out
+   */
+  #publish(record: QueryRecord): number {
+    const taken = new Set<string>();
+    if (record.all.some(({ family }) => this.#shared.has(family.name))) {
+      for (const other of this.#records.values()) {
+        if (other === record) break;
+        for (const { family, series } of other.all) if (this.#shared.has(family.name)) taken.add(series);
+      }
+    }
+    const own = taken.size === 0 ? record.all : record.all.filter(({ series }) => !taken.has(series));
+    record.samples = writeSamples('queries', own);
+    return record.all.length - own.length;
+  }
+}
+
+/** True where the rows of one are the rows of the other. */
+function isSame(a: Query, b: Query): boolean {
+  const rowsOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
+  return rowsOf(a) === rowsOf(b);
+}
+
+function notANumber(name: string, bad: readonly string[], columns: readonly string[]): string {
+  const named = columns.slice(0, MOST_NAMED).map((column) => `"${column}"`);
+  return `queries: "${name}" has rows without a number in ${bad.map((column) => `"${column}"`).join(', ')}: the columns are ${named.join(', ')}`;
+}

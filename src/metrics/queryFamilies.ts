@@ -1,0 +1,108 @@
+import { PERCENTILE_LABEL, type RowReading, type RowRules } from '../nrql/queryRows.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
+import { unitOf } from './family.ts';
+import type { Family, Labels, Sample } from './sample.ts';
+
+/** A metric of a query as configured. */
+export interface QueryMetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  /** Key of the column; undefined: the only one. */
+  readonly value?: string | undefined;
+  readonly scale: number;
+}
+
+/** A query as configured: of the account, of one of its query files or of a pack. Durations are milliseconds. */
+export interface QueryDefinition {
+  /** Of a pack's query with the name of the pack and a slash before it. */
+  readonly name: string;
+  readonly nrql: string;
+  /** Undefined: the names of the facets. */
+  readonly labels?: readonly string[] | undefined;
+  readonly metrics: readonly QueryMetricDefinition[];
+  /** Undefined: as for all data. */
+  readonly window?: number | undefined;
+  readonly interval: number;
+  readonly limit?: number | undefined;
+  readonly fail_at?: { readonly value: string; readonly at_least: number } | undefined;
+  readonly max_series: number;
+}
+
+/** A query ready for use. */
+export interface Query {
+  readonly definition: QueryDefinition;
+  readonly rules: RowRules;
+  /** For each of its metrics. */
+  readonly families: readonly Family[];
+}
+
+/**
+ * Prepares the queries of an account. Metrics of one name share the family of the first, which needs equal labels in all of
+ * them (a check of the configuration).
+ */
+export function prepareQueries(definitions: readonly QueryDefinition[]): readonly Query[] {
+  const families = new Map<string, Family>();
+  return definitions.map((definition) => {
+    const { facets, columns } = readStatement(definition.nrql);
+    const labels = definition.labels ?? facets.map(({ name }) => defaultLabel(name ?? ''));
+    const rules: RowRules = {
+      facets: facets.map(({ name }) => name),
+      labels,
+      metrics: definition.metrics.map(({ value, scale }) => ({ column: value, scale })),
+      onlyColumn: columns[0]?.key,
+      limit: definition.limit,
+      failAt: definition.fail_at,
+      maxSeries: definition.max_series,
+    };
+    const ofMetrics = definition.metrics.map((metric) => {
+      const column = metric.value === undefined ? columns[0] : columns.find(({ key }) => key === metric.value);
+      const family = families.get(metric.name) ?? familyOf(metric, labels, column?.percentiles === true);
+      families.set(metric.name, family);
+      return family;
+    });
+    return { definition, rules, families: ofMetrics };
+  });
+}
+
+function familyOf(
+  { name, help, value }: QueryMetricDefinition,
+  labels: readonly string[],
+  percentiles: boolean,
+): Family {
+  const column = value === undefined ? 'its only column' : `its column ${value}`;
+  return {
+    name,
+    help:
+      `${help.trim().replace(/\.$/, '')}. Source: an NRQL query of the configuration, ${column}. ` +
+      'Time base: window of the query; refreshed at most once a minute.',
+    type: 'gauge',
+    unit: unitOf(name),
+    group: 'queries',
+    labelNames: percentiles ? [...labels, PERCENTILE_LABEL] : labels,
+  };
+}
+
+/** A sample of a query, and a text that is the same for samples of one series. */
+export interface QuerySample extends Sample {
+  readonly labels: Labels;
+  readonly series: string;
+}
+
+/**
+ * The samples of a query's rows.
+ *
+ * @param before those of its last rows: the labels of series that stay are the same objects
+ */
+export function querySamples(
+  { families }: Query,
+  { series }: RowReading,
+  before: readonly QuerySample[] = [],
+): readonly QuerySample[] {
+  const known = new Map(before.map((sample) => [sample.series, sample.labels]));
+  return families.flatMap((family, index) =>
+    (series[index] ?? []).map(({ labels, value }) => {
+      const text = `${family.name} ${JSON.stringify(labels)}`;
+      return { family, labels: known.get(text) ?? labels, value, series: text };
+    }),
+  );
+}

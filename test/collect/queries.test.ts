@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { QuerySubject } from '../../src/api/reader.ts';
+import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
+import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { accountConfig, collectionConfig, config } from './support/config.ts';
+import { NERDGRAPH, World } from './support/world.ts';
+
+const MINUTE = 60_000;
+
+function query(over: Partial<QueryDefinition> & { readonly name: string }): QueryDefinition {
+  return {
+    nrql: `SELECT count(*) FROM Order FACET region -- ${over.name}`,
+    metrics: [{ name: 'shop_orders', help: 'Orders', scale: 1 }],
+    interval: MINUTE,
+    max_series: 5_000,
+    ...over,
+  };
+}
+
+const ORDERS = query({ name: 'orders' });
+const QUEUES = query({ name: 'queues', interval: 5 * MINUTE, metrics: [{ name: 'queue', help: 'Jobs', scale: 1 }] });
+
+const only = { groups: new Set(['queries'] as const) };
+
+function worldWith(queries: readonly QueryDefinition[], over: Parameters<typeof accountConfig>[0] = {}): World {
+  const world = new World([accountConfig({ queries, account_id: 7, ...over })], collectionConfig(), NERDGRAPH);
+  for (const { nrql } of queries) {
+    world.reader.rows.set(nrql, [
+      { facet: 'eu', region: 'eu', count: 3 },
+      { facet: 'us', region: 'us', count: 4 },
+    ]);
+  }
+  return world;
+}
+
+/** The names of the queries that upstream saw, in their order. */
+const asked = (world: World): string[] =>
+  world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).nrql.split('-- ')[1] ?? '');
+
+describe('queries', () => {
+  let world: World;
+
+  beforeEach(() => {
+    world = worldWith([ORDERS, QUEUES], { applications: { read: false } });
+  });
+
+  it('are read with a scrape, one call each, and served with the labels of the account', async () => {
+    const answer = await world.scrape();
+    expect(asked(world)).toEqual(['orders', 'queues']);
+    expect(world.value(answer, 'shop_orders', { account: 'main', region: 'eu' })).toBe(3);
+    expect(answer.complete).toBe(true);
+    expect(world.group('queries')).toMatchObject({ success: true, intervalSeconds: 60, entities: { fresh: 2 } });
+    expect(world.status.queries).toMatchObject([
+      { name: 'orders', success: true, rows: 2, series: 2, dropped: { not_a_number: 0, repeated: 0 } },
+      { name: 'queues', success: true },
+    ]);
+  });
+
+  it('are each read at their own interval', async () => {
+    for (let minute = 0; minute < 10; minute += 1) {
+      await world.scrape();
+      await world.nextMinute(5);
+    }
+    expect(asked(world).filter((name) => name === 'orders')).toHaveLength(10);
+    expect(asked(world).filter((name) => name === 'queues')).toHaveLength(2);
+    // One a minute, and one in five.
+    expect(world.status.plan.callsPerMinute).toBeCloseTo(1.2);
+  });
+
+  it('of an account that reads no applications need no list: it is up while they are answered', async () => {
+    await world.scrape();
+    expect(world.reader.of('applications')).toEqual([]);
+    expect(world.status.up).toBe(true);
+    expect(world.status.groups.map(({ group }) => group)).toEqual(['queries']);
+  });
+
+  it('fail alone: what was read of them stays up to the longest age, the others go on', async () => {
+    await world.scrape();
+    world.reader.subjectFault = (_kind, subject) =>
+      (subject as QuerySubject).nrql === ORDERS.nrql ? { reason: 'too_large' } : undefined;
+    await world.nextMinute(5);
+    const later = await world.scrape();
+    expect(world.value(later, 'shop_orders', { region: 'eu' })).toBe(3);
+    expect(world.status.queries).toMatchObject([
+      { success: false, problem: expect.stringContaining('too_large') as string },
+      { success: true },
+    ]);
+    expect(world.group('queries').success).toBe(false);
+    for (let minute = 0; minute < 7; minute += 1) {
+      await world.nextMinute(5);
+      await world.scrape();
+    }
+    const last = await world.scrape();
+    expect(world.value(last, 'shop_orders')).toBeUndefined();
+    expect(world.value(last, 'queue', { region: 'us' })).toBe(4);
+  });
+
+  it('that are refused are each tried again: no list would tell when they are accepted', async () => {
+    world.reader.fault = () => ({ reason: 'auth', status: 401 });
+    await world.scrape();
+    world.reader.fault = () => undefined;
+    await world.nextMinute(5);
+    const answer = await world.scrape();
+    expect(world.value(answer, 'shop_orders', { region: 'eu' })).toBe(3);
+  });
+
+  it('are added, removed and changed by a reload without a call for the others', async () => {
+    await world.scrape();
+    const changed = { ...QUEUES, metrics: [{ name: 'queue', help: 'Jobs', scale: 10 }] };
+    const added = query({ name: 'added', metrics: [{ name: 'more', help: 'More', scale: 1 }] });
+    world.reader.rows.set(added.nrql, [{ facet: 'eu', count: 1 }]);
+    const before = asked(world).length;
+    const account = accountConfig({ queries: [added, ORDERS, changed], account_id: 7, applications: { read: false } });
+    world.collector.reconfigure(config(account));
+    const answer = await world.scrape();
+    expect(asked(world).slice(before)).toEqual(['added', 'queues']);
+    expect(world.value(answer, 'queue', { region: 'us' })).toBe(40);
+    expect(world.value(answer, 'shop_orders', { region: 'us' })).toBe(4);
+    world.collector.reconfigure(
+      config(accountConfig({ queries: [ORDERS], account_id: 7, applications: { read: false } })),
+    );
+    const last = await world.scrape();
+    expect(world.value(last, 'more')).toBeUndefined();
+    expect(world.value(last, 'shop_orders', { region: 'us' })).toBe(4);
+    expect(asked(world)).toHaveLength(before + 2);
+  });
+});
+
+describe('rows of one family', () => {
+  it('that several queries of the account have count once, as those of the first, and are told', async () => {
+    const second = query({ name: 'second' });
+    const world = worldWith([ORDERS, second]);
+    world.reader.rows.set(second.nrql, [
+      { facet: 'us', count: 9 },
+      { facet: 'asia', count: 5 },
+    ]);
+    const answer = await world.scrape(only);
+    const series = answer.blocks.flatMap(({ samples }) =>
+      readSamples(samples).map(({ labels, value }) => [labels?.['region'], value]),
+    );
+    expect(series).toEqual([
+      ['eu', 3],
+      ['us', 4],
+      ['asia', 5],
+    ]);
+    expect(world.status.queries[1]).toMatchObject({ series: 1, dropped: { repeated: 1 } });
+    expect(world.status.warnings.join()).toContain('rows of "second" repeat labels');
+  });
+
+  it('without a number are counted and named once with the columns that exist', async () => {
+    const world = worldWith([query({ name: 'orders', metrics: [{ name: 'm', help: 'M', value: 'order', scale: 1 }] })]);
+    await world.scrape(only);
+    await world.nextMinute(5);
+    await world.scrape(only);
+    expect(world.status.queries[0]).toMatchObject({ series: 0, rows: 2, dropped: { not_a_number: 4 } });
+    expect(world.status.warnings).toEqual([
+      'queries: "orders" has rows without a number in "order": the columns are "count"',
+    ]);
+  });
+
+  it('beyond max_series are cut and counted', async () => {
+    const world = worldWith([query({ name: 'orders', max_series: 1 })]);
+    const answer = await world.scrape(only);
+    expect(answer.cut).toMatchObject([{ family: 'shop_orders', series: 1 }]);
+    expect(world.status.queries[0]?.series).toBe(1);
+  });
+});
+
+describe('a probe of an application', () => {
+  it('leaves queries out, and says so', async () => {
+    const world = worldWith([ORDERS]);
+    world.populate(1);
+    const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
+    expect(result).toMatchObject({
+      kind: 'answer',
+      notes: expect.arrayContaining(['queries are left out: /metrics has them']) as string[],
+    });
+    expect(asked(world)).toEqual([]);
+  });
+});
