@@ -186,7 +186,10 @@ export interface QuerySubject {
 export interface QueryAnswer {
   /** As answered: it may end a few minutes earlier than was asked for. */
   readonly window: TimeRange;
-  readonly rows: number;
+  /** As the service gave them. */
+  readonly rows: readonly unknown[];
+  /** What `facet` of a row lists, in its order. */
+  readonly facets: readonly string[];
   readonly reading: RowReading;
 }
 

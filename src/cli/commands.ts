@@ -18,6 +18,7 @@ import { collectGarbageEarly } from './garbage.ts';
 import type { CheckOptions } from './check.ts';
 import type { DiscoverOptions } from './discover.ts';
 import type { MetricNamesOptions } from './metricNamesCommand.ts';
+import type { QueryOptions } from './queryCommand.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
@@ -134,6 +135,31 @@ export function metricNamesCommand(): Command {
     .action(async (options: MetricNamesOptions) => {
       const { runMetricNames } = await import('./metricNamesCommand.ts');
       await runMetricNames(options);
+    });
+}
+
+/** The command `query`. What it does is loaded when it runs. */
+export function queryCommand(): Command {
+  const command = new Command('query')
+    .description('run one NRQL query as the exporter would, and print its rows or the configuration to paste')
+    .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
+    .option('--name <query>', 'a query of the configuration instead of a text')
+    .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
+    .option('--window <duration>', 'time range of the query, whole minutes', (text) => checked(text, parseWindow))
+    .addOption(formatFlag(['table', 'json', 'yaml', 'metrics']));
+  return addCommonFlags(command)
+    .addHelpText(
+      'after',
+      examples(
+        'query',
+        '"SELECT count(*) AS orders FROM Transaction FACET appName"',
+        '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
+        '--name=alert_events/open --format=metrics',
+      ),
+    )
+    .action(async (nrql: string | undefined, options: QueryOptions) => {
+      const { runQuery } = await import('./queryCommand.ts');
+      await runQuery(nrql, options);
     });
 }
 

@@ -88,7 +88,7 @@ export class QueryRecords {
     const record = this.of(subject);
     if (record === undefined) return;
     const { query, dropped } = record;
-    record.rows = rows;
+    record.rows = rows.length;
     record.all = querySamples(query, reading, record.all);
     const repeated = this.#publish(record) + reading.dropped.repeated;
     dropped.not_a_number += reading.dropped.not_a_number;

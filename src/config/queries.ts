@@ -140,7 +140,7 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   const labels = written['labels'];
   const taken = new Set<string>();
   const check = (name: string, path: Path, inText: number | undefined): void => {
-    const problem = taken.has(name) ? 'is a label of this query already' : labelProblem(name, staticLabels);
+    const problem = taken.has(name) ? 'is a label of this query already' : queryLabelProblem(name, staticLabels);
     taken.add(name);
     if (problem !== undefined)
       tell(path, `${problem}: choose another name${inText === undefined ? '' : ' in "labels"'}`, inText);
@@ -168,7 +168,8 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   }
 }
 
-function labelProblem(name: string, staticLabels: readonly string[]): string | undefined {
+/** Why a query cannot have a label of this name, in words; undefined when it can. */
+export function queryLabelProblem(name: string, staticLabels: readonly string[] = []): string | undefined {
   if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
   if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus';
   if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';

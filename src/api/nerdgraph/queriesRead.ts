@@ -75,7 +75,7 @@ function answerOf(
     const incomplete = whyIncomplete(answer, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
     const window = windowOf(isObject(metadata) ? metadata['timeWindow'] : undefined, asked);
-    return { window, rows: rows.length, reading: readRows(answer, rules) };
+    return { window, rows, facets: answer.facets, reading: readRows(answer, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

@@ -154,7 +154,7 @@ export class FakeReader implements UpstreamReader {
     const queries = this.#read<QuerySubject, QueryAnswer>('queries', ({ nrql, rules }, { to }) => {
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
-      return { window: { from: to - 60, to }, rows: rows.length, reading };
+      return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };
     });
     this.queries = { ...queries, nextCall: () => ({ count: 1, calls: 1 }), callsFor: ({ length }) => length };
   }

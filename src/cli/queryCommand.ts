@@ -1,0 +1,200 @@
+import process from 'node:process';
+import { stringify } from 'yaml';
+import type { QueryAnswer } from '../api/reader.ts';
+import { windowAt } from '../collect/due.ts';
+import type { AccountConfig, Config } from '../config/config.ts';
+import { formatDuration } from '../config/duration.ts';
+import { metricNameProblem } from '../config/schema/customMetric.ts';
+import { escapePlaceholders } from '../config/yaml/preparedDocument.ts';
+import { Exposition } from '../exposition/exposition.ts';
+import { queryLabelProblem } from '../config/queries.ts';
+import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
+import { writeLabels, writeSamples } from '../metrics/writeSamples.ts';
+import { readRows } from '../nrql/queryRows.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
+import type { CommonOptions } from './flags.ts';
+import { UsageError } from './process.ts';
+import { table } from './terminal.ts';
+import { readOne } from './upstream/reading.ts';
+import { withAccounts, type LiveSession } from './upstream/session.ts';
+
+export interface QueryOptions extends CommonOptions {
+  /** A query of the configuration. */
+  readonly name?: string;
+  readonly account?: string;
+  /** Milliseconds, whole minutes. */
+  readonly window?: number;
+  readonly format: 'table' | 'json' | 'yaml' | 'metrics';
+}
+
+/** What a text of the command line is called. */
+const GIVEN = 'query';
+
+/** The command `query`: runs one query, of the command line or of the configuration. */
+export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
+  const run = async ({ accounts: [account], config }: LiveSession): Promise<void> => {
+    const definition = account?.config.queries[0];
+    if (account?.reader.queries === undefined || definition === undefined) throw new Error('there is no query to run');
+    const range = windowAt(Date.now(), config.collection);
+    const { rules } = preparedAlone(definition);
+    const window = definition.window === undefined ? undefined : definition.window / 1000;
+    const subject = { nrql: definition.nrql, window, rules };
+    const answer = await readOne(account.reader.queries, subject, range, account.call);
+    const { from, to } = answer.window;
+    const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
+    process.stderr.write(`${answer.rows.length} rows, from ${times.join(' to ')}\n`);
+    process.stdout.write(await written(account.config, definition, answer, options));
+  };
+  await withAccounts(options, run, (config) => onlyQuery(config, nrql, options));
+}
+
+/** The configuration with the one account and query that are meant. Throws a UsageError. */
+function onlyQuery(config: Config, nrql: string | undefined, { name, account, window }: QueryOptions): Config {
+  if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
+  const known = config.accounts.filter((each) => account === undefined || each.name === account);
+  if (known.length === 0) throw new UsageError('no account of the configuration has the name given with --account');
+  const having = known.flatMap((each) => {
+    const found = name === undefined ? { ...EMPTY, nrql: nrql ?? '' } : each.queries.find((one) => one.name === name);
+    return found === undefined ? [] : [{ account: each, definition: found }];
+  });
+  const [only, ...others] = having;
+  if (only === undefined) throw new UsageError(`no account has the query "${name ?? ''}"`);
+  if (others.length > 0) throw new UsageError('several accounts are meant: choose one with --account');
+  const definition = { ...only.definition, window: window ?? only.definition.window };
+  const [problem] = readStatement(definition.nrql).problems;
+  if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
+  if (only.account.api === 'rest' && only.account.account_id === undefined) {
+    throw new UsageError(`account ${only.account.name} needs account_id: queries are read through NerdGraph`);
+  }
+  return { ...config, accounts: [{ ...only.account, queries: [definition] }] };
+}
+
+const EMPTY: QueryDefinition = { name: GIVEN, nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
+
+function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
+  const [query] = prepareQueries([definition]);
+  if (query === undefined) throw new Error('a query that was prepared is there');
+  return query;
+}
+
+function written(
+  account: AccountConfig,
+  definition: QueryDefinition,
+  answer: QueryAnswer,
+  { format }: QueryOptions,
+): string | Promise<string> {
+  switch (format) {
+    case 'table':
+      return rowTable(definition, answer);
+    case 'json': {
+      const { window, rows } = answer;
+      const document = { account: account.name, query: definition.name, nrql: definition.nrql, window, rows };
+      return `${JSON.stringify(document, undefined, 2)}\n`;
+    }
+    case 'yaml':
+      return queryYaml(definition, columnsOf(definition, answer.rows));
+    case 'metrics':
+      return exposition(account, definition, answer);
+  }
+}
+
+/** The rows with their facets first, for people. */
+function rowTable({ nrql }: QueryDefinition, { rows }: QueryAnswer): string {
+  const facets = readStatement(nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
+  const columns = columnsOf({ nrql }, rows);
+  const lines = rows.map((row) => {
+    const { facet } = recordOf(row);
+    const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
+    const values = facets.map((name, index) => listed[index] ?? recordOf(row)[name]);
+    return [...values, ...columns.map((column) => recordOf(row)[column])].map(cell);
+  });
+  return `${table([[...facets, ...columns], ...lines])}\n`;
+}
+
+function cell(value: unknown): string | number {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
+}
+
+/** The columns of the rows; without rows those that the text names. */
+function columnsOf({ nrql }: Pick<QueryDefinition, 'nrql'>, rows: readonly unknown[]): readonly string[] {
+  const { columns, facets } = readStatement(nrql);
+  const names = facets.map(({ name }) => name ?? '');
+  const others = new Set(['facet', 'beginTimeSeconds', 'endTimeSeconds', ...names, names.join('')]);
+  const found = new Set(rows.flatMap((row) => Object.keys(recordOf(row)).filter((key) => !others.has(key))));
+  return found.size > 0 ? [...found] : columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
+}
+
+/** The query as the configuration has it, with a metric for each column. What it gives always passes `check`. */
+export function queryYaml(definition: QueryDefinition, columns: readonly string[]): string {
+  const { name, nrql, window, interval, limit, fail_at, max_series } = definition;
+  const entry = {
+    name: escapePlaceholders(name),
+    nrql: escapePlaceholders(nrql),
+    labels: labelsOf(definition),
+    metrics: metricsOf(name, columns).map((metric) => ({
+      ...metric,
+      help: escapePlaceholders(metric.help),
+      value: escapePlaceholders(metric.value),
+    })),
+    window: window === undefined ? undefined : formatDuration(window),
+    interval: formatDuration(interval),
+    limit,
+    fail_at,
+    max_series: max_series === EMPTY.max_series ? undefined : max_series,
+  };
+  return stringify({ queries: [entry] }, { lineWidth: 0 });
+}
+
+function metricsOf(query: string, columns: readonly string[]): { name: string; help: string; value: string }[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
+    if (metricNameProblem(name) !== undefined) name = `${name}_value`;
+    if (metricNameProblem(name) !== undefined) name = `query_${name}`;
+    while (taken.has(name)) name = `${name}_`;
+    taken.add(name);
+    return { name, help: `Column ${column} of the query ${query}`, value: column };
+  });
+}
+
+/** A label for each facet; one that cannot be a label gets a number. */
+function labelsOf({ nrql, labels }: QueryDefinition): readonly string[] | undefined {
+  const { facets } = readStatement(nrql);
+  if (facets.length === 0) return undefined;
+  if (labels !== undefined) return labels;
+  const taken = new Set<string>();
+  return facets.map(({ name }, index) => {
+    let label = defaultLabel(name ?? '');
+    if (queryLabelProblem(label) !== undefined) label = `facet_${String(index + 1)}`;
+    while (taken.has(label)) label = `${label}_`;
+    taken.add(label);
+    return label;
+  });
+}
+
+/** The series that `/metrics` would have of it. */
+async function exposition(
+  account: AccountConfig,
+  definition: QueryDefinition,
+  { rows, facets }: QueryAnswer,
+): Promise<string> {
+  const metrics = metricsOf(definition.name, columnsOf(definition, rows)).map((metric) => ({ ...metric, scale: 1 }));
+  const isGiven = definition.metrics.length === 0;
+  const query = preparedAlone(isGiven ? { ...definition, labels: labelsOf(definition), metrics } : definition);
+  const reading = readRows({ rows, facets, otherResult: null }, query.rules);
+  if (!isGiven && reading.badColumns.length > 0) {
+    const [bad, known] = [reading.badColumns, reading.columns].map((names) => names.join(', '));
+    process.stderr.write(`rows without a number in ${String(bad)}: the columns are ${String(known)}\n`);
+  }
+  const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
+  const samples = writeSamples('queries', querySamples(query, reading));
+  const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
+  const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
+  const { pieces } = await new Exposition().render([block], undefined, options);
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function recordOf(row: unknown): Readonly<Record<string, unknown>> {
+  return typeof row === 'object' && row !== null ? (row as Readonly<Record<string, unknown>>) : {};
+}
