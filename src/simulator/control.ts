@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CHANGE, type SimulatorState } from './simulatorState.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
-import { readBody, type Target } from './simulatorHttp.ts';
+import { readBody, type RequestTarget } from './simulatorHttp.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
 const MOST_ENTRIES = 1000;
 
-export function isControl(target: Target): boolean {
+export function isControl(target: RequestTarget): boolean {
   return target.path === '/control' || target.path.startsWith('/control/');
 }
 
@@ -41,7 +41,7 @@ function applications(state: SimulatorState): unknown {
 async function obey(
   state: SimulatorState,
   request: IncomingMessage,
-  target: Target,
+  target: RequestTarget,
 ): Promise<readonly [status: number, body?: unknown]> {
   const groups = CONTROL.exec(target.path)?.groups;
   if (groups === undefined) {
@@ -88,7 +88,7 @@ export async function control(
   state: SimulatorState,
   request: IncomingMessage,
   response: ServerResponse,
-  target: Target,
+  target: RequestTarget,
 ): Promise<void> {
   let said: Awaited<ReturnType<typeof obey>>;
   try {

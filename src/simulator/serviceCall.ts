@@ -4,7 +4,7 @@ import { breakConnection, distort, refuse, transmit } from './faults/faultEffect
 import type { FaultRule, FaultTarget } from './faults/faultRules.ts';
 import type { ServiceSettings } from './simulatorSettings.ts';
 import type { LoggedOperation, SimulatorState } from './simulatorState.ts';
-import { type Answer, type Format, type Rendered, send, sentKey } from './simulatorHttp.ts';
+import { type ServiceAnswer, type BodyFormat, type Rendered, send, sentKey } from './simulatorHttp.ts';
 
 export const NERDGRAPH_PATH = '/graphql';
 
@@ -26,9 +26,9 @@ export interface ServiceCall extends FaultTarget {
   readonly search: string;
   /** What a GraphQL document asks for. */
   readonly operations?: readonly LoggedOperation[];
-  readonly format: Format;
+  readonly format: BodyFormat;
   /** What the service says; a fault may change what is in it. */
-  readonly answer: (rule: FaultRule | undefined) => Answer | Promise<Answer>;
+  readonly answer: (rule: FaultRule | undefined) => ServiceAnswer | Promise<ServiceAnswer>;
 }
 
 const NOTHING: Rendered = { status: 200, headers: {}, text: '' };

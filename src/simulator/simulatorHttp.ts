@@ -10,12 +10,12 @@ import { type Server, type Socket, createServer as createNetServer } from 'node:
 import { gzipSync } from 'node:zlib';
 
 /** An address taken apart, undecoded. */
-export interface Target {
+export interface RequestTarget {
   readonly path: string;
   readonly search: string;
 }
 
-export function targetOf(request: IncomingMessage): Target {
+export function targetOf(request: IncomingMessage): RequestTarget {
   const url = request.url ?? '/';
   const at = url.indexOf('?');
   return at < 0 ? { path: url, search: '' } : { path: url.slice(0, at), search: url.slice(at + 1) };
@@ -49,8 +49,6 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
 interface Listener {
   readonly port: number;
   /** Ends every connection at once, hanging calls too. */
@@ -73,7 +71,10 @@ function redirectToHttps(request: IncomingMessage, response: ServerResponse): vo
 }
 
 /** One port for both: the first byte tells a TLS handshake from a plain call, which is sent to the HTTPS address. */
-function createSharedServer(tls: TlsFiles, handler: Handler): Server {
+function createSharedServer(
+  tls: TlsFiles,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
   const secure = createHttpsServer({ cert: tls.cert, key: tls.key }, handler);
   const plain = createHttpServer(redirectToHttps);
   return createNetServer((socket) => {
@@ -92,7 +93,7 @@ export async function listen(
   host: string,
   port: number,
   tls: TlsFiles | undefined,
-  handler: Handler,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Listener> {
   const server = tls === undefined ? createHttpServer(handler) : createSharedServer(tls, handler);
   const sockets = new Set<Socket>();
@@ -120,19 +121,19 @@ export async function listen(
 }
 
 /** A value that JSON can say. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
-  readonly [name: string]: Json;
+  readonly [name: string]: JsonValue;
 }
 
 /** What the service says to a call, before it is written as JSON or XML. */
-export interface Answer {
+export interface ServiceAnswer {
   readonly status: number;
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export function ok(body: JsonObject, link?: string): Answer {
+export function ok(body: JsonObject, link?: string): ServiceAnswer {
   return { status: 200, body, headers: link === undefined ? {} : { Link: link } };
 }
 
@@ -142,14 +143,14 @@ export function failure(
   title: string,
   messages: readonly string[] = [],
   headers: Readonly<Record<string, string>> = {},
-): Answer {
+): ServiceAnswer {
   const error = messages.length === 0 ? { title } : { title, messages };
   return { status, body: { error }, headers };
 }
 
 const NOT_FOUND_TITLE = 'The requested resource was not found';
 
-export function notFound(): Answer {
+export function notFound(): ServiceAnswer {
   return failure(404, NOT_FOUND_TITLE);
 }
 
@@ -157,7 +158,7 @@ const DOCUMENTATION =
   'https://docs.newrelic.com/docs/apis/rest-api-v2/requirements/api-overload-protection-preventing-429-errors';
 
 /** The 429 of an account that made too many calls; `reset` in Unix seconds. */
-export function limited(limit: number, reset: number): Answer {
+export function limited(limit: number, reset: number): ServiceAnswer {
   return {
     status: 429,
     body: {},
@@ -185,7 +186,7 @@ export function sentKey(headers: IncomingHttpHeaders): SentKey | undefined {
 }
 
 /** The 401 of a wrong key, which says the key again, as the service does. */
-export function invalidKey(key: string): Answer {
+export function invalidKey(key: string): ServiceAnswer {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
 }
 
@@ -193,7 +194,7 @@ export function invalidKey(key: string): Answer {
  * Why a call is not let in; undefined when its key is good. A key that nobody knows is seen only in `X-Api-Key`: in `Api-Key`
  * the service looks for keys of users alone, and says that there is none.
  */
-export function refusal(key: SentKey | undefined, keys: ReadonlySet<string>): Answer | undefined {
+export function refusal(key: SentKey | undefined, keys: ReadonlySet<string>): ServiceAnswer | undefined {
   if (key !== undefined && keys.has(key.value)) return undefined;
   return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
 }
@@ -206,10 +207,10 @@ type Node = string | readonly Node[] | { readonly [name: string]: Node };
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
 
 /** XML has no arrays: a list `servers` becomes `<servers><server>..</server></servers>`. */
-function nest(value: Json, name: string): Node {
+function nest(value: JsonValue, name: string): Node {
   if (Array.isArray(value)) {
     const entry = ENTRY_NAMES[name] ?? name.replace(/s$/, '');
-    return { [entry]: value.map((item: Json) => nest(item, entry)) };
+    return { [entry]: value.map((item: JsonValue) => nest(item, entry)) };
   }
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value as JsonObject).map(([key, item]) => [key, nest(item, key)]));
@@ -224,7 +225,7 @@ function toXml(body: JsonObject): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${document}`;
 }
 
-export type Format = 'json' | 'xml';
+export type BodyFormat = 'json' | 'xml';
 
 /** An answer as it goes over the wire. */
 export interface Rendered {
@@ -233,12 +234,12 @@ export interface Rendered {
   readonly text: string;
 }
 
-const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+const CONTENT_TYPES: Readonly<Record<BodyFormat, string>> = {
   json: 'application/json; charset=utf-8',
   xml: 'application/xml; charset=utf-8',
 };
 
-export function render(answer: Answer, format: Format): Rendered {
+export function render(answer: ServiceAnswer, format: BodyFormat): Rendered {
   const text = format === 'xml' ? toXml(answer.body) : JSON.stringify(answer.body);
   return { status: answer.status, headers: { 'Content-Type': CONTENT_TYPES[format], ...answer.headers }, text };
 }

@@ -4,14 +4,14 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import {
-  type Answer,
+  type ServiceAnswer,
   limited,
   invalidKey,
   type Rendered,
   render,
-  type Json,
+  type JsonValue,
   type JsonObject,
-  type Format,
+  type BodyFormat,
   send,
 } from '../simulatorHttp.ts';
 import type { FaultRule } from './faultRules.ts';
@@ -50,7 +50,7 @@ function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: numb
   }
 }
 
-function badGraphqlKey(key: string): Answer {
+function badGraphqlKey(key: string): ServiceAnswer {
   const error = { message: 'authentication required', extensions: { error_code: 'BAD_API_KEY', api_key: key } };
   return { status: 401, body: { errors: [error] }, headers: {} };
 }
@@ -107,17 +107,17 @@ const FIGURES = new Set([
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 const PLACEHOLDER = '\u0000number\u0000';
 
-function isObject(value: Json): value is JsonObject {
+function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function mapValue(value: Json, replace: (figure: number) => Json, isFigure: boolean): Json {
+function mapValue(value: JsonValue, replace: (figure: number) => JsonValue, isFigure: boolean): JsonValue {
   if (typeof value === 'number') return isFigure ? replace(value) : value;
-  if (Array.isArray(value)) return value.map((item: Json) => mapValue(item, replace, isFigure));
+  if (Array.isArray(value)) return value.map((item: JsonValue) => mapValue(item, replace, isFigure));
   return isObject(value) ? mapMembers(value, replace, isFigure) : value;
 }
 
-function mapMembers(body: JsonObject, replace: (figure: number) => Json, isFigure: boolean): JsonObject {
+function mapMembers(body: JsonObject, replace: (figure: number) => JsonValue, isFigure: boolean): JsonObject {
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => {
       // The rows of NRQL are a list; the member of the same name in an entity search is an object.
@@ -129,7 +129,7 @@ function mapMembers(body: JsonObject, replace: (figure: number) => Json, isFigur
 }
 
 /** The body with every figure replaced. */
-function mapFigures(body: JsonObject, replace: (figure: number) => Json): JsonObject {
+function mapFigures(body: JsonObject, replace: (figure: number) => JsonValue): JsonObject {
   return mapMembers(body, replace, false);
 }
 
@@ -144,15 +144,15 @@ function withWrongShape(body: JsonObject): JsonObject {
   return envelope === undefined ? body : { ...body, [envelope]: 'unexpected' };
 }
 
-function spoilFirst(records: readonly Json[]): readonly Json[] {
+function spoilFirst(records: readonly JsonValue[]): readonly JsonValue[] {
   return records.map((record, index) => (index === 0 ? spoil(record) : record));
 }
 
-function spoil(record: Json): Json {
+function spoil(record: JsonValue): JsonValue {
   if (!isObject(record)) return null;
   // Metric data have no id: there the first metric loses its name.
   const { metrics } = record;
-  if (Array.isArray(metrics)) return { ...record, metrics: spoilFirst(metrics as readonly Json[]) };
+  if (Array.isArray(metrics)) return { ...record, metrics: spoilFirst(metrics as readonly JsonValue[]) };
   return { ...record, id: 'not a number', name: null };
 }
 
@@ -161,11 +161,11 @@ function withBadRecord(body: JsonObject): JsonObject {
   if (isObject(body['data'] ?? null)) return { ...body, data: spoilFirstOfGraphql(body['data'] ?? null).value };
   const [envelope, value] = Object.entries(body)[0] ?? [];
   if (envelope === undefined || value === undefined) return body;
-  return { ...body, [envelope]: Array.isArray(value) ? spoilFirst(value as readonly Json[]) : spoil(value) };
+  return { ...body, [envelope]: Array.isArray(value) ? spoilFirst(value as readonly JsonValue[]) : spoil(value) };
 }
 
 /** What identifies entities, accounts and rows of NRQL. */
-const IDENTITY: Readonly<Record<string, Json>> = {
+const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
   name: null,
   id: 'not a number',
@@ -176,9 +176,9 @@ const IDENTITY: Readonly<Record<string, Json>> = {
 };
 
 /** GraphQL answers nest their lists: the first list of objects has its first entry spoilt. */
-function spoilFirstOfGraphql(value: Json): { readonly value: Json; readonly isDone: boolean } {
+function spoilFirstOfGraphql(value: JsonValue): { readonly value: JsonValue; readonly isDone: boolean } {
   if (Array.isArray(value)) {
-    const [first, ...rest] = value as readonly Json[];
+    const [first, ...rest] = value as readonly JsonValue[];
     if (first === undefined || !isObject(first)) return { value, isDone: false };
     const known = Object.entries(IDENTITY).filter(([name]) => name in first);
     return { value: [{ ...first, ...Object.fromEntries(known) }, ...rest], isDone: true };
@@ -192,7 +192,7 @@ function spoilFirstOfGraphql(value: Json): { readonly value: Json; readonly isDo
 }
 
 /** The answer of the service after a rule has spoilt its body; as it is under the other effects. */
-export function distort(rule: FaultRule | undefined, answer: Answer, format: Format): Rendered {
+export function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: BodyFormat): Rendered {
   switch (rule?.effect) {
     case 'malformed': {
       const rendered = render(answer, format);

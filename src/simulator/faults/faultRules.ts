@@ -237,7 +237,7 @@ interface FaultEntry {
   readonly matched: number;
 }
 
-interface Held {
+interface HeldRule {
   readonly id: number;
   readonly rule: FaultRule;
   readonly path: RegExp | undefined;
@@ -255,14 +255,14 @@ export function isMeant(rule: FaultRule, kinds: readonly CallKind[], application
   return rule.on === undefined || [rule.on].flat().some((kind) => kinds.includes(kind));
 }
 
-function strikes({ rule, path }: Held, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
+function strikes({ rule, path }: HeldRule, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
   if (path?.test(text) === false || (isForGraphql(rule) && !isGraphql)) return false;
   return isMeant(rule, kinds, applicationIds);
 }
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */
 export class FaultBook {
-  #held: Held[] = [];
+  #held: HeldRule[] = [];
   #nextId = 1;
 
   /** Adds a rule behind those there are and gives its id. Throws a ZodError on a bad one. */

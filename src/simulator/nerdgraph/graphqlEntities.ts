@@ -1,8 +1,8 @@
 import {
-  type ApplicationIdentity,
+  type SimulatedApplication,
   INVISIBLE_APPLICATION_ID,
   isReporting,
-  type KeyTransaction,
+  type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
 import {
   health,
@@ -14,7 +14,7 @@ import {
 import type { World } from '../world/world.ts';
 import type { PageFault, GraphqlKind } from '../faults/faultRules.ts';
 import {
-  type Condition,
+  type NrqlCondition,
   comparedValues,
   comparisons,
   meets,
@@ -44,7 +44,7 @@ export function guidOf(account: number, type: keyof typeof DOMAINS, id: number):
 }
 
 /** The guid that a key transaction names as its application's: of some with the padding, of some without. */
-function owningApplicationGuid(account: number, key: KeyTransaction): string {
+function owningApplicationGuid(account: number, key: SimulatedKeyTransaction): string {
   const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
   const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);
   return key.id % 2 === 0 ? guid : unpadded(guid);
@@ -89,7 +89,7 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-function applicationOutline(context: EntityContext, application: ApplicationIdentity): Outline {
+function applicationOutline(context: EntityContext, application: SimulatedApplication): Outline {
   const { world, now, accountId } = context;
   const kind = application.archetype;
   const reports = isReporting(application, now);
@@ -127,7 +127,7 @@ function applicationOutline(context: EntityContext, application: ApplicationIden
 }
 
 /** The figures of the last minutes: seconds, calls per minute, percent; null when the application does not report. */
-function apmSummary({ world, now }: EntityContext, application: ApplicationIdentity) {
+function apmSummary({ world, now }: EntityContext, application: SimulatedApplication) {
   const scope = world.scope({ application: application.id });
   const web = scope === undefined ? undefined : rollingSummary(world, scope, now);
   const background = scope === undefined ? undefined : backgroundSummary(world, scope, now);
@@ -148,7 +148,7 @@ function apmSummary({ world, now }: EntityContext, application: ApplicationIdent
   };
 }
 
-function keyTransactionOutline({ world, now, accountId }: EntityContext, key: KeyTransaction): Outline {
+function keyTransactionOutline({ world, now, accountId }: EntityContext, key: SimulatedKeyTransaction): Outline {
   const reports = keyTransactionReports(world, key, now);
   const hasPolicy = world.application(key.source.applicationId)?.alertPolicyId !== undefined;
   const isBare = key.state === 'bare';
@@ -166,7 +166,7 @@ function keyTransactionOutline({ world, now, accountId }: EntityContext, key: Ke
 }
 
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
-export function keyTransactionEntity(context: EntityContext, key: KeyTransaction) {
+export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTransaction) {
   const { guid, name, accountId, reporting } = keyTransactionOutline(context, key);
   const source = context.world.application(key.source.applicationId);
   const owner = context.world.application(key.applicationId);
@@ -209,7 +209,7 @@ const ENTITIES_PER_PAGE = 200;
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
 /** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
-export function parseSearch(text: string): Condition | undefined {
+export function parseSearch(text: string): NrqlCondition | undefined {
   const reader = new TokenReader(text);
   if (reader.peek().kind === 'end') return undefined;
   const condition = parseCondition(reader, true);
@@ -220,7 +220,7 @@ export function parseSearch(text: string): Condition | undefined {
 }
 
 /** Whether a search is for key transactions rather than for applications. */
-function isForKeyTransactions(condition: Condition | undefined): boolean {
+function isForKeyTransactions(condition: NrqlCondition | undefined): boolean {
   if (condition === undefined) return false;
   return (
     comparedValues(condition, 'type').includes('KEY_TRANSACTION') || comparedValues(condition, 'domain').includes('EXT')
@@ -228,7 +228,7 @@ function isForKeyTransactions(condition: Condition | undefined): boolean {
 }
 
 /** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
-export function findEntities(context: EntityContext, condition: Condition | undefined): readonly Outline[] {
+export function findEntities(context: EntityContext, condition: NrqlCondition | undefined): readonly Outline[] {
   const { world } = context;
   const all = [
     ...world.applications().map((application) => ({

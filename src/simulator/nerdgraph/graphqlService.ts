@@ -4,7 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { FaultRule } from '../faults/faultRules.ts';
 import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions } from '../serviceCall.ts';
 import { type LoggedOperation, MinuteLimit } from '../simulatorState.ts';
-import { type Answer, type JsonObject, sentKey, readBody } from '../simulatorHttp.ts';
+import { type ServiceAnswer, type JsonObject, sentKey, readBody } from '../simulatorHttp.ts';
 import { execute, type GraphqlRequest, operationsOf, readSchema } from './executor.ts';
 
 const REQUEST = z.object({
@@ -27,7 +27,7 @@ function readRequest(text: string): GraphqlRequest | undefined {
   return { query, variables: variables ?? {}, operationName: operationName ?? undefined };
 }
 
-function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Answer {
+function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceAnswer {
   return { status, body: { errors: [{ message }] }, headers };
 }
 
@@ -83,7 +83,7 @@ export class GraphqlService {
     operations: readonly LoggedOperation[],
     key: string,
     rule: FaultRule | undefined,
-  ): Promise<Answer> {
+  ): Promise<ServiceAnswer> {
     const { state, settings } = this.#options;
     const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping, nrqlMatchesAll } = settings;
     const now = state.now();

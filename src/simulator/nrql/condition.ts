@@ -13,7 +13,7 @@ export function syntaxError(text: string, position: number, problem: string): Nr
 }
 
 /** A word (a keyword, a function or an attribute), an attribute in backticks, a text in quotes, a number, or a sign. */
-interface Token {
+interface NrqlToken {
   readonly kind: 'word' | 'name' | 'text' | 'number' | 'sign' | 'end';
   /** Without quotes and escapes. */
   readonly value: string;
@@ -24,8 +24,8 @@ interface Token {
 const PIECE =
   /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/y;
 
-function tokenize(query: string): readonly Token[] {
-  const tokens: Token[] = [];
+function tokenize(query: string): readonly NrqlToken[] {
+  const tokens: NrqlToken[] = [];
   const piece = new RegExp(PIECE);
   while (piece.lastIndex < query.length) {
     const position = piece.lastIndex + 1;
@@ -35,7 +35,7 @@ function tokenize(query: string): readonly Token[] {
     const [kind, value] = Object.entries(groups).find(([, found]) => (found as string | undefined) !== undefined) ?? [];
     if (value === undefined) continue;
     tokens.push({
-      kind: kind as Token['kind'],
+      kind: kind as NrqlToken['kind'],
       value: kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value,
       position,
     });
@@ -47,7 +47,7 @@ function tokenize(query: string): readonly Token[] {
 /** Reads the pieces of a query one after the other. Keywords are read whatever their case. */
 export class TokenReader {
   readonly #query: string;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly NrqlToken[];
   #next = 0;
 
   /** Throws an NrqlError at the first character that begins no piece. */
@@ -57,13 +57,13 @@ export class TokenReader {
   }
 
   /** The next piece, which stays the next; or the one so many behind it. */
-  peek(further = 0): Token {
+  peek(further = 0): NrqlToken {
     const token = this.#tokens[this.#next + further] ?? this.#tokens.at(-1);
     if (token === undefined) throw new Error('a query has at least its end');
     return token;
   }
 
-  take(): Token {
+  take(): NrqlToken {
     const token = this.peek();
     this.#next += 1;
     return token;
@@ -94,7 +94,7 @@ export class TokenReader {
   }
 
   /** Takes a piece of one of these kinds. Throws an NrqlError that says what was expected when the next is another. */
-  expect(expected: string, ...kinds: readonly Token['kind'][]): Token {
+  expect(expected: string, ...kinds: readonly NrqlToken['kind'][]): NrqlToken {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 
@@ -117,9 +117,9 @@ export class TokenReader {
 export type Value = string | number | boolean;
 
 /** What a record must be like. `in`, and `like` compare texts, whatever the type of the value. */
-export type Condition =
-  | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
-  | { readonly kind: 'not'; readonly part: Condition }
+export type NrqlCondition =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly NrqlCondition[] }
+  | { readonly kind: 'not'; readonly part: NrqlCondition }
   | { readonly kind: 'in'; readonly attribute: string; readonly values: ReadonlySet<string> }
   | { readonly kind: 'like'; readonly attribute: string; readonly pattern: RegExp }
   | { readonly kind: 'compare'; readonly attribute: string; readonly holds: (value: number) => boolean }
@@ -135,15 +135,15 @@ export const EVENT_TYPE = 'eventType()';
  * Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. With `likeContains`, LIKE finds its text
  * anywhere, not only where `%` stands for the rest. Throws an NrqlError.
  */
-export function parseCondition(reader: TokenReader, likeContains = false): Condition {
-  const one = (): Condition => {
+export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
+  const one = (): NrqlCondition => {
     if (reader.takeWord('NOT')) return { kind: 'not', part: one() };
     if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
     const inner = parseCondition(reader, likeContains);
     reader.expectSign(')');
     return inner;
   };
-  const joined = (kind: 'and' | 'or', read: () => Condition): Condition => {
+  const joined = (kind: 'and' | 'or', read: () => NrqlCondition): NrqlCondition => {
     const first = read();
     const parts = [first];
     while (reader.takeWord(kind.toUpperCase())) parts.push(read());
@@ -159,7 +159,7 @@ const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boo
   '>=': (value, bound) => value >= bound,
 };
 
-function parseComparison(reader: TokenReader, likeContains: boolean): Condition {
+function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondition {
   const attribute = parseAttribute(reader);
   const sign = reader.takeSign('=', '!=', '<>', '<', '<=', '>', '>=');
   const compare = COMPARISONS[sign ?? ''];
@@ -196,7 +196,7 @@ export function parseAttribute(reader: TokenReader): string {
   return EVENT_TYPE;
 }
 
-function negated(isNot: boolean, condition: Condition): Condition {
+function negated(isNot: boolean, condition: NrqlCondition): NrqlCondition {
   return isNot ? { kind: 'not', part: condition } : condition;
 }
 
@@ -215,7 +215,7 @@ function likePattern(like: string, contains: boolean): RegExp {
 }
 
 /** Whether a record meets a condition; undefined when that depends on an attribute that is not known yet. */
-export function meets(condition: Condition, lookup: Lookup): boolean | undefined {
+export function meets(condition: NrqlCondition, lookup: Lookup): boolean | undefined {
   switch (condition.kind) {
     case 'and':
     case 'or':
@@ -236,7 +236,7 @@ export function meets(condition: Condition, lookup: Lookup): boolean | undefined
 }
 
 /** One part with the `decisive` answer decides; else an unknown part leaves the whole unknown. */
-function meetsAll(parts: readonly Condition[], lookup: Lookup, decisive: boolean): boolean | undefined {
+function meetsAll(parts: readonly NrqlCondition[], lookup: Lookup, decisive: boolean): boolean | undefined {
   let isKnown = true;
   for (const part of parts) {
     const answer = meets(part, lookup);
@@ -247,7 +247,9 @@ function meetsAll(parts: readonly Condition[], lookup: Lookup, decisive: boolean
 }
 
 /** Every comparison of a condition, those under a NOT too. */
-export function comparisons(condition: Condition): readonly Exclude<Condition, { kind: 'and' | 'or' | 'not' }>[] {
+export function comparisons(
+  condition: NrqlCondition,
+): readonly Exclude<NrqlCondition, { kind: 'and' | 'or' | 'not' }>[] {
   switch (condition.kind) {
     case 'and':
     case 'or':
@@ -260,7 +262,7 @@ export function comparisons(condition: Condition): readonly Exclude<Condition, {
 }
 
 /** Every value that a condition compares an attribute with by `=` or `IN`. */
-export function comparedValues(condition: Condition, attribute: string): readonly string[] {
+export function comparedValues(condition: NrqlCondition, attribute: string): readonly string[] {
   return comparisons(condition).flatMap((one) =>
     one.kind === 'in' && one.attribute === attribute ? [...one.values] : [],
   );

@@ -1,4 +1,4 @@
-import type { Condition } from './condition.ts';
+import type { NrqlCondition } from './condition.ts';
 import { comparisons, NrqlError, parseAttribute, parseCondition, syntaxError, TokenReader } from './condition.ts';
 
 /** The six numbers of a stored timeslice. */
@@ -44,7 +44,7 @@ export interface Input {
   /** One number of a timeslice in place of the whole. */
   readonly field: (typeof FIELDS)[number] | undefined;
   /** Only records that meet it are read. */
-  readonly where: Condition | undefined;
+  readonly where: NrqlCondition | undefined;
   keepsValues: boolean;
   keepsNumbers: boolean;
 }
@@ -60,32 +60,32 @@ export interface FunctionCall {
 }
 
 /** What a column says. `rate` is per so many milliseconds. */
-export type Expression =
+export type NrqlExpression =
   | FunctionCall
   | { readonly kind: 'number'; readonly value: number }
-  | { readonly kind: 'rate'; readonly of: Expression; readonly per: number }
-  | { readonly kind: '+' | '-' | '*' | '/'; readonly left: Expression; readonly right: Expression };
+  | { readonly kind: 'rate'; readonly of: NrqlExpression; readonly per: number }
+  | { readonly kind: '+' | '-' | '*' | '/'; readonly left: NrqlExpression; readonly right: NrqlExpression };
 
 /** One column of the answer; `key` is its member in the rows. */
-export interface Column {
-  readonly of: Expression;
+export interface SelectedColumn {
+  readonly of: NrqlExpression;
   readonly key: string;
 }
 
 /** An attribute that rows are for. */
-export interface Facet {
+export interface FacetAttribute {
   readonly attribute: string;
   readonly key: string;
 }
 
 /** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
 export interface NrqlQuery {
-  readonly select: readonly [Column, ...Column[]];
+  readonly select: readonly [SelectedColumn, ...SelectedColumn[]];
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
-  readonly where: Condition | undefined;
-  readonly facets: readonly Facet[];
+  readonly where: NrqlCondition | undefined;
+  readonly facets: readonly FacetAttribute[];
   readonly since: number | undefined;
   readonly until: number | undefined;
   /** How many facets are answered; `Infinity` for LIMIT MAX. */
@@ -144,7 +144,7 @@ function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: 
     );
 }
 
-function callsOf(of: Expression): readonly FunctionCall[] {
+function callsOf(of: NrqlExpression): readonly FunctionCall[] {
   if (of.kind === 'call') return [of];
   if (of.kind === 'number') return [];
   return of.kind === 'rate' ? callsOf(of.of) : [...callsOf(of.left), ...callsOf(of.right)];
@@ -205,7 +205,7 @@ class QueryParser {
     return inner;
   }
 
-  #column(): Column {
+  #column(): SelectedColumn {
     const of = this.#sum();
     return { of, key: this.#alias() ?? keyOf(of, this.#inputs) };
   }
@@ -215,7 +215,7 @@ class QueryParser {
   }
 
   /** Sums and differences of products and quotients. */
-  #sum(): Expression {
+  #sum(): NrqlExpression {
     let left = this.#product();
     for (;;) {
       const kind = this.#reader.takeSign('+', '-');
@@ -224,7 +224,7 @@ class QueryParser {
     }
   }
 
-  #product(): Expression {
+  #product(): NrqlExpression {
     let left = this.#factor();
     for (;;) {
       const kind = this.#reader.takeSign('*', '/');
@@ -233,7 +233,7 @@ class QueryParser {
     }
   }
 
-  #factor(): Expression {
+  #factor(): NrqlExpression {
     const reader = this.#reader;
     if (reader.takeSign('(') !== undefined) {
       const inner = this.#sum();
@@ -245,7 +245,7 @@ class QueryParser {
   }
 
   /** A function; inside of `filter` and `percentage` over the records that meet a condition. */
-  #function(where: Condition | undefined): Expression {
+  #function(where: NrqlCondition | undefined): NrqlExpression {
     const reader = this.#reader;
     const { kind, value: word } = reader.peek();
     if (kind !== 'word') reader.fail('a function');
@@ -265,7 +265,7 @@ class QueryParser {
   }
 
   /** `filter(f, WHERE c)`, and `percentage(f, WHERE c)`: of what f gives over all records. */
-  #filtered(name: 'filter' | 'percentage'): Expression {
+  #filtered(name: 'filter' | 'percentage'): NrqlExpression {
     const reader = this.#reader;
     reader.take();
     reader.expectSign('(');
@@ -276,12 +276,12 @@ class QueryParser {
     const where = parseCondition(reader);
     reader.expectSign(')');
     const { attribute, field } = this.#inputs[all.input] ?? { attribute: undefined, field: undefined };
-    const part: Expression = { ...all, input: this.#input(all.name, attribute, field, where) };
+    const part: NrqlExpression = { ...all, input: this.#input(all.name, attribute, field, where) };
     if (name === 'filter') return part;
     return { kind: '/', left: { kind: '*', left: { kind: 'number', value: 100 }, right: part }, right: all };
   }
 
-  #rate(): Expression {
+  #rate(): NrqlExpression {
     const reader = this.#reader;
     reader.take();
     reader.expectSign('(');
@@ -316,7 +316,7 @@ class QueryParser {
     name: FunctionCall['name'],
     attribute: string | undefined,
     field: Input['field'],
-    where: Condition | undefined,
+    where: NrqlCondition | undefined,
   ): number {
     const same = (one: Input) => one.attribute === attribute && one.field === field && one.where === where;
     const known = this.#inputs.findIndex(same);
@@ -328,7 +328,7 @@ class QueryParser {
     return place;
   }
 
-  #facets(): readonly Facet[] {
+  #facets(): readonly FacetAttribute[] {
     const reader = this.#reader;
     const facets = reader.list(() => {
       const attribute = parseAttribute(reader);
@@ -351,7 +351,7 @@ class QueryParser {
 }
 
 /** The key of a column that was given no name. */
-function keyOf(of: Expression, inputs: readonly Input[]): string {
+function keyOf(of: NrqlExpression, inputs: readonly Input[]): string {
   if (of.kind !== 'call') return 'result';
   const { attribute, field } = inputs[of.input] ?? {};
   if (attribute === undefined || of.name === 'count') return of.name;

@@ -1,9 +1,9 @@
 import type { Value } from './condition.ts';
 import { NrqlError } from './condition.ts';
-import type { Column, Expression, FunctionCall, Input, NrqlQuery } from './parseQuery.ts';
+import type { SelectedColumn, NrqlExpression, FunctionCall, Input, NrqlQuery } from './parseQuery.ts';
 
 /** The time that a query is about. Moments are milliseconds since 1970. */
-export interface TimeRange {
+export interface NrqlRange {
   readonly since: number;
   readonly until: number;
   /** The moments between which each bucket lies, oldest first; one bucket without TIMESERIES. */
@@ -32,7 +32,7 @@ export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
   now: number,
   snaps: boolean,
-): TimeRange {
+): NrqlRange {
   const asked = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
   const length = asked.until - asked.since;
   if (length <= 0) throw new NrqlError(`${FROM_NRDB}Your query's start time must be before its end time.`);
@@ -57,7 +57,7 @@ export function timeRange(
 }
 
 /** What a record says of a number: how often it was measured, and the sum, least and most of that. */
-export interface Reading {
+export interface Measurement {
   readonly count: number;
   readonly sum: number;
   readonly min: number;
@@ -65,7 +65,7 @@ export interface Reading {
 }
 
 /** A column of a row: `percentile` gives an object, `uniques` a list; null is the answer over nothing. */
-export type Answer = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
+export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
 
 /** Adds up what the functions need that read one input of the records of one row. */
 export class Tally {
@@ -78,7 +78,7 @@ export class Tally {
   #first: readonly [time: number, value: Value | null] = [Infinity, null];
   #last: readonly [time: number, value: Value | null] = [-Infinity, null];
 
-  add({ count, sum, min, max }: Reading): void {
+  add({ count, sum, min, max }: Measurement): void {
     this.#count += count;
     this.#sum += sum;
     // A record without calls has no fastest one: its zero must not become the minimum.
@@ -109,7 +109,7 @@ export class Tally {
     if (other.#last[0] >= this.#last[0]) this.#last = other.#last;
   }
 
-  answer({ name, numbers }: FunctionCall): Answer {
+  answer({ name, numbers }: FunctionCall): ColumnValue {
     switch (name) {
       case 'count':
         return this.#count;
@@ -142,7 +142,7 @@ export class Tally {
 type Tallies = readonly Tally[];
 
 /** The records that share the values of the FACET attributes. */
-export interface Group {
+export interface FacetGroup {
   readonly facet: readonly string[];
   /** By bucket; undefined where nothing was stored. */
   readonly buckets: (Tallies | undefined)[];
@@ -151,27 +151,27 @@ export interface Group {
 }
 
 /** One row of an answer. */
-export type Row = Readonly<Record<string, Answer>>;
+export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
 /** The rows of an answer, and what the facets that are not shown have together. */
-export interface Rows {
-  readonly results: readonly Row[];
-  readonly otherResult: Row | readonly Row[] | null;
-  readonly totalResult: Row | readonly Row[] | null;
+export interface NrqlRows {
+  readonly results: readonly NrqlRow[];
+  readonly otherResult: NrqlRow | readonly NrqlRow[] | null;
+  readonly totalResult: NrqlRow | readonly NrqlRow[] | null;
 }
 
 /** Sorts the records of a query into groups, adds them up, and writes them as the service does. */
 export class Groups {
   readonly #query: NrqlQuery;
-  readonly #range: TimeRange;
-  readonly #groups = new Map<string, Group>();
+  readonly #range: NrqlRange;
+  readonly #groups = new Map<string, FacetGroup>();
 
-  constructor(query: NrqlQuery, range: TimeRange) {
+  constructor(query: NrqlQuery, range: NrqlRange) {
     this.#query = query;
     this.#range = range;
   }
 
-  group(facet: readonly string[]): Group {
+  group(facet: readonly string[]): FacetGroup {
     const key = facet.join('\u0000');
     const group = this.#groups.get(key) ?? { facet, buckets: [], isChosen: false };
     this.#groups.set(key, group);
@@ -179,12 +179,12 @@ export class Groups {
   }
 
   /** The tallies of a group for records of this bucket. */
-  tallies(group: Group, bucket: number): Tallies {
+  tallies(group: FacetGroup, bucket: number): Tallies {
     return (group.buckets[bucket] ??= this.#query.inputs.map(() => new Tally()));
   }
 
   /** The groups that may be shown, those with the most of the first column first. */
-  ranked(): readonly Group[] {
+  ranked(): readonly FacetGroup[] {
     const [{ of }] = this.#query.select;
     return [...this.#groups.values()]
       .filter(({ isChosen }) => isChosen)
@@ -194,13 +194,13 @@ export class Groups {
   }
 
   /** `shown` are the groups that the limit leaves. */
-  rows(shown: readonly Group[]): Rows {
+  rows(shown: readonly FacetGroup[]): NrqlRows {
     const { facets, bucketMinutes } = this.#query;
     const isSeries = bucketMinutes !== undefined;
     const all = [...this.#groups.values()];
     if (facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
     const isShown = new Set(shown);
-    const summary = (part: readonly Group[]): Row | readonly Row[] => {
+    const summary = (part: readonly FacetGroup[]): NrqlRow | readonly NrqlRow[] => {
       const rows = this.#rowsOf(part);
       return isSeries ? rows : (rows[0] ?? {});
     };
@@ -212,12 +212,12 @@ export class Groups {
   }
 
   /** The columns of these groups together, in each bucket. */
-  #rowsOf(groups: readonly Group[], facet: Row = {}): readonly Row[] {
+  #rowsOf(groups: readonly FacetGroup[], facet: NrqlRow = {}): readonly NrqlRow[] {
     const { select, bucketMinutes } = this.#query;
     const isSeries = bucketMinutes !== undefined;
     return this.#range.buckets.map(({ begin, end }, bucket) => {
       const tallies = this.#merge(groups.map(({ buckets }) => buckets[bucket]));
-      const answers = select.map(({ of, key }: Column) => [key, evaluate(of, tallies, end - begin)] as const);
+      const answers = select.map(({ of, key }: SelectedColumn) => [key, evaluate(of, tallies, end - begin)] as const);
       return {
         ...facet,
         ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
@@ -228,7 +228,7 @@ export class Groups {
   }
 
   /** One attribute: its value and a member of its name; several: their values in a list, as texts, under both names too. */
-  #facetMembers({ facet }: Group): Row {
+  #facetMembers({ facet }: FacetGroup): NrqlRow {
     const joined = this.#query.facets.map(({ key }) => key).join('');
     const value = facet.length === 1 ? (facet[0] ?? null) : facet;
     return { facet: value, [joined]: value };
@@ -244,7 +244,7 @@ export class Groups {
 }
 
 /** A column over the records of a row, which is about so many milliseconds. */
-function evaluate(of: Expression, tallies: Tallies, milliseconds: number): Answer {
+function evaluate(of: NrqlExpression, tallies: Tallies, milliseconds: number): ColumnValue {
   switch (of.kind) {
     case 'number':
       return of.value;
@@ -265,7 +265,7 @@ function evaluate(of: Expression, tallies: Tallies, milliseconds: number): Answe
 }
 
 /** The number, or each number of a `percentile`, changed; null for what is no number. */
-function mapNumbers(answer: Answer, change: (value: number) => number): Answer {
+function mapNumbers(answer: ColumnValue, change: (value: number) => number): ColumnValue {
   if (typeof answer === 'number') return change(answer);
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
   const members = Object.entries(answer as Readonly<Record<string, number | null>>);
@@ -273,7 +273,7 @@ function mapNumbers(answer: Answer, change: (value: number) => number): Answer {
 }
 
 /** What rows are ranked by: the number, the first percentile, or how many values there are; anything else ranks last. */
-function rankOf(answer: Answer): number {
+function rankOf(answer: ColumnValue): number {
   if (typeof answer === 'number') return answer;
   if (typeof answer !== 'object' || answer === null) return -Infinity;
   return Array.isArray(answer)

@@ -1,14 +1,14 @@
 import type { EventSearch, StoredEvent } from '../world/events.ts';
 import { findEvents } from '../world/events.ts';
-import type { Timeslice } from '../world/timesliceValues.ts';
+import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { World } from '../world/world.ts';
 import type { Value } from './condition.ts';
 import { EVENT_TYPE, meets, NrqlError } from './condition.ts';
-import type { Expression, Input, NrqlQuery } from './parseQuery.ts';
+import type { NrqlExpression, Input, NrqlQuery } from './parseQuery.ts';
 import { KEY_TRANSACTION_ERRORS, METRIC, METRIC_VALUES, parseNrql, TIMESLICE_VALUE } from './parseQuery.ts';
-import type { Answer, Group, Reading, Row, Rows, Tally, TimeRange } from './rowTally.ts';
+import type { ColumnValue, FacetGroup, Measurement, NrqlRow, NrqlRows, Tally, NrqlRange } from './rowTally.ts';
 import { Groups, timeRange } from './rowTally.ts';
-import type { Selection, Series, SeriesAttributes } from './timesliceRecords.ts';
+import type { SelectedSeries, Series, SeriesAttributes } from './timesliceRecords.ts';
 import { keyTransactionSeries, timesliceSeries } from './timesliceRecords.ts';
 
 /** What NRQL answers from. */
@@ -27,7 +27,7 @@ export interface NrqlContext {
   readonly truncate?: ((facets: number) => number) | undefined;
 }
 
-export interface NrqlResult extends Rows {
+export interface NrqlResult extends NrqlRows {
   /** Undefined without FACET. */
   readonly facets: readonly string[] | undefined;
   /** The range that was answered. */
@@ -54,7 +54,7 @@ function isOfMetrics({ from }: NrqlQuery): boolean {
   return 'select' in from ? isOfMetrics(from) : from.includes(METRIC);
 }
 
-function run(query: NrqlQuery, range: TimeRange, context: NrqlContext, truncate: NrqlContext['truncate']): Rows {
+function run(query: NrqlQuery, range: NrqlRange, context: NrqlContext, truncate: NrqlContext['truncate']): NrqlRows {
   const groups = new Groups(query, range);
   if ('select' in query.from) {
     // What is read of the inner query are its rows, of the whole range.
@@ -82,9 +82,10 @@ function run(query: NrqlQuery, range: TimeRange, context: NrqlContext, truncate:
 }
 
 /** A row of an inner query as something that the outer one reads. */
-function eventOf(row: Row, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
+function eventOf(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
   const facet = [row['facet'] ?? []].flat() as readonly string[];
-  const isPlain = (answer: Answer | undefined): answer is Value => answer !== undefined && typeof answer !== 'object';
+  const isPlain = (answer: ColumnValue | undefined): answer is Value =>
+    answer !== undefined && typeof answer !== 'object';
   const columns = select.flatMap(({ key }) => (isPlain(row[key]) ? [[key, row[key]] as const] : []));
   const values = facets.map(({ key }, index) => [key, facet[index] ?? ''] as const);
   return { ...Object.fromEntries([...values, ...columns]), timestamp };
@@ -92,7 +93,7 @@ function eventOf(row: Row, { facets, select }: NrqlQuery, timestamp: number): St
 
 /** The input of the first function: only what has its attribute chooses facets. */
 function firstInput({ select: [{ of }], inputs }: NrqlQuery): Input | undefined {
-  const calls = (one: Expression): readonly number[] => {
+  const calls = (one: NrqlExpression): readonly number[] => {
     if (one.kind === 'call') return [one.input];
     if (one.kind === 'number') return [];
     return one.kind === 'rate' ? calls(one.of) : [...calls(one.left), ...calls(one.right)];
@@ -101,7 +102,7 @@ function firstInput({ select: [{ of }], inputs }: NrqlQuery): Input | undefined 
 }
 
 /** Adds events of one type to the groups of a query. */
-function adderOf(query: NrqlQuery, range: TimeRange, groups: Groups, type?: string): (event: StoredEvent) => void {
+function adderOf(query: NrqlQuery, range: NrqlRange, groups: Groups, type?: string): (event: StoredEvent) => void {
   const first = firstInput(query)?.attribute;
   return (event) => {
     const valueOf = (attribute: string): Value | null => (attribute === EVENT_TYPE ? type : event[attribute]) ?? null;
@@ -119,7 +120,7 @@ function adderOf(query: NrqlQuery, range: TimeRange, groups: Groups, type?: stri
   };
 }
 
-function collectEvents(type: string, query: NrqlQuery, range: TimeRange, groups: Groups, context: NrqlContext): void {
+function collectEvents(type: string, query: NrqlQuery, range: NrqlRange, groups: Groups, context: NrqlContext): void {
   const { world, guidOf, now } = context;
   const { where } = query;
   findEvents(type, {
@@ -135,7 +136,10 @@ function collectEvents(type: string, query: NrqlQuery, range: TimeRange, groups:
   });
 }
 
-function selections({ inputs, where }: NrqlQuery, { world, guidOf, mustMatchAll }: NrqlContext): Iterable<Selection> {
+function selections(
+  { inputs, where }: NrqlQuery,
+  { world, guidOf, mustMatchAll }: NrqlContext,
+): Iterable<SelectedSeries> {
   const text = inputs.map(({ attribute }) => attribute);
   const isTimeslice = !text.some(
     (attribute) => attribute !== TIMESLICE_VALUE && METRIC_VALUES.includes(attribute ?? ''),
@@ -152,8 +156,8 @@ const RETENTION_MINUTES = 93 * DAY_MINUTES;
 /** A series with the group that its records go to, and how each input is read from one. */
 interface RoutedSeries {
   readonly record: Series['record'];
-  readonly group: Group;
-  readonly readers: readonly (((record: Timeslice, tally: Tally, input: Input) => void) | undefined)[];
+  readonly group: FacetGroup;
+  readonly readers: readonly (((record: StoredTimeslice, tally: Tally, input: Input) => void) | undefined)[];
   readonly choosesFacet: boolean;
 }
 
@@ -165,9 +169,9 @@ interface RoutedSeries {
 function collectMetrics(
   { world, now }: NrqlContext,
   query: NrqlQuery,
-  range: TimeRange,
+  range: NrqlRange,
   groups: Groups,
-  { scope, seriesOf }: Selection,
+  { scope, seriesOf }: SelectedSeries,
 ): void {
   const existenceIsEnough =
     range.buckets.length === 1 && query.select.every(({ of }) => of.kind === 'call' && of.name === 'uniques');
@@ -219,9 +223,9 @@ function routeOf({ attributes, record }: Series, query: NrqlQuery, groups: Group
   return { record, group: groups.group(facet), readers, choosesFacet };
 }
 
-const whole = ({ count, total, min, max }: Timeslice): Reading => ({ count, sum: total, min, max });
-const single = (value: number): Reading => ({ count: 1, sum: value, min: value, max: value });
-const counted = ({ count }: Timeslice): Reading => ({ count, sum: count, min: count, max: count });
+const whole = ({ count, total, min, max }: StoredTimeslice): Measurement => ({ count, sum: total, min, max });
+const single = (value: number): Measurement => ({ count: 1, sum: value, min: value, max: value });
+const counted = ({ count }: StoredTimeslice): Measurement => ({ count, sum: count, min: count, max: count });
 
 /** How records with these attributes are read for an input; undefined when they have nothing to say about it. */
 function readerOf({ attribute = '', field }: Input, attributes: SeriesAttributes): RoutedSeries['readers'][number] {

@@ -1,10 +1,10 @@
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import type { EventSearch } from '../world/events.ts';
-import type { Timeslice } from '../world/timesliceValues.ts';
+import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
-import type { Scope, World } from '../world/world.ts';
-import { type InstanceIdentity, isShown } from '../world/worldEntities.ts';
-import type { Condition } from './condition.ts';
+import type { WorldScope, World } from '../world/world.ts';
+import { type SimulatedInstance, isShown } from '../world/worldEntities.ts';
+import type { NrqlCondition } from './condition.ts';
 import { comparedValues, comparisons, meets, NrqlError } from './condition.ts';
 import { KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS, TIMESLICE_VALUE } from './parseQuery.ts';
 
@@ -15,20 +15,20 @@ export type SeriesAttributes = Readonly<Record<string, string | null | undefined
 export interface Series {
   readonly attributes: SeriesAttributes;
   /** What an instance has stored for a minute; undefined when that is nothing. */
-  readonly record: (done: InstanceMinute) => Timeslice | undefined;
+  readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
 }
 
 /** The series of an application that a query is about: those that each of its instances reports. */
-export interface Selection {
-  readonly scope: Scope;
-  readonly seriesOf: (instance: InstanceIdentity) => readonly Series[];
+export interface SelectedSeries {
+  readonly scope: WorldScope;
+  readonly seriesOf: (instance: SimulatedInstance) => readonly Series[];
 }
 
 const PRESENT = 'present';
 /** What says which applications a query of timeslices is about: the service wants one of them. */
 const SOURCES = ['appId', 'appName', 'entity.guid'];
 
-function isMet(where: Condition | undefined, attributes: SeriesAttributes): boolean | undefined {
+function isMet(where: NrqlCondition | undefined, attributes: SeriesAttributes): boolean | undefined {
   if (where === undefined) return true;
   return meets(where, (name) => (name in attributes ? attributes[name] : null));
 }
@@ -56,9 +56,9 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 export function* timesliceSeries(
   world: World,
   guidOf: EventSearch['guidOf'],
-  where: Condition | undefined,
+  where: NrqlCondition | undefined,
   mustMatchAll: boolean,
-): Generator<Selection> {
+): Generator<SelectedSeries> {
   const hasSource = where !== undefined && comparisons(where).some(({ attribute }) => SOURCES.includes(attribute));
   const meant = world.applications().flatMap((application) => {
     const attributes: SeriesAttributes = {
@@ -96,7 +96,7 @@ export function* timesliceSeries(
 function seriesOfMetric(
   metric: MetricDefinition,
   ofApplication: SeriesAttributes,
-  where: Condition | undefined,
+  where: NrqlCondition | undefined,
 ): readonly Series[] {
   const named = { ...ofApplication, metricTimesliceName: metric.name };
   if (isMet(where, named) === false) return [];
@@ -108,7 +108,11 @@ function seriesOfMetric(
   });
 }
 
-function atHost({ attributes, record }: Series, host: string | null, where: Condition | undefined): readonly Series[] {
+function atHost(
+  { attributes, record }: Series,
+  host: string | null,
+  where: NrqlCondition | undefined,
+): readonly Series[] {
   const complete = attributes['host'] === null ? attributes : { ...attributes, host };
   return isMet(where, complete) === true ? [{ attributes: complete, record }] : [];
 }
@@ -117,8 +121,8 @@ function atHost({ attributes, record }: Series, host: string | null, where: Cond
 export function* keyTransactionSeries(
   world: World,
   guidOf: EventSearch['guidOf'],
-  where: Condition | undefined,
-): Generator<Selection> {
+  where: NrqlCondition | undefined,
+): Generator<SelectedSeries> {
   for (const { id, source, state } of world.keyTransactions()) {
     const scope = world.scope({ application: source.applicationId });
     if (scope === undefined || state === 'idle' || state === 'silent') continue;

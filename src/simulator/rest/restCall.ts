@@ -1,5 +1,5 @@
 import type { RestKind, PageFault } from '../faults/faultRules.ts';
-import type { Format } from '../simulatorHttp.ts';
+import type { BodyFormat } from '../simulatorHttp.ts';
 import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
@@ -7,7 +7,7 @@ import { COUNT_VALUES } from '../world/timesliceValues.ts';
 /** A path of the service, taken apart. */
 export interface Route {
   readonly kind: RestKind;
-  readonly format: Format;
+  readonly format: BodyFormat;
   readonly applicationId: number | undefined;
   readonly hostId: number | undefined;
   readonly instanceId: number | undefined;

@@ -9,14 +9,14 @@ import {
   paginate,
 } from './restCall.ts';
 import {
-  type ApplicationIdentity,
-  type HostIdentity,
-  type InstanceIdentity,
-  type KeyTransaction,
+  type SimulatedApplication,
+  type SimulatedHost,
+  type SimulatedInstance,
+  type SimulatedKeyTransaction,
   isReporting,
   lastReportedAt,
 } from '../world/worldEntities.ts';
-import type { Scope } from '../world/world.ts';
+import type { WorldScope } from '../world/world.ts';
 import {
   health,
   type RollingFigures,
@@ -26,7 +26,7 @@ import {
   rollingEndUserSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
-import { type JsonObject, type Answer, notFound, ok } from '../simulatorHttp.ts';
+import { type JsonObject, type ServiceAnswer, notFound, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records; the singular of their paths is the service's own. */
 const APPLICATION_LINKS = {
@@ -58,13 +58,13 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-function scopeOf(call: RestCall, application: number, ids: { host?: number; instance?: number } = {}): Scope {
+function scopeOf(call: RestCall, application: number, ids: { host?: number; instance?: number } = {}): WorldScope {
   const scope = call.world.scope({ application, ...ids });
   if (scope === undefined) throw new Error(`no such entity in application ${application}`);
   return scope;
 }
 
-function counts(kind: ApplicationIdentity['archetype'], hosts: number, instances: number): Record<string, number> {
+function counts(kind: SimulatedApplication['archetype'], hosts: number, instances: number): Record<string, number> {
   if (kind.summaryCounts === 'none') return {};
   const both = { host_count: hosts, instance_count: instances };
   return kind.summaryCounts === 'all' ? { ...both, concurrent_instance_count: instances } : both;
@@ -78,7 +78,7 @@ function endUserSummary(call: RestCall, browser: RollingFigures | undefined, tar
 
 function applicationSummary(
   call: RestCall,
-  application: ApplicationIdentity,
+  application: SimulatedApplication,
   figures: RollingFigures | undefined,
 ): JsonObject {
   if (figures === undefined) return {};
@@ -97,7 +97,7 @@ function applicationSummary(
   };
 }
 
-function applicationLinks({ world, now }: RestCall, application: ApplicationIdentity): JsonObject {
+function applicationLinks({ world, now }: RestCall, application: SimulatedApplication): JsonObject {
   return {
     application_instances: world.instances(application, now).map(({ id }) => id),
     servers: [],
@@ -106,7 +106,7 @@ function applicationLinks({ world, now }: RestCall, application: ApplicationIden
   };
 }
 
-function applicationRecord(call: RestCall, application: ApplicationIdentity, withLinks: boolean): JsonObject {
+function applicationRecord(call: RestCall, application: SimulatedApplication, withLinks: boolean): JsonObject {
   const { world, now } = call;
   const kind = application.archetype;
   const reporting = isReporting(application, now);
@@ -138,8 +138,8 @@ function applicationRecord(call: RestCall, application: ApplicationIdentity, wit
 /** Host and instance bodies have no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
 function partOfApplication(
   call: RestCall,
-  application: ApplicationIdentity,
-  scope: Scope,
+  application: SimulatedApplication,
+  scope: WorldScope,
   instances: number,
 ): JsonObject {
   const figures = rollingSummary(call.world, scope, call.now);
@@ -158,7 +158,7 @@ function partOfApplication(
   };
 }
 
-function hostRecord(call: RestCall, application: ApplicationIdentity, host: HostIdentity): JsonObject {
+function hostRecord(call: RestCall, application: SimulatedApplication, host: SimulatedHost): JsonObject {
   const scope = scopeOf(call, application.id, { host: host.id });
   return {
     id: host.id,
@@ -169,7 +169,7 @@ function hostRecord(call: RestCall, application: ApplicationIdentity, host: Host
   };
 }
 
-function instanceRecord(call: RestCall, application: ApplicationIdentity, instance: InstanceIdentity): JsonObject {
+function instanceRecord(call: RestCall, application: SimulatedApplication, instance: SimulatedInstance): JsonObject {
   const scope = scopeOf(call, application.id, { instance: instance.id });
   return {
     id: instance.id,
@@ -181,7 +181,7 @@ function instanceRecord(call: RestCall, application: ApplicationIdentity, instan
   };
 }
 
-function keyTransactionRecord(call: RestCall, key: KeyTransaction): JsonObject {
+function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
   const { world, now } = call;
   const figures = keyTransactionSummary(world, key, now);
   const reporting = keyTransactionReports(world, key, now);
@@ -226,7 +226,7 @@ function list<Entity>(
   entities: readonly Entity[],
   record: (entity: Entity) => JsonObject,
   links: JsonObject,
-): Answer {
+): ServiceAnswer {
   const page = paginate(entities, call, OBJECTS_PER_PAGE);
   return ok({ [envelope]: page.items.map(record), links }, page.link);
 }
@@ -237,16 +237,16 @@ function single<Entity>(
   entity: Entity | undefined,
   record: (entity: Entity) => JsonObject,
   links: JsonObject,
-): Answer {
+): ServiceAnswer {
   return entity === undefined ? notFound() : ok({ [envelope]: record(entity), links });
 }
 
 /** The application of the path, when there is one. */
-function ownApplication({ world, route }: RestCall): ApplicationIdentity | undefined {
+function ownApplication({ world, route }: RestCall): SimulatedApplication | undefined {
   return route.applicationId === undefined ? undefined : world.application(route.applicationId);
 }
 
-export function applications(call: RestCall): Answer {
+export function applications(call: RestCall): ServiceAnswer {
   const { world, now, query } = call;
   const hasName = nameFilter(query, 'name');
   const hasHost = nameFilter(query, 'host');
@@ -265,11 +265,11 @@ export function applications(call: RestCall): Answer {
   return list(call, 'applications', found, (one) => applicationRecord(call, one, withLinks), APPLICATION_LINKS);
 }
 
-export function application(call: RestCall): Answer {
+export function application(call: RestCall): ServiceAnswer {
   return single('application', ownApplication(call), (one) => applicationRecord(call, one, true), APPLICATION_LINKS);
 }
 
-export function hosts(call: RestCall): Answer {
+export function hosts(call: RestCall): ServiceAnswer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const hasName = nameFilter(call.query, 'hostname');
@@ -278,14 +278,14 @@ export function hosts(call: RestCall): Answer {
   return list(call, 'application_hosts', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
 }
 
-export function host(call: RestCall): Answer {
+export function host(call: RestCall): ServiceAnswer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const found = call.world.hosts(owner, call.now).find(({ id }) => id === call.route.hostId);
   return single('application_host', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
 }
 
-export function instances(call: RestCall): Answer {
+export function instances(call: RestCall): ServiceAnswer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const hasName = nameFilter(call.query, 'hostname');
@@ -294,21 +294,21 @@ export function instances(call: RestCall): Answer {
   return list(call, 'application_instances', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
 }
 
-export function instance(call: RestCall): Answer {
+export function instance(call: RestCall): ServiceAnswer {
   const owner = ownApplication(call);
   if (owner === undefined) return notFound();
   const found = call.world.instances(owner, call.now).find(({ id }) => id === call.route.instanceId);
   return single('application_instance', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
 }
 
-export function keyTransactions(call: RestCall): Answer {
+export function keyTransactions(call: RestCall): ServiceAnswer {
   const hasName = nameFilter(call.query, 'name');
   const hasId = idsFilter(call.query);
   const found = call.world.keyTransactions().filter(({ id, name }) => hasId(id) && hasName([name]));
   return list(call, 'key_transactions', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
 }
 
-export function keyTransaction(call: RestCall): Answer {
+export function keyTransaction(call: RestCall): ServiceAnswer {
   const found = call.world.keyTransactions().find(({ id }) => id === call.route.keyTransactionId);
   return single('key_transaction', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
 }

@@ -1,9 +1,9 @@
 import { fraction } from '../world/traffic.ts';
 import { MINUTE, firstIncompleteMinute, isListed } from '../world/worldEntities.ts';
-import type { Scope } from '../world/world.ts';
+import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
-import { type Answer, failure, type JsonObject, notFound, ok } from '../simulatorHttp.ts';
+import { type ServiceAnswer, failure, type JsonObject, notFound, ok } from '../simulatorHttp.ts';
 
 /** A run of whole minutes, counted from 1970: from the first to before the second. */
 interface Span {
@@ -91,7 +91,7 @@ const RETENTION_MINUTES = 93 * 24 * 60;
 
 const NAMES_PER_PAGE = 1000;
 
-function scopeOf({ world, route }: RestCall): Scope | undefined {
+function scopeOf({ world, route }: RestCall): WorldScope | undefined {
   const { applicationId, hostId, instanceId } = route;
   if (applicationId === undefined) return undefined;
   return world.scope({
@@ -102,7 +102,7 @@ function scopeOf({ world, route }: RestCall): Scope | undefined {
 }
 
 /** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
-export function metricNames(call: RestCall): Answer {
+export function metricNames(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
   const { query, settings } = call;
@@ -121,7 +121,7 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
 }
 
 /** Metric timeslices of an application, host or instance. */
-export function metricTimeslices(call: RestCall): Answer {
+export function metricTimeslices(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
   const { query, now } = call;
@@ -152,7 +152,7 @@ export function metricTimeslices(call: RestCall): Answer {
  */
 function metricData(
   { world, query, now, settings }: RestCall,
-  scope: Scope,
+  scope: WorldScope,
   wanted: readonly string[],
   range: ReturnType<typeof resolveRange>,
 ): JsonObject {

@@ -4,19 +4,19 @@ import { type FaultRule, pageFaultOf, type RestKind } from '../faults/faultRules
 import type { ServiceCall, ServiceOptions } from '../serviceCall.ts';
 import { MinuteLimit } from '../simulatorState.ts';
 import {
-  type Answer,
+  type ServiceAnswer,
   failure,
   limited,
   notFound,
   refusal,
   sentKey,
   parameters,
-  type Target,
+  type RequestTarget,
 } from '../simulatorHttp.ts';
 import { matchRoute, type RestCall, type Route } from './restCall.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
-const ANSWERS: Readonly<Record<RestKind, (call: RestCall) => Answer>> = {
+const ANSWERS: Readonly<Record<RestKind, (call: RestCall) => ServiceAnswer>> = {
   applications: entities.applications,
   application: entities.application,
   hosts: entities.hosts,
@@ -49,7 +49,7 @@ export class RestService {
     this.#limit = new MinuteLimit(options.settings.callsPerMinute);
   }
 
-  read(request: IncomingMessage, target: Target): ServiceCall {
+  read(request: IncomingMessage, target: RequestTarget): ServiceCall {
     const { path, search } = target;
     const route = matchRoute(path);
     return {
@@ -66,10 +66,10 @@ export class RestService {
 
   async #answer(
     request: IncomingMessage,
-    { path, search }: Target,
+    { path, search }: RequestTarget,
     route: Route | undefined,
     rule: FaultRule | undefined,
-  ): Promise<Answer> {
+  ): Promise<ServiceAnswer> {
     const { apiKeys, state, settings } = this.#options;
     if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
     const key = sentKey(request.headers);

@@ -1,5 +1,5 @@
-import type { Archetype, Component } from './archetypes.ts';
-import { type Timeslice, apdex, EMPTY, timing, type MetricKind } from './timesliceValues.ts';
+import type { Archetype, SimulatedComponent } from './archetypes.ts';
+import { type StoredTimeslice, apdex, EMPTY, timing, type MetricKind } from './timesliceValues.ts';
 import { type InstanceMinute, chanceOf } from './traffic.ts';
 
 /**
@@ -13,7 +13,7 @@ export interface MetricDefinition {
   readonly kind: MetricKind;
   readonly reach: MetricReach;
   /** What an instance reports of it for a minute; undefined when it reports nothing. */
-  readonly record: (minute: InstanceMinute) => Timeslice | undefined;
+  readonly record: (minute: InstanceMinute) => StoredTimeslice | undefined;
   /** How many times a minute agents measure it; once unless given. `record` gives the mean of a minute as one measurement. */
   readonly samplesPerMinute?: number;
   /** The transaction for which the same figures are stored a second time, under the same name with a scope. */
@@ -25,7 +25,7 @@ const SPREAD = 0.6;
 const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6 };
 
 /** Splits requests by the share of answers that come within T and within 4T, taking durations as exponential. */
-function apdexOf(requests: number, failed: number, seconds: number, target: number): Timeslice {
+function apdexOf(requests: number, failed: number, seconds: number, target: number): StoredTimeslice {
   const answered = Math.max(0, requests - failed);
   const slower = (limit: number): number => (seconds <= 0 ? 0 : Math.exp(-limit / seconds));
   const satisfied = Math.round(answered * (1 - slower(target)));
@@ -34,9 +34,9 @@ function apdexOf(requests: number, failed: number, seconds: number, target: numb
 }
 
 const webErrors = (minute: InstanceMinute): number => Math.min(minute.errors, minute.requests);
-const ifAny = (count: number): Timeslice | undefined => (count === 0 ? undefined : timing(count, 0, 0, 0));
+const ifAny = (count: number): StoredTimeslice | undefined => (count === 0 ? undefined : timing(count, 0, 0, 0));
 
-function component(part: Component, salt: number): MetricDefinition {
+function component(part: SimulatedComponent, salt: number): MetricDefinition {
   return {
     name: part.metric,
     kind: 'timing',

@@ -1,5 +1,5 @@
 /** A part of the time of web requests that is reported as a metric of its own. */
-export interface Component {
+export interface SimulatedComponent {
   /** The whole metric name, as `Datastore/MySQL/allWeb`. */
   readonly metric: string;
   readonly callsPerRequest: number;
@@ -15,12 +15,6 @@ interface Transaction {
   readonly slowness: number;
 }
 
-/** A metric the application's own code reports once a minute. */
-interface CustomMetric {
-  readonly name: string;
-  readonly mean: number;
-}
-
 /** Everything that tells one kind of monitored application from another. Times are seconds, rates per minute. */
 export interface Archetype {
   readonly name: string;
@@ -34,7 +28,7 @@ export interface Archetype {
   readonly queueSeconds: number | undefined;
   /** `WebTransactionTotalTime` as a multiple of the response time; undefined for agents that do not report it. */
   readonly totalTimeFactor: number | undefined;
-  readonly components: readonly Component[];
+  readonly components: readonly SimulatedComponent[];
   readonly transactions: readonly Transaction[];
   /** Undefined: browser monitoring delivers nothing. */
   readonly browser: { readonly viewsPerRequest: number; readonly seconds: number } | undefined;
@@ -42,7 +36,8 @@ export interface Archetype {
   readonly endUserApdexTarget: number;
   /** Metrics that exist and are no longer collected: zeros. */
   readonly retiredMetrics: readonly string[];
-  readonly customMetrics: readonly CustomMetric[];
+  /** What its own code reports once a minute. */
+  readonly customMetrics: readonly { readonly name: string; readonly mean: number }[];
   /** How many `Datastore/statement/...` metrics it has, to make its name list long. */
   readonly statements: number;
   readonly garbageCollection: boolean;
@@ -97,7 +92,7 @@ function archetype(
   };
 }
 
-const part = (metric: string, callsPerRequest: number, share: number): Component => ({
+const part = (metric: string, callsPerRequest: number, share: number): SimulatedComponent => ({
   metric,
   callsPerRequest,
   share,

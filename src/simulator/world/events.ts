@@ -1,6 +1,6 @@
 import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
-import type { ApplicationIdentity, Incident } from './worldEntities.ts';
+import type { SimulatedApplication, Incident } from './worldEntities.ts';
 import { MINUTE } from './worldEntities.ts';
 import type { World } from './world.ts';
 
@@ -26,7 +26,7 @@ export interface EventSearch {
 }
 
 /** Gives the events that an application has of one type, perhaps also some before and after the time that is wanted. */
-type Source = (search: EventSearch, application: ApplicationIdentity) => void;
+type Source = (search: EventSearch, application: SimulatedApplication) => void;
 
 /** Gives `visit` every event of a type that lies in the time of a search. A type that nobody sends has no events. */
 export function findEvents(type: string, search: EventSearch): void {
@@ -94,17 +94,17 @@ const SOURCES: Readonly<Record<string, Source>> = {
 const SAMPLES = 6;
 
 /** One of the events that an instance samples in a minute, by its place among them, with chance of its own. */
-interface Sample {
+interface SampledEvent {
   readonly done: InstanceMinute;
-  readonly application: ApplicationIdentity;
+  readonly application: SimulatedApplication;
   readonly place: number;
   readonly random: () => number;
 }
 
 /** Events that each instance samples in each minute: how many happened, and what one of them says. */
 function sampled(
-  count: (done: InstanceMinute, application: ApplicationIdentity) => number,
-  attributes: (sample: Sample) => Attributes,
+  count: (done: InstanceMinute, application: SimulatedApplication) => number,
+  attributes: (sample: SampledEvent) => Attributes,
 ): Source {
   return ({ world, guidOf, since, until, mayMatch, visit }, application) => {
     const guid = guidOf('APPLICATION', application.id);
@@ -135,7 +135,7 @@ function around(chance: number): number {
   return -Math.log(1 - 0.999 * chance);
 }
 
-function webTransaction({ done, application: { archetype }, random }: Sample): Attributes {
+function webTransaction({ done, application: { archetype }, random }: SampledEvent): Attributes {
   const transaction = one(archetype.transactions, random());
   const duration = done.responseSeconds * (transaction?.slowness ?? 1) * around(random());
   const isError = random() < done.errors / done.requests;
@@ -154,7 +154,7 @@ function webTransaction({ done, application: { archetype }, random }: Sample): A
   };
 }
 
-function backgroundTransaction({ done, random }: Sample): Attributes {
+function backgroundTransaction({ done, random }: SampledEvent): Attributes {
   return {
     name: 'OtherTransaction/Background/run',
     transactionType: 'Other',
@@ -164,7 +164,7 @@ function backgroundTransaction({ done, random }: Sample): Attributes {
 }
 
 /** Browsers belong to an entity of their own, and have no host. */
-function browserApplication({ name, archetype }: ApplicationIdentity): Attributes {
+function browserApplication({ name, archetype }: SimulatedApplication): Attributes {
   return { appName: name, pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
 }
 
@@ -181,7 +181,7 @@ const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
 const CHECK_MINUTES = 5;
 
 /** Every reporting application with web traffic has a monitor that checks it every five minutes from each location. */
-function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { index, name, archetype } = application;
   if (!archetype.reporting || archetype.web === undefined) return;
   const { seed } = world.options;
@@ -210,7 +210,7 @@ const SNAPSHOT_MINUTES = 5;
 const ERROR_BUDGET = 0.5;
 
 /** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
-function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { index, name, archetype, alertPolicyId } = application;
   if (!archetype.reporting || archetype.web === undefined || alertPolicyId === undefined) return;
   const phase = fraction(world.options.seed, index, 8200);
@@ -240,7 +240,7 @@ interface AlertIncident {
 }
 
 /** The opening and the end of every incident of applications with an alert policy. */
-function incidents({ world, guidOf, since, until, visit }: EventSearch, application: ApplicationIdentity): void {
+function incidents({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { id, name, index, alertPolicyId, archetype } = application;
   if (!archetype.reporting || alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
@@ -271,7 +271,7 @@ function incidents({ world, guidOf, since, until, visit }: EventSearch, applicat
 
 function alertIncidents(
   world: World,
-  { index, amendment }: ApplicationIdentity,
+  { index, amendment }: SimulatedApplication,
   from: number,
   until: number,
 ): readonly AlertIncident[] {
@@ -299,7 +299,7 @@ const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 /** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
 function changes(
   { world, guidOf, since, until, visit }: EventSearch,
-  { id, index, name, archetype }: ApplicationIdentity,
+  { id, index, name, archetype }: SimulatedApplication,
   form: 'Deployment' | 'ChangeTrackingEvent',
 ): void {
   if (!archetype.reporting) return;

@@ -1,6 +1,6 @@
-import { type KeyTransaction, firstIncompleteMinute, isReporting, MINUTE } from './worldEntities.ts';
-import type { Scope, World } from './world.ts';
-import { EMPTY, type Timeslice } from './timesliceValues.ts';
+import { type SimulatedKeyTransaction, firstIncompleteMinute, isReporting, MINUTE } from './worldEntities.ts';
+import type { WorldScope, World } from './world.ts';
+import { EMPTY, type StoredTimeslice } from './timesliceValues.ts';
 
 /** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
 export interface RollingFigures {
@@ -15,7 +15,13 @@ const KEY_TRANSACTION_MINUTES = 10;
 
 const ratio = (numerator: number, denominator: number): number => (denominator === 0 ? 0 : numerator / denominator);
 
-function figures(minutes: number, unit: number, calls: Timeslice, errors: number, apdex: Timeslice): RollingFigures {
+function figures(
+  minutes: number,
+  unit: number,
+  calls: StoredTimeslice,
+  errors: number,
+  apdex: StoredTimeslice,
+): RollingFigures {
   return {
     response_time: unit * ratio(calls.total, calls.count),
     throughput: ratio(calls.count, minutes),
@@ -25,7 +31,13 @@ function figures(minutes: number, unit: number, calls: Timeslice, errors: number
 }
 
 /** The sums of these metrics, in this order; nothing for one that the application does not have. */
-function sums(world: World, scope: Scope, names: readonly string[], from: number, to: number): readonly Timeslice[] {
+function sums(
+  world: World,
+  scope: WorldScope,
+  names: readonly string[],
+  from: number,
+  to: number,
+): readonly StoredTimeslice[] {
   const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
   const added = world.sum(scope, metrics, from, to);
   return names.map((name) => added[metrics.findIndex((metric) => metric.name === name)] ?? EMPTY);
@@ -33,7 +45,7 @@ function sums(world: World, scope: Scope, names: readonly string[], from: number
 
 function rolling(
   world: World,
-  scope: Scope,
+  scope: WorldScope,
   names: readonly [calls: string, errors: string, apdex: string],
   from: number,
   to: number,
@@ -49,28 +61,32 @@ function rollingWindow(now: number): readonly [from: number, to: number] {
 }
 
 /** Web transactions of an application, host or instance over the last three to four minutes. */
-export function rollingSummary(world: World, scope: Scope, now: number): RollingFigures | undefined {
+export function rollingSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
   const [from, to] = rollingWindow(now);
   return rolling(world, scope, ['HttpDispatcher', 'Errors/allWeb', 'Apdex'], from, to);
 }
 
 /** Background transactions over the same minutes; zeros without any. */
-export function backgroundSummary(world: World, scope: Scope, now: number): RollingFigures | undefined {
+export function backgroundSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
   const [from, to] = rollingWindow(now);
   return rolling(world, scope, ['OtherTransaction/all', '', ''], from, to);
 }
 
 /** Page views over the last three to four minutes; undefined without browser data. Response time in seconds. */
-export function rollingEndUserSummary(world: World, scope: Scope, now: number): RollingFigures | undefined {
+export function rollingEndUserSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
   if (!isReporting(scope.application, now) || world.metric(scope, 'EndUser') === undefined) return undefined;
   const [from, to] = rollingWindow(now);
   return rolling(world, scope, ['EndUser', '', 'EndUser/Apdex'], from, to, 1);
 }
 
 /** A key transaction over the last ten complete minutes; zeros when idle, undefined when it does not report. */
-export function keyTransactionSummary(world: World, key: KeyTransaction, now: number): RollingFigures | undefined {
+export function keyTransactionSummary(
+  world: World,
+  key: SimulatedKeyTransaction,
+  now: number,
+): RollingFigures | undefined {
   const scope = world.scope({ application: key.source.applicationId });
   if (!keyTransactionReports(world, key, now) || scope === undefined) return undefined;
   if (key.state === 'idle') return figures(KEY_TRANSACTION_MINUTES, 1000, EMPTY, 0, EMPTY);
@@ -87,7 +103,7 @@ export function keyTransactionSummary(world: World, key: KeyTransaction, now: nu
 /** Page views of a key transaction over the last ten complete minutes. Response time in seconds. */
 export function keyTransactionEndUserSummary(
   world: World,
-  key: KeyTransaction,
+  key: SimulatedKeyTransaction,
   now: number,
 ): RollingFigures | undefined {
   const scope = world.scope({ application: key.source.applicationId });
@@ -100,7 +116,7 @@ export function keyTransactionEndUserSummary(
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */
-export function keyTransactionReports(world: World, key: KeyTransaction, now: number): boolean {
+export function keyTransactionReports(world: World, key: SimulatedKeyTransaction, now: number): boolean {
   const application = world.application(key.source.applicationId);
   return key.state !== 'silent' && application !== undefined && isReporting(application, now);
 }

@@ -3,7 +3,7 @@ export type MetricKind =
   'timing' | 'dispatcher' | 'transaction' | 'errors' | 'apdex' | 'memory' | 'cpu' | 'end_user' | 'end_user_rb' | 'gc';
 
 /** `minutes` is the length of time the timeslice has data for. */
-type ValueFunction = (slice: Timeslice, minutes: number) => number;
+type ValueFunction = (slice: StoredTimeslice, minutes: number) => number;
 
 const ratio = (numerator: number, denominator: number): number => (denominator === 0 ? 0 : numerator / denominator);
 const milliseconds = (seconds: number): number => seconds * 1000;
@@ -107,7 +107,7 @@ export function valueNames(kind: MetricKind): readonly string[] {
  */
 export function valuesOf(
   kind: MetricKind,
-  slice: Timeslice,
+  slice: StoredTimeslice,
   minutes: number,
   wanted: readonly string[] = [],
 ): Record<string, number> {
@@ -127,7 +127,7 @@ export function valuesOf(
  * For an Apdex metric the six numbers mean {s, t, f, threshold_min, threshold, -}; for `EndUser` the exclusive total is
  * the front-end time and `sumOfSquares` the time spent in the application.
  */
-export interface Timeslice {
+export interface StoredTimeslice {
   readonly count: number;
   readonly total: number;
   readonly totalExclusive: number;
@@ -137,13 +137,13 @@ export interface Timeslice {
 }
 
 /** What a metric reports for a minute in which it exists and nothing happened. */
-export const EMPTY: Timeslice = { count: 0, total: 0, totalExclusive: 0, min: 0, max: 0, sumOfSquares: 0 };
+export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, min: 0, max: 0, sumOfSquares: 0 };
 
 /**
  * The timeslice of `count` durations around `mean` seconds.
  * `spread` is the standard deviation as a share of the mean; one call alone has none.
  */
-export function timing(count: number, mean: number, spread: number, exclusiveShare: number): Timeslice {
+export function timing(count: number, mean: number, spread: number, exclusiveShare: number): StoredTimeslice {
   if (count === 0) return EMPTY;
   const deviation = count === 1 ? 0 : spread;
   const total = count * mean;
@@ -158,7 +158,7 @@ export function timing(count: number, mean: number, spread: number, exclusiveSha
 }
 
 /** The timeslice of an Apdex metric. `target` is T in seconds. */
-export function apdex(satisfied: number, tolerating: number, frustrated: number, target: number): Timeslice {
+export function apdex(satisfied: number, tolerating: number, frustrated: number, target: number): StoredTimeslice {
   return {
     count: satisfied,
     total: tolerating,
@@ -170,7 +170,7 @@ export function apdex(satisfied: number, tolerating: number, frustrated: number,
 }
 
 /** Adds timeslices of one metric: over minutes, over the instances of a host, over the hosts of an application. */
-export class TimesliceSum implements Timeslice {
+export class TimesliceSum implements StoredTimeslice {
   count = 0;
   total = 0;
   totalExclusive = 0;
@@ -181,7 +181,7 @@ export class TimesliceSum implements Timeslice {
   reported = false;
   #hasBounds = false;
 
-  add(slice: Timeslice): void {
+  add(slice: StoredTimeslice): void {
     this.reported = true;
     this.count += slice.count;
     this.total += slice.total;

@@ -1,4 +1,4 @@
-import type { Incident, FixedTraffic, ApplicationIdentity } from './worldEntities.ts';
+import type { Incident, FixedTraffic, SimulatedApplication } from './worldEntities.ts';
 
 /** Deterministic numbers: the world has no other source of chance than these hashes of its seed. */
 
@@ -106,7 +106,7 @@ function shareOf(total: number, ordinal: number, instances: number): number {
 }
 
 /** Whether the application reported anything in this minute. */
-export function reportsIn(application: ApplicationIdentity, minute: number): boolean {
+export function reportsIn(application: SimulatedApplication, minute: number): boolean {
   const { silentFromMinute } = application.amendment;
   return application.archetype.reporting && (silentFromMinute === undefined || minute < silentFromMinute);
 }
@@ -133,7 +133,7 @@ interface ApplicationMinute {
   readonly errorRatio: number;
 }
 
-export function applicationMinute(seed: number, application: ApplicationIdentity, minute: number): ApplicationMinute {
+export function applicationMinute(seed: number, application: SimulatedApplication, minute: number): ApplicationMinute {
   const { archetype, amendment, index } = application;
   const incident = incidentAt(seed, index, minute, amendment.incidents ?? []);
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
@@ -154,7 +154,7 @@ export function applicationMinute(seed: number, application: ApplicationIdentity
  */
 export function instanceMinute(
   seed: number,
-  application: ApplicationIdentity,
+  application: SimulatedApplication,
   ordinal: number,
   instances: number,
   { minute, shape, slowness, errorRatio }: ApplicationMinute,

@@ -1,16 +1,16 @@
 import {
-  type ApplicationIdentity,
-  type InstanceIdentity,
+  type SimulatedApplication,
+  type SimulatedInstance,
   type Amendment,
   type Amendments,
-  type HostIdentity,
+  type SimulatedHost,
   applicationId,
   hostsOf,
   identify,
   indexOfApplication,
   instancesOf,
   MAX_HOSTS,
-  type KeyTransaction,
+  type SimulatedKeyTransaction,
   keyTransactions,
   isListed,
   isShown,
@@ -21,11 +21,11 @@ import { TimesliceSum } from './timesliceValues.ts';
 import { type InstanceMinute, applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
 
 /** What figures are asked for: a whole application, one of its hosts, or one of its instances. */
-export interface Scope {
+export interface WorldScope {
   readonly level: 'application' | 'host' | 'instance';
-  readonly application: ApplicationIdentity;
+  readonly application: SimulatedApplication;
   /** The instances whose records are added up. */
-  readonly instances: readonly InstanceIdentity[];
+  readonly instances: readonly SimulatedInstance[];
   /** How many instances the application has in all. */
   readonly instancesOfApplication: number;
 }
@@ -36,7 +36,7 @@ export interface Scope {
  */
 type HostMetrics = 'documented' | 'all';
 
-function isAvailable(definition: MetricDefinition, level: Scope['level'], hostMetrics: HostMetrics): boolean {
+function isAvailable(definition: MetricDefinition, level: WorldScope['level'], hostMetrics: HostMetrics): boolean {
   if (level === 'application' || definition.reach === 'everywhere') return true;
   return definition.reach === 'agent' && hostMetrics === 'all';
 }
@@ -75,36 +75,36 @@ export class World {
   }
 
   /** Every application that was not removed, in the order of the list. */
-  applications(): readonly ApplicationIdentity[] {
+  applications(): readonly SimulatedApplication[] {
     return Array.from({ length: this.options.applications }, (_, index) =>
       this.application(applicationId(index)),
     ).filter((application) => application !== undefined);
   }
 
-  application(id: number): ApplicationIdentity | undefined {
+  application(id: number): SimulatedApplication | undefined {
     const application = identify(indexOfApplication(id), this.options.applications, this.#amendments);
     return application?.amendment.removed === true ? undefined : application;
   }
 
   /** The hosts that reported within the last hour. */
-  hosts(application: ApplicationIdentity, now: number): readonly HostIdentity[] {
+  hosts(application: SimulatedApplication, now: number): readonly SimulatedHost[] {
     const hosts = isListed(application, now) ? hostsOf(application, this.options.hostsPerApplication) : [];
     return hosts.filter(({ host }) => isShown(application, host));
   }
 
-  instances(application: ApplicationIdentity, now: number): readonly InstanceIdentity[] {
+  instances(application: SimulatedApplication, now: number): readonly SimulatedInstance[] {
     return instancesOf(application, this.hosts(application, now));
   }
 
   /** The key transactions of applications that were not removed. */
-  keyTransactions(): readonly KeyTransaction[] {
+  keyTransactions(): readonly SimulatedKeyTransaction[] {
     return keyTransactions(this.options.keyTransactions, this.options.applications, this.#amendments).filter(
       ({ source }) => this.application(source.applicationId) !== undefined,
     );
   }
 
   /** The scope of these ids, or undefined when one of them does not exist. Give a host or an instance, not both. */
-  scope(ids: { application: number; host?: number; instance?: number }): Scope | undefined {
+  scope(ids: { application: number; host?: number; instance?: number }): WorldScope | undefined {
     const application = this.application(ids.application);
     if (application === undefined) return undefined;
     const everyInstance = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
@@ -119,20 +119,20 @@ export class World {
   }
 
   /** The metrics that can be read in a scope, by name. */
-  metrics(scope: Scope): readonly MetricDefinition[] {
+  metrics(scope: WorldScope): readonly MetricDefinition[] {
     return [...this.#definitionsOf(scope).values()].filter((metric) =>
       isAvailable(metric, scope.level, this.options.hostMetrics),
     );
   }
 
-  metric(scope: Scope, name: string): MetricDefinition | undefined {
+  metric(scope: WorldScope, name: string): MetricDefinition | undefined {
     const metric = this.#definitionsOf(scope).get(name);
     return metric !== undefined && isAvailable(metric, scope.level, this.options.hostMetrics) ? metric : undefined;
   }
 
   /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn. */
   sum(
-    scope: Scope,
+    scope: WorldScope,
     metrics: readonly MetricDefinition[],
     fromMinute: number,
     toMinute: number,
@@ -153,10 +153,10 @@ export class World {
    * each of them in turn, until it says `enough`.
    */
   eachMinute(
-    scope: Scope,
+    scope: WorldScope,
     fromMinute: number,
     toMinute: number,
-    visit: (done: InstanceMinute, instance: InstanceIdentity, minute: number) => 'enough' | undefined,
+    visit: (done: InstanceMinute, instance: SimulatedInstance, minute: number) => 'enough' | undefined,
   ): void {
     const { application, instances, instancesOfApplication } = scope;
     const { seed } = this.options;
@@ -170,7 +170,7 @@ export class World {
     }
   }
 
-  #definitionsOf(scope: Scope): ReadonlyMap<string, MetricDefinition> {
+  #definitionsOf(scope: WorldScope): ReadonlyMap<string, MetricDefinition> {
     const { archetype } = scope.application;
     const known = this.#definitions.get(archetype) ?? metricDefinitions(archetype);
     this.#definitions.set(archetype, known);

@@ -46,7 +46,7 @@ export const MAX_HOSTS = 10_000;
 const MAX_INSTANCES = 100;
 
 /** One application: what it is, not how it does. */
-export interface ApplicationIdentity {
+export interface SimulatedApplication {
   readonly index: number;
   readonly id: number;
   readonly name: string;
@@ -55,13 +55,13 @@ export interface ApplicationIdentity {
   readonly amendment: Amendment;
 }
 
-export interface HostIdentity {
+export interface SimulatedHost {
   readonly index: number;
   readonly id: number;
   readonly host: string;
 }
 
-export interface InstanceIdentity {
+export interface SimulatedInstance {
   readonly id: number;
   /** Its place among all instances of the application. */
   readonly ordinal: number;
@@ -77,7 +77,11 @@ export function applicationId(index: number): number {
 }
 
 /** The application at this place, or undefined beyond the end. */
-export function identify(index: number, applications: number, amendments: Amendments): ApplicationIdentity | undefined {
+export function identify(
+  index: number,
+  applications: number,
+  amendments: Amendments,
+): SimulatedApplication | undefined {
   const kind = ARCHETYPES[index % ARCHETYPES.length];
   if (!Number.isInteger(index) || index < 0 || index >= applications || kind === undefined) return undefined;
   const round = Math.floor(index / ARCHETYPES.length);
@@ -97,7 +101,7 @@ export function indexOfApplication(id: number): number {
   return id - FIRST_APPLICATION_ID;
 }
 
-function hostName(application: ApplicationIdentity, index: number): string {
+function hostName(application: SimulatedApplication, index: number): string {
   const slug = application.archetype.name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
@@ -106,7 +110,7 @@ function hostName(application: ApplicationIdentity, index: number): string {
   return `${slug}-${application.index + 1}-${String(number).padStart(2, '0')}`;
 }
 
-export function hostsOf(application: ApplicationIdentity, hosts: number): readonly HostIdentity[] {
+export function hostsOf(application: SimulatedApplication, hosts: number): readonly SimulatedHost[] {
   return Array.from({ length: hosts }, (_, index) => ({
     index,
     id: FIRST_HOST_ID + application.index * MAX_HOSTS + index,
@@ -115,9 +119,9 @@ export function hostsOf(application: ApplicationIdentity, hosts: number): readon
 }
 
 export function instancesOf(
-  application: ApplicationIdentity,
-  hosts: readonly HostIdentity[],
-): readonly InstanceIdentity[] {
+  application: SimulatedApplication,
+  hosts: readonly SimulatedHost[],
+): readonly SimulatedInstance[] {
   const { instancesPerHost, port } = application.archetype;
   return hosts.flatMap((host) =>
     Array.from({ length: instancesPerHost }, (_, place) => ({
@@ -131,7 +135,7 @@ export function instancesOf(
 }
 
 /** Whether a host of this name is shown; what hidden ones did still counts for the application. */
-export function isShown({ amendment }: ApplicationIdentity, host: string): boolean {
+export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
   return amendment.hostsRemoved?.includes(host) !== true;
 }
 
@@ -146,26 +150,26 @@ export function firstIncompleteMinute(now: number): number {
 }
 
 /** The minute after the last one that the application reported, or undefined when it never did. */
-function endOfReports(application: ApplicationIdentity, now: number): number | undefined {
+function endOfReports(application: SimulatedApplication, now: number): number | undefined {
   if (!application.archetype.reporting) return undefined;
   return Math.min(firstIncompleteMinute(now), application.amendment.silentFromMinute ?? Infinity);
 }
 
-function reportedWithin(application: ApplicationIdentity, now: number, minutes: number): boolean {
+function reportedWithin(application: SimulatedApplication, now: number, minutes: number): boolean {
   const end = endOfReports(application, now);
   return end !== undefined && firstIncompleteMinute(now) - end < minutes;
 }
 
-export function isReporting(application: ApplicationIdentity, now: number): boolean {
+export function isReporting(application: SimulatedApplication, now: number): boolean {
   return reportedWithin(application, now, REPORTING_MINUTES);
 }
 
-export function isListed(application: ApplicationIdentity, now: number): boolean {
+export function isListed(application: SimulatedApplication, now: number): boolean {
   return reportedWithin(application, now, LISTED_MINUTES);
 }
 
 /** When the application last reported, in milliseconds; undefined when it does not report. */
-export function lastReportedAt(application: ApplicationIdentity, now: number): number | undefined {
+export function lastReportedAt(application: SimulatedApplication, now: number): number | undefined {
   const end = endOfReports(application, now);
   return end === undefined || !isReporting(application, now) ? undefined : end * MINUTE;
 }
@@ -175,7 +179,7 @@ const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 export const INVISIBLE_APPLICATION_ID = 9_999_999;
 
 /** A transaction that somebody marked as important. */
-export interface KeyTransaction {
+export interface SimulatedKeyTransaction {
   readonly id: number;
   readonly name: string;
   readonly transactionName: string;
@@ -189,7 +193,11 @@ export interface KeyTransaction {
   readonly isFailing: boolean;
 }
 
-const SPECIAL_STATES: Readonly<Record<number, KeyTransaction['state']>> = { 1: 'idle', 3: 'bare', 4: 'silent' };
+const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>> = {
+  1: 'idle',
+  3: 'bare',
+  4: 'silent',
+};
 const INVISIBLE_INDEX = 2;
 
 /**
@@ -200,7 +208,7 @@ export function keyTransactions(
   count: number,
   applications: number,
   amendments: Amendments,
-): readonly KeyTransaction[] {
+): readonly SimulatedKeyTransaction[] {
   const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
     const application = identify(index, applications, new Map());
     const kind = application?.archetype;
@@ -211,7 +219,7 @@ export function keyTransactions(
       apdexTarget: kind.apdexTarget * slowness,
     }));
   });
-  return Array.from({ length: count }, (_, index) => index).flatMap((index): readonly KeyTransaction[] => {
+  return Array.from({ length: count }, (_, index) => index).flatMap((index): readonly SimulatedKeyTransaction[] => {
     const parent = parents[index % parents.length];
     if (parent === undefined) return [];
     const { transaction, apdexTarget, application } = parent;

@@ -1,4 +1,4 @@
-import type { ApplicationIdentity, KeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
+import type { SimulatedApplication, SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
 import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
@@ -44,7 +44,7 @@ function healthOf({ severities }: Asked, id: number, reports: boolean): string |
   return reports ? HEALTH[severity] : 'gray';
 }
 
-function expectApplication(series: SeriesMap, world: World, application: ApplicationIdentity, asked: Asked): void {
+function expectApplication(series: SeriesMap, world: World, application: SimulatedApplication, asked: Asked): void {
   const { window, now } = asked;
   const kind = application.archetype;
   const prefix = 'newrelic_application';
@@ -110,7 +110,7 @@ function score(verdicts: TimesliceSum | undefined): number | undefined {
   return (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 }
 
-function expectKeyTransaction(series: SeriesMap, world: World, key: KeyTransaction, asked: Asked): void {
+function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKeyTransaction, asked: Asked): void {
   const owner = world.application(key.applicationId);
   const labels = {
     account: 'default',

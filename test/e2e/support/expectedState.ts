@@ -1,5 +1,5 @@
-import type { KeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
-import type { Scope, World } from '../../../src/simulator/world/world.ts';
+import type { SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
+import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 import { reported, type Minutes } from './expectedWindow.ts';
 
@@ -28,7 +28,7 @@ export const WEB: Sources = { calls: 'HttpDispatcher', errors: 'Errors/allWeb', 
 export function expectRolling(
   series: SeriesMap,
   world: World,
-  scope: Scope,
+  scope: WorldScope,
   prefix: string,
   labels: Labels,
   minutes: Minutes,
@@ -49,7 +49,7 @@ export function expectRolling(
 export function expectBrowser(
   series: SeriesMap,
   world: World,
-  scope: Scope,
+  scope: WorldScope,
   prefix: string,
   labels: Labels,
   minutes: Minutes,
@@ -68,7 +68,7 @@ export function expectBrowser(
   add('apdex_score', score(world, scope, `EndUser/Apdex${suffix}`, minutes));
 }
 
-function score(world: World, scope: Scope, name: string, minutes: Minutes): number | undefined {
+function score(world: World, scope: WorldScope, name: string, minutes: Minutes): number | undefined {
   const zones = reported(world, scope, name, minutes);
   if (zones === undefined) return undefined;
   return (zones.count + zones.total / 2) / (zones.count + zones.total + zones.totalExclusive);
@@ -78,7 +78,7 @@ function score(world: World, scope: Scope, name: string, minutes: Minutes): numb
 export function expectKeyTransaction(
   series: SeriesMap,
   world: World,
-  key: KeyTransaction,
+  key: SimulatedKeyTransaction,
   now: number,
   health: string | undefined,
 ): void {

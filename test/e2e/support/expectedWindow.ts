@@ -1,4 +1,4 @@
-import type { Scope, World } from '../../../src/simulator/world/world.ts';
+import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
 import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 
@@ -9,7 +9,12 @@ export interface Minutes {
 }
 
 /** What the agents of a scope reported of one metric in these minutes; undefined when nothing was. */
-export function reported(world: World, scope: Scope, name: string, { from, to }: Minutes): TimesliceSum | undefined {
+export function reported(
+  world: World,
+  scope: WorldScope,
+  name: string,
+  { from, to }: Minutes,
+): TimesliceSum | undefined {
   const metric = world.metric(scope, name);
   const sum = metric === undefined ? undefined : world.sum(scope, [metric], from, to)[0];
   return sum?.reported === true ? sum : undefined;
@@ -34,7 +39,7 @@ export interface WindowFigures {
 }
 
 /** What the REST interface tells of a scope. */
-export function restFigures(world: World, scope: Scope, minutes: Minutes): WindowFigures {
+export function restFigures(world: World, scope: WorldScope, minutes: Minutes): WindowFigures {
   const level = scope.level === 'host' ? 'host' : 'application';
   const memory = reported(world, scope, 'Memory/Physical', minutes);
   const divisor = level === 'host' ? memory?.count : minutes.to - minutes.from;

@@ -1,5 +1,5 @@
 import type { Archetype } from '../../../src/simulator/world/archetypes.ts';
-import type { ApplicationIdentity } from '../../../src/simulator/world/worldEntities.ts';
+import type { SimulatedApplication } from '../../../src/simulator/world/worldEntities.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, WEB } from './expectedState.ts';
@@ -60,7 +60,7 @@ function rollingMinutes(now: number): Minutes {
   return { from: Math.ceil(now / 60_000) - 4, to: Math.floor(now / 60_000) };
 }
 
-function expectApplication(series: SeriesMap, world: World, application: ApplicationIdentity, asked: Asked): void {
+function expectApplication(series: SeriesMap, world: World, application: SimulatedApplication, asked: Asked): void {
   const kind = application.archetype;
   const labels = { account: 'default', app: application.name, app_id: String(application.id) };
   const prefix = 'newrelic_application';

@@ -1,4 +1,4 @@
-import type { ApplicationIdentity, InstanceIdentity } from '../../../src/simulator/world/worldEntities.ts';
+import type { SimulatedApplication, SimulatedInstance } from '../../../src/simulator/world/worldEntities.ts';
 import type { MetricDefinition } from '../../../src/simulator/world/agentMetrics.ts';
 import { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
@@ -6,7 +6,7 @@ import type { Minutes, WindowFigures } from './expectedWindow.ts';
 
 /** What NerdGraph has rows of: a metric of an application, or of all its processes on hosts of one name. */
 export interface Reporter {
-  readonly application: ApplicationIdentity;
+  readonly application: SimulatedApplication;
   readonly host: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export class NerdGraphRows {
     this.#sums = sums;
     this.#minutes = minutes;
     if (scope === undefined) return;
-    const here = ({ host: name }: InstanceIdentity): boolean => host === undefined || host === name;
+    const here = ({ host: name }: SimulatedInstance): boolean => host === undefined || host === name;
     const metrics = world.metrics(scope).filter(({ reach }) => host === undefined || reach !== 'browser');
     const processes = { ...scope, instances: scope.instances.filter(here) };
     world.eachMinute(processes, minutes.from, minutes.to, (done) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ApplicationIdentity, isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
+import { type SimulatedApplication, isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
 import { createWorld } from '../../../src/simulator/world/world.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
@@ -18,16 +18,16 @@ const reported = new Map(
   }),
 );
 
-const has = (application: ApplicationIdentity, name: string) => reported.get(application.id)!.has(name);
-const calls = (application: ApplicationIdentity, name: string) => reported.get(application.id)!.get(name)?.count ?? 0;
-const datastores = (application: ApplicationIdentity) =>
+const has = (application: SimulatedApplication, name: string) => reported.get(application.id)!.has(name);
+const calls = (application: SimulatedApplication, name: string) => reported.get(application.id)!.get(name)?.count ?? 0;
+const datastores = (application: SimulatedApplication) =>
   [...reported.get(application.id)!.keys()].filter((name) => /^Datastore\/[^/]+\/allWeb$/.test(name));
 
 /** Each case that the vendor documents, as a test for the application that shows it. */
-const CASES: readonly (readonly [string, (application: ApplicationIdentity) => boolean])[] = [
+const CASES: readonly (readonly [string, (application: SimulatedApplication) => boolean])[] = [
   ...['ruby', 'java', 'python', 'go', 'nodejs', 'php', 'dotnet'].map(
     (language) =>
-      [`an application in ${language}`, (one: ApplicationIdentity) => one.archetype.language === language] as const,
+      [`an application in ${language}`, (one: SimulatedApplication) => one.archetype.language === language] as const,
   ),
   ['several datastore types', (one) => datastores(one).length >= 2],
   ['one datastore type', (one) => datastores(one).length === 1],

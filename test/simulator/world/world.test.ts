@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentNear } from '../../../src/simulator/world/traffic.ts';
-import { type Scope, type World, createWorld } from '../../../src/simulator/world/world.ts';
+import { type WorldScope, type World, createWorld } from '../../../src/simulator/world/world.ts';
 import { isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
@@ -9,13 +9,13 @@ const MINUTE_NOW = Math.floor(NOW / MINUTE);
 const FIRST = 1_000_001;
 const MINUTES_PER_DAY = 1440;
 
-function scope(world: World, ids: Parameters<World['scope']>[0]): Scope {
+function scope(world: World, ids: Parameters<World['scope']>[0]): WorldScope {
   const found = world.scope(ids);
   if (found === undefined) throw new Error('no such scope');
   return found;
 }
 
-function count(world: World, where: Scope, name: string, from: number, to: number): number {
+function count(world: World, where: WorldScope, name: string, from: number, to: number): number {
   const metric = world.metric(where, name);
   return metric === undefined ? NaN : (world.sum(where, [metric], from, to)[0]?.count ?? NaN);
 }
