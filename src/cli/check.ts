@@ -9,7 +9,7 @@ import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
 import { withLists } from './upstream/listReading.ts';
-import type { ReadingOptions } from './upstream/session.ts';
+import { KEY_HINT, type ReadingOptions } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 
 export interface CheckOutput {
@@ -102,8 +102,12 @@ async function tried(collector: Collector, { name }: AccountConfig, signal: Abor
 function unreadable(account: AccountConfig, status: AccountStatus | undefined): Report {
   const list = status?.entities.find(({ group }) => group === 'applications');
   const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
-  const text = `${placeOf(account)}: ${verdict}: ${list?.problem ?? 'nothing was read'}`;
-  return { text: escapeUnsafe(text), failed: true };
+  const lines = [
+    `${placeOf(account)}: ${verdict}: ${list?.problem ?? 'nothing was read'}`,
+    ...(/\b401\b/.test(list?.problem ?? '') ? [`  ${KEY_HINT}`] : []),
+    ...(status?.warnings ?? []).map((warning) => `  warning: ${warning}`),
+  ];
+  return { text: lines.map(escapeUnsafe).join('\n'), failed: true };
 }
 
 function placeOf({ name, region, base_url }: AccountConfig): string {

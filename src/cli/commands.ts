@@ -179,8 +179,8 @@ const BACKFILL_EXAMPLES = `
 Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
 
 Examples:
-  # The last week of every application the configuration serves
-  newrelic-apm-exporter backfill --from=7d --output=week.om
+  # The last week of every application the configuration serves, but for the hours that Prometheus still has in its head
+  newrelic-apm-exporter backfill --from=7d --to=3h --output=week.om
   promtool tsdb create-blocks-from openmetrics week.om /var/lib/prometheus
 
   # One day of one application and its hosts, each minute by itself, as the series of an existing scrape job
@@ -188,7 +188,7 @@ Examples:
     --window=1m --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=checkout.om
 
   # After an interruption, with the same flags
-  newrelic-apm-exporter backfill --from=7d --output=week.om --resume`;
+  newrelic-apm-exporter backfill --from=7d --to=3h --output=week.om --resume`;
 
 /** The command `backfill`. What it does is loaded when it runs. */
 export function backfillCommand(): Command {

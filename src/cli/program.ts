@@ -15,6 +15,7 @@ import {
   simulateCommand,
 } from './commands.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
+import { suggest } from '../config/fault.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 
@@ -43,6 +44,16 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
     return name === undefined || index > end || known.has(name) || isValue(index) ? arg : name;
   });
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
+}
+
+/** Commander asks for a missing flag before it looks at unknown ones, of which one may be that flag misspelt. */
+function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
+  const command = commands.find((one) => one.name() === args[0]);
+  const given = new Set(args.map((arg) => arg.replace(/=.*$/s, '')));
+  if (command?.options.some(({ mandatory, long }) => mandatory && !given.has(long ?? '')) !== true) return;
+  const known = [...command.options.map(({ long }) => long ?? ''), '--help'];
+  const unknown = [...given].find((flag) => flag.startsWith('--') && flag !== '--' && !known.includes(flag));
+  if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
 }
 
 /** All commands with their flags. What a command does is loaded only when it runs, so that the daemon starts quickly. */
@@ -115,6 +126,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
     log.debugging = command.opts()['log.level'] === 'debug';
   });
   try {
+    refuseMisspelt(program.commands, args);
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {

@@ -6,11 +6,17 @@ type KeyResult = { readonly key: string } | { readonly problem: string };
 
 const MAX_KEY_FILE_BYTES = 16_384;
 
+/** Licence keys (for agents) end in NRAL; keys that insert events, and those of browser and mobile agents, begin so. */
+const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
+
 /** Why a text cannot be sent as a key, as a sentence that does not quote it; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return 'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied';
+  }
+  if (SENDING_KEY.test(key)) {
+    return 'is a licence key or another key that only sends data: use a user key, which begins with NRAK-';
   }
   return undefined;
 }

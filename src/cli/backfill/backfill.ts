@@ -116,6 +116,8 @@ const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.
 export async function runBackfill(options: CommonOptions, request: BackfillRequest & TargetOptions): Promise<void> {
   // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
   setFlagsFromString('--optimize-for-size');
+  // A run of hours outlives the terminal that it was started from, as with nohup.
+  process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
     await backfill(session, request, {
       now: Date.now(),
@@ -184,7 +186,7 @@ async function readAll(session: LiveSession, state: State, { folder }: Target, i
     // The first failure ends the run: a document that lacks an application would look complete.
     await inParallel(subjects, AT_ONCE, (subject) =>
       backfillApplication(subject, context).catch((error: unknown) => {
-        if (!failed.signal.aborted) failed.abort(failureOf(subject, error));
+        if (!failed.signal.aborted) failed.abort(failureOf(account, subject, error));
         throw error;
       }),
     );
@@ -206,8 +208,8 @@ function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
   return chunks[place] ?? [];
 }
 
-function failureOf({ name, id }: Subject, cause: unknown): Error {
-  return new Error(`application ${name} (${id})`, { cause });
+function failureOf({ config }: LiveAccount, { name, id }: Subject, cause: unknown): Error {
+  return new Error(`account ${config.name}: application ${name} (${id})`, { cause });
 }
 
 async function documentEntities({ subjects }: State, { folder }: Target): Promise<DocumentEntity[]> {

@@ -59,7 +59,9 @@ async function findNamed(
 
 async function readServed({ config, reader, call }: LiveAccount): Promise<Application[]> {
   const ids = onlyIds(config.applications);
-  const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
+  const list = await reader.listApplications(ids === undefined ? {} : { ids }, call).catch((error: unknown) => {
+    throw new Error(`account ${config.name}: the application list cannot be read`, { cause: error });
+  });
   return list.filter((application) => selects(config.applications, application));
 }
 

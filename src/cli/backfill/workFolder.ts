@@ -27,8 +27,14 @@ export class WorkFolder {
     return existsSync(this.file(name));
   }
 
+  /** Throws a UsageError where the file is damaged, as after a full disk or by an editor. */
   async read(name: string): Promise<unknown> {
-    return JSON.parse(await readFile(this.file(name), 'utf8'));
+    const text = await readFile(this.file(name), 'utf8');
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new UsageError(`${this.file(name)} is damaged: start anew with --force`);
+    }
   }
 
   async write(name: string, value: unknown): Promise<void> {

@@ -8,6 +8,7 @@ import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
 import { observeCalls, SILENT, openReader } from './readers.ts';
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
+import { UpstreamError } from '../../api/types.ts';
 import type { Clock } from '../../collect/clock.ts';
 import { Limiter, PlacesOfKeys } from '../../collect/limiter.ts';
 
@@ -61,9 +62,18 @@ export async function runReadingCommand<T>(
     if (error instanceof UsageError) throw wrongUsage(error);
     if (signal.reason instanceof OutputError) throw signal.reason;
     const text = signal.aborted ? 'stopped' : errorText(error, isMistake(error) || options['log.level'] === 'debug');
-    process.stderr.write(`${secrets.mask(text)}\n`);
+    process.stderr.write(`${secrets.mask(text)}\n${isRefusedKey(error) ? `${KEY_HINT}\n` : ''}`);
     throw new ExitStatus(1);
   }
+}
+
+/** What to look at when the service does not know a key. */
+export const KEY_HINT =
+  'hint: the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp';
+
+function isRefusedKey(error: unknown): boolean {
+  if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
+  return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
 }
 
 function orWrongUsage<T>(work: () => T): T {
