@@ -104,7 +104,7 @@ function unreadable(account: AccountConfig, status: AccountStatus | undefined): 
   const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
   const lines = [
     `${placeOf(account)}: ${verdict}: ${list?.problem ?? 'nothing was read'}`,
-    ...(/\b401\b/.test(list?.problem ?? '') ? [`  ${KEY_HINT}`] : []),
+    ...(list?.reason === 'auth' ? [`  ${KEY_HINT}`] : []),
     ...(status?.warnings ?? []).map((warning) => `  warning: ${warning}`),
   ];
   return { text: lines.map(escapeUnsafe).join('\n'), failed: true };

@@ -51,4 +51,35 @@ describe('backfill', () => {
     expect(counts['applications']).toBeUndefined();
     expect(counts['application']).toBe(1);
   });
+
+  it('goes on after a hangup, as of a terminal that is closed', async () => {
+    let hangUp = (): void => undefined;
+    let hungUp = false;
+    const { status, stdout, stderr } = await runTool(['backfill', `--from=${ago(300)}`, `--to=${ago(60)}`], {
+      config: { accounts: [account(simulator, 'shop')] },
+      onStart: (signal) => (hangUp = () => signal('SIGHUP')),
+      interruptOnce: (output) => {
+        if (!hungUp && output.stderr.includes('Applications: 3;')) {
+          hungUp = true;
+          hangUp();
+        }
+        return false;
+      },
+    });
+    expect([status, hungUp]).toEqual([0, true]);
+    expect(stderr).toContain('A hangup does not end a backfill');
+    expect(stdout).toContain('# EOF');
+  });
+
+  it('names the account whose list cannot be read, and says what to look at when its key is refused', async () => {
+    const { status, stderr } = await runTool(['backfill', '--from=2h', '--to=1h'], {
+      config: {
+        accounts: [account(simulator, 'shop'), account(simulator, 'other', { api_key: 'NRAK-WRONG00000000000000000' })],
+      },
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^account other: the application list cannot be read: .*401.*\nhint: the key must be a user key/m,
+    );
+  });
 });

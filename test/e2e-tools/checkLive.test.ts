@@ -139,11 +139,13 @@ describe('check --live', () => {
 
   it('names an account that the key does not list', async () => {
     const upstream = await startSimulator({ applications: 2, accounts: [{ id: 99, name: 'Another' }] });
-    const { stdout } = await runTool(['check', '--live'], {
+    const { status, stdout } = await runTool(['check', '--live'], {
       config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
     });
     await upstream.close();
     expect(stdout).toContain('the key does not list account 1234567');
+    expect(stdout).toContain('99 (Another)');
+    expect(status).toBe(1);
   });
 
   it('warns of NRQL that answers no timeslice at all', async () => {

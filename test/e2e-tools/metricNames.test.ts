@@ -133,7 +133,7 @@ describe('metric-names', () => {
     expect({ status: byId.status, stderr: byId.stderr }).toEqual({ status: 0, stderr: '' });
     expect((JSON.parse(byId.stdout) as NamesDocument).application.id).toBe(1000001);
     expect(byName.status).toBe(1);
-    expect(byName.stderr).toMatch(/^account bad: the application list cannot be read: GET .*status 401.*\n$/);
+    expect(byName.stderr).toMatch(/^account bad: the application list cannot be read: GET .*401.*\nhint: .*\n$/);
   });
 
   it('reads all pages; with --no-all-pages it stops after 20, says that the list goes on, and ends with 1', async () => {

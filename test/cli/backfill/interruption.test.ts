@@ -130,6 +130,14 @@ describe('an interrupted run', () => {
     await expect(runOn(countingSession().session, other)).rejects.toThrow('was another one (--from, --hosts)');
   });
 
+  it('is not resumed from a file that is cut off, which is told in a sentence', async () => {
+    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
+    const file = `${output}.backfill/state.json`;
+    writeFileSync(file, readFileSync(file, 'utf8').slice(0, 40));
+    const resumed = runOn(countingSession().session, { ...WISH, output, resume: true });
+    await expect(resumed).rejects.toThrow(new UsageError(`${file} is damaged: start anew with --force`));
+  });
+
   it.each([
     ['of another version', '"version":2', '"version":1'],
     ['with another shape', '"window"', '"windows"'],
@@ -218,7 +226,7 @@ describe('an application that cannot be read', () => {
     const { id } = simulator.world.applications()[1]!;
     simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
     await expect(runOn(countingSession().session, { ...WISH, output })).rejects.toThrow(
-      `application Checkout API (${id})`,
+      `account main: application Checkout API (${id})`,
     );
     expect(existsSync(output)).toBe(false);
     simulator.faults.clear();
