@@ -1,34 +1,32 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
-import { account, delayUntilNextWindow } from './support/config.ts';
+import { until } from '../real/support/until.ts';
+import { account } from './support/config.ts';
+import { Front } from './support/front.ts';
+import { MovedClock } from './support/movedClock.ts';
 import { startExporter, type Exporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
-interface Timed {
-  readonly families: ParsedFamily[];
-  readonly seconds: number;
-}
-
-/** Room for a slow machine between the exporter's deadline and the scraper's. */
-const WIDE = { scrape_timeout_offset: '2s' };
-
 /** A scrape by a scraper that gives up after so many seconds. */
-async function timedScrape(exporter: Exporter, timeout: number): Promise<Timed> {
-  const start = performance.now();
-  const body = await exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': String(timeout) });
-  const seconds = (performance.now() - start) / 1000;
-  return { families: parseText(body), seconds };
+async function scrapeWithin(exporter: Exporter, timeout: number): Promise<ParsedFamily[]> {
+  return parseText(await exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': String(timeout) }));
 }
+
+/** A call that hangs does so for longer than any test: what is answered meanwhile did not wait for it. */
+const HANGING = { request_timeout: '10m', max_retries: 0 };
 
 test('with one application hanging, a scrape answers before its deadline with everything else', async () => {
   const simulator = await startSimulator({ applications: 3 });
   simulator.faults.add({ effect: 'hang', app: 1_000_001, on: 'metric_data' });
-  const exporter = await startExporter({ config: { accounts: [account(simulator)], collection: WIDE } });
+  const exporter = await startExporter({ config: { accounts: [account(simulator, 'default', { limits: HANGING })] } });
   try {
-    const { families, seconds } = await timedScrape(exporter, 4);
-    expect(seconds).toBeLessThan(4);
+    const families = await scrapeUntil(
+      exporter,
+      'the others',
+      (answer) => entities(answer, 'fresh', { group: 'application_metrics' }) === 2,
+    );
+    expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
     const withMemory = samplesOf(families, 'newrelic_application_memory_used_bytes').map(
       ({ labels }) => labels['app_id'],
     );
@@ -45,64 +43,71 @@ test('with one application hanging, a scrape answers before its deadline with ev
 
 test('with everything hanging, every scrape still answers in time, and healing takes no restart', async () => {
   const simulator = await startSimulator({ applications: 2 });
+  const front = await Front.open(Number(new URL(simulator.url).port));
   simulator.faults.add({ effect: 'hang' });
-  const limits = { request_timeout: '6s', max_retries: 0 };
-  const exporter = await startExporter({
-    config: { accounts: [account(simulator, 'default', { limits })], collection: WIDE },
-  });
+  const upstream = { url: `http://127.0.0.1:${front.port}/v2` };
+  const exporter = await startExporter({ config: { accounts: [account(upstream, 'default', { limits: HANGING })] } });
   try {
-    const both = await Promise.all([timedScrape(exporter, 4), timedScrape(exporter, 5)]);
-    expect(both[0].seconds).toBeLessThan(4);
-    expect(both[1].seconds).toBeLessThan(5);
-    for (const { families } of both) expect(value(families, 'newrelic_up')).toBe(0);
+    const both = await Promise.all([scrapeWithin(exporter, 2), scrapeWithin(exporter, 3)]);
+    for (const families of both) {
+      expect(value(families, 'newrelic_up')).toBe(0);
+      expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
+      expect(samplesOf(families, 'newrelic_exporter_api_failures_total').filter((sample) => sample.value > 0)).toEqual(
+        [],
+      );
+    }
     simulator.faults.clear();
+    front.drop();
     const healed = await scrapeUntilFresh(exporter);
     expect(value(healed, 'newrelic_up')).toBe(1);
-    const timeouts = { endpoint: '/applications.json', reason: 'timeout' };
-    expect(value(healed, 'newrelic_exporter_api_failures_total', timeouts)).toBeGreaterThan(0);
+    const failures = { endpoint: '/applications.json', reason: 'network' };
+    expect(value(healed, 'newrelic_exporter_api_failures_total', failures)).toBeGreaterThan(0);
   } finally {
     await exporter.stop();
+    await front.close();
     await simulator.close();
   }
 });
 
 test('a fleet that the budget cannot carry at once: scrapes do not wait in vain, and no minute has more calls', async () => {
-  const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1 });
+  // Within a minute that lasts an hour, so that the budget is spent once.
+  const clock = new MovedClock({ standsStill: true });
+  const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, now: clock.now });
   const limits = { requests_per_minute: 30 };
   const exporter = await startExporter({
-    config: {
-      accounts: [account(simulator, 'default', { limits })],
-      collection: { window: '5m', delay: delayUntilNextWindow(59) },
-    },
+    ...clock.program,
+    config: { accounts: [account(simulator, 'default', { limits })], collection: { window: '5m' } },
   });
   try {
-    await timedScrape(exporter, 10);
-    // The lists are there and the budget is spent: waiting for the deadline would bring nothing.
-    const { families, seconds } = await timedScrape(exporter, 10);
-    expect(seconds).toBeLessThan(5);
+    await until('the budget to be spent', async () => {
+      await scrapeWithin(exporter, 2);
+      return simulator.requests.count() === 30 ? true : undefined;
+    });
+    // A scrape that waited for its deadline would not be back before this test is ended.
+    const families = await scrapeWithin(exporter, 120);
     expect(entities(families, 'missing')).toBeGreaterThan(0);
     expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(40);
     const slowed = value(families, 'newrelic_exporter_effective_interval_seconds', { group: 'application_metrics' });
     expect(slowed).toBeGreaterThan(60);
-    for (let scrape = 0; scrape < 10; scrape += 1) {
-      await timedScrape(exporter, 2);
-      await sleep(200);
-    }
+    for (let scrape = 0; scrape < 10; scrape += 1) await scrapeWithin(exporter, 2);
     expect(simulator.requests.count()).toBe(30);
-    expect(simulator.requests.busiest()).toBeLessThanOrEqual(30);
+    expect(simulator.requests.busiest()).toBe(30);
   } finally {
     await exporter.stop();
     await simulator.close();
+    clock.close();
   }
-});
+}, 100_000);
 
 test('an account that is told to slow down pauses, and others do not', async () => {
-  const [tired, lively] = [await startSimulator({ applications: 2 }), await startSimulator({ applications: 2 })];
+  const clock = new MovedClock({ standsStill: true });
+  const world = { applications: 2, now: clock.now };
+  const [tired, lively] = [await startSimulator(world), await startSimulator(world)];
   tired.faults.add({ effect: 'rate-limit', header: 'retry-after', seconds: 120, times: 1, on: 'metric_names' });
   const exporter = await startExporter({
+    ...clock.program,
     config: {
       accounts: [account(tired, 'tired'), account(lively, 'lively')],
-      collection: { delay: delayUntilNextWindow(58) },
     },
   });
   try {
@@ -113,8 +118,9 @@ test('an account that is told to slow down pauses, and others do not', async () 
         entities(answer, 'fresh', { account: 'lively' }) > 0 &&
         entities(answer, 'missing', { account: 'lively' }) === 0,
     );
-    const until = value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'tired' });
-    expect(until).toBeGreaterThan(Date.now() / 1000 + 60);
+    const pausedUntil = value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'tired' });
+    // Two minutes from when it was told; of this clock, no time has passed since.
+    expect(pausedUntil).toBeGreaterThanOrEqual(clock.now() / 1000 + 119);
     expect(samplesOf(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'lively' })).toEqual(
       [],
     );
@@ -128,5 +134,6 @@ test('an account that is told to slow down pauses, and others do not', async () 
     await exporter.stop();
     await tired.close();
     await lively.close();
+    clock.close();
   }
 });

@@ -252,7 +252,7 @@ test.each(BEHAVIOURS)('$what', { timeout: 60_000 }, async ({ attack, secured: lo
   const exporter = locked ? secured : plain;
   const before = memory(exporter);
   left.push(...(await attack(exporter)));
-  await until('four scrapes at once', async () => ((await fourScrapes(exporter)) ? true : undefined), 15_000);
+  await until('four scrapes at once', async () => ((await fourScrapes(exporter)) ? true : undefined));
   await until('memory to be back', () => Promise.resolve(memory(exporter) < before + MEMORY_ALLOWANCE || undefined));
   const output = exporter.output();
   expect(output.match(/level=error/g)?.length ?? 0, output).toBeLessThanOrEqual(3);

@@ -8,20 +8,25 @@ import { parseText, value } from '../support/exposition.ts';
 import { account } from './support/config.ts';
 import { startExporter } from './support/program.ts';
 
+/**
+ * Calls and scrapes that are under way last longer than a test may: a shutdown that waited for one of them would not end.
+ */
+const HANGING = { request_timeout: '10m' };
+
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s while a scrape is in flight: the scrape is answered, and the process ends with status 0 within 5 seconds',
+  '%s while a scrape is in flight: the scrape is answered, and the process ends with status 0, whatever upstream does',
   async (signal) => {
     const simulator = await startSimulator({ applications: 2 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
-    const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
+    const exporter = await startExporter({
+      config: { accounts: [account(simulator, 'default', { limits: HANGING })] },
+    });
     try {
-      const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '60' });
+      const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '120' });
       await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
-      const start = performance.now();
       exporter.signal(signal);
       expect(value(parseText(await scrape), 'newrelic_up')).toBe(1);
       expect(await exporter.ended).toEqual({ status: 0, signal: null });
-      expect((performance.now() - start) / 1000).toBeLessThan(5);
       await expect(exporter.get('/metrics')).rejects.toThrow();
     } finally {
       await exporter.stop();
@@ -31,12 +36,12 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 );
 
 describe.each(['http', 'https'] as const)('with clients that never leave, over %s', (scheme) => {
-  test('SIGTERM ends it with status 0 within 5 seconds, whatever is connected', async () => {
+  test('SIGTERM ends it with status 0, whatever is connected', async () => {
     const simulator = await startSimulator({ applications: 150 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
     const { cert, key } = await certificate('localhost', LOCALHOST);
     const exporter = await startExporter({
-      config: { accounts: [account(simulator, 'default', { hosts: false })] },
+      config: { accounts: [account(simulator, 'default', { hosts: false, limits: HANGING })] },
       files: { 'web.yaml': 'tls_server_config: {cert_file: s.pem, key_file: s.key}\n', 's.pem': cert, 's.key': key },
       flags: scheme === 'https' ? ['--web.config.file=web.yaml'] : [],
     });
@@ -53,13 +58,11 @@ describe.each(['http', 'https'] as const)('with clients that never leave, over %
       deaf.forEach(({ socket }) => socket.write(requestText('/api/status').repeat(30)));
       const waiting = await hostileClients(10, port, { tls });
       waiting.forEach(({ socket }) =>
-        socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 60'])),
+        socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
       );
       await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
-      const start = performance.now();
       exporter.signal('SIGTERM');
       expect(await exporter.ended).toEqual({ status: 0, signal: null });
-      expect((performance.now() - start) / 1000).toBeLessThan(5);
       await Promise.all([...silent, ...handshaken, ...halfSent, ...waiting].map(({ closed }) => closed));
       for (const { socket } of deaf) socket.destroy();
       expect(exporter.output()).not.toContain('level=error');
