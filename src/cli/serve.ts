@@ -20,7 +20,7 @@ import { compareInWorkers } from '../web/authentication/compareInWorkers.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';
-import { REVISION, VERSION } from './version.ts';
+import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/readers.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
 import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
@@ -181,7 +181,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const failed = (error: unknown): void => logger.error({ err: withStack(error) }, 'A request could not be answered');
   const app = createApp({
-    settings: { ...flags, version: VERSION },
+    settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
     collection: () => config.collection,
     exposition: new Exposition(),
@@ -196,6 +196,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     stopping: () => stopping,
     now: Date.now,
     monotonic: () => systemClock.monotonic(),
+    warn: (message) => logger.warn(message),
     failed,
   });
   const servers = await startServers({

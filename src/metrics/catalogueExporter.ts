@@ -137,6 +137,12 @@ export const EXPORTER = {
     ['account', 'reason'],
     'Batches of NerdGraph that were read again in parts, by reason: truncated, timeout or error.',
   ),
+  applications: family(
+    'gauge',
+    'newrelic_exporter_applications',
+    ['account', 'state'],
+    'Applications of the account: listed, of them exported, of them reporting. Each includes the next: never sum over state.',
+  ),
   refusedLogins: family(
     'counter',
     'newrelic_exporter_web_refused_logins_total',

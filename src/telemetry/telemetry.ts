@@ -144,6 +144,9 @@ function accountFamilies(status: AccountStatus): OwnFamily[] {
     ...gauge(EXPORTER.up, { account }, Number(status.up)),
     ...gauge(EXPORTER.accountInfo, { account, api, region }, 1),
     ...gauge(EXPORTER.apiEndOfLife, { account }, status.endOfLife),
+    ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
+      gauge(EXPORTER.applications, { account, state }, status.applicationCounts?.[state]),
+    ),
     ...gauge(EXPORTER.windowEnd, { account }, status.windowEnd),
     ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),

@@ -38,6 +38,8 @@ export interface WebSettings {
   /** `--web.max-requests`: scrapes answered at once; 0: no limit. */
   readonly maxRequests: number;
   readonly version: string;
+  /** Where the pages of the documentation are, without a slash at the end. */
+  readonly docs: string;
 }
 
 /** What the web side needs from the rest. Whatever a reload swaps comes through a function. */
@@ -65,6 +67,8 @@ export interface WebDependencies {
   now(): number;
   /** A clock that is never set, in milliseconds: the collector's. */
   monotonic(): number;
+  /** Something that somebody should look at, for the log. */
+  warn(message: string): void;
   /** A fault of our own that a request ran into; answered with 500. */
   failed(error: unknown): void;
 }

@@ -91,6 +91,7 @@ const EXPORTER = [
   'gauge newrelic_exporter_account_info{account,api,region}',
   'gauge newrelic_exporter_api_end_of_life_timestamp_seconds{account}',
   'counter newrelic_exporter_api_batches_split_total{account,reason}',
+  'gauge newrelic_exporter_applications{account,state}',
   'counter newrelic_exporter_web_refused_logins_total',
   'gauge newrelic_exporter_query_success{account,query}',
   'gauge newrelic_exporter_query_duration_seconds{account,query}',

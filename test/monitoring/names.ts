@@ -15,7 +15,6 @@ export const PACK_NAMES: ReadonlySet<string> = new Set(
 
 /** Families that rules and pages name already and that are about to be published. */
 export const COMING: ReadonlySet<string> = new Set([
-  'newrelic_exporter_applications',
   'newrelic_application_tags',
   'newrelic_exporter_query_success',
   'newrelic_exporter_query_duration_seconds',

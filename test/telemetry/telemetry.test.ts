@@ -44,7 +44,7 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
     labels: {},
     up: true,
     refused: undefined,
-    applicationCounts: undefined,
+    applicationCounts: { listed: 14, exported: 12, reporting: 10 },
     windowEnd: 1_700_000_060,
     groups: [GROUP],
     budget: { configured: 600, inForce: 300, lastMinute: 10, inFlight: 0, pausedUntil: undefined },

@@ -95,6 +95,29 @@ describe.skipIf(missing)('the status page in Chromium', () => {
     await page.close();
   });
 
+  test.each([1_100, 900, 1_280])('no word of a table is broken at %d pixels', async (width) => {
+    const { page } = await open({ viewport: { width, height: 900 } }, faulty());
+    await page.screenshot({ path: `${OUTPUT}status-page-faults-${width}.png`, fullPage: true });
+    // A cell of one word is as high as a line.
+    const broken = await page.evaluate<string[]>(`[...document.querySelectorAll('td:not(.long)')].flatMap((cell) => {
+      const range = document.createRange();
+      return [...cell.textContent.matchAll(/\\S+/g)].flatMap(({ 0: word, index }) => {
+        const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(), at = 0; node !== null; at += node.length, node = walker.nextNode()) {
+          const start = index - at;
+          if (start < 0 || start + word.length > node.length) continue;
+          range.setStart(node, start);
+          range.setEnd(node, start + word.length);
+          return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1 ? [word] : [];
+        }
+        return [];
+      });
+    })`);
+    expect(broken).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await page.close();
+  });
+
   test('hostile names are text and nothing else', async () => {
     const { page, complaints } = await open({ viewport: { width: 1280, height: 900 } }, fleet(30));
     expect(await page.title()).toBe('newrelic-apm-exporter');
@@ -109,7 +132,9 @@ describe.skipIf(missing)('the status page in Chromium', () => {
     const { page } = await open({ javaScriptEnabled: false });
     await page.getByRole('searchbox').fill('shop-9');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.waitForURL(/\?q=shop-9$/);
+    await page.waitForURL(/\?q=shop-9#applications$/);
+    // The page shows what was found, not its top.
+    expect(await page.evaluate<number>('scrollY').catch(() => -1)).not.toBe(0);
     expect(await page.locator('h3').count()).toBe(10);
     await page.getByRole('link', { name: 'Show all' }).click();
     await page.getByRole('link', { name: 'Next' }).click();

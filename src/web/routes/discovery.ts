@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { sendPage, sendText, type PlacedHandler } from '../sending.ts';
 import type { ApplicationView, WebCollector, WebDependencies } from '../dependencies.ts';
@@ -7,11 +8,15 @@ import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
+/** Labels that two tags became and that are told. */
+const MOST_TOLD = 100;
+
 /**
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, as
  * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
  */
 export function discoveryHandler(deps: WebDependencies): PlacedHandler {
+  const tagLabels = new TagLabels((message) => deps.warn(message));
   return async (request, response, place) => {
     const target = targetOf(request);
     const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
@@ -24,21 +29,27 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...wanted].find((account) => !known.includes(account));
     if (unknown !== undefined) {
-      sendText(response, 404, `There is no account ${JSON.stringify(unknown.slice(0, 60))} in the configuration.`);
+      const name = JSON.stringify(unknown.slice(0, 60));
+      sendText(response, 404, `The configuration has no account ${name}, or the account reads no applications.`);
       return;
     }
     if (!collection.background) await place.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
-    const unread = lists.filter(({ applications }) => applications === undefined).map(({ account }) => account);
-    if (unread.length > 0) {
-      // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
-      sendText(response, 503, `The application list cannot be read now for: ${unread.join(', ')}.`);
+    // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
+    const absent = lists.flatMap(({ account, listed, applications }) => {
+      if (applications === undefined) return [`the application list of ${account} cannot be read now`];
+      return listed === 0
+        ? [`${account} lists no application: look whether the key still sees all of the account`]
+        : [];
+    });
+    if (absent.length > 0) {
+      sendText(response, 503, `No targets: ${absent.join('; ')}.`);
       return;
     }
     const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],
-        labels: { ...address, ...labelsOf(account, application) },
+        labels: { ...address, ...labelsOf(account, application), ...tagLabels.of(application) },
       })),
     );
     const body = Buffer.from(JSON.stringify(groups));
@@ -70,6 +81,37 @@ function labelsOf(account: string, application: ApplicationView): Record<string,
     __meta_newrelic_language: application.language ?? '',
     __meta_newrelic_reporting: String(application.reporting),
   };
+}
+
+/** Labels of tags. Of two keys that become one label the first by name counts, which is told once. */
+class TagLabels {
+  readonly #warn: (message: string) => void;
+  readonly #told = new Set<string>();
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
+
+  of({ tags = [] }: ApplicationView): Record<string, string> {
+    const keys = new Map<string, string>();
+    const labels: Record<string, string> = {};
+    for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+      const label = `__meta_newrelic_${tagLabel(key)}`;
+      const first = keys.get(label);
+      if (first === undefined) labels[label] = values.toSorted().join(',');
+      else this.#tell(label, first, key);
+      keys.set(label, first ?? key);
+    }
+    return labels;
+  }
+
+  #tell(label: string, first: string, second: string): void {
+    if (this.#told.has(label) || this.#told.size >= MOST_TOLD) return;
+    this.#told.add(label);
+    this.#warn(
+      `Service discovery: the tags ${first} and ${second} are one label, ${label}: it has the values of ${first}.`,
+    );
+  }
 }
 
 /** The address the request came to: its `Host`, or that of the socket for a client that sends none. */

@@ -48,6 +48,7 @@ export function statusPages(deps: WebDependencies): StatusPages {
             version: deps.settings.version,
             prefix: linkPrefix(deps.settings),
             telemetryPath: deps.settings.telemetryPath,
+            docs: deps.settings.docs,
             search,
             page,
           }),

@@ -7,10 +7,13 @@ const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = 
 };
 
 /** From this many days before its end, the end of an interface stands out. */
-const NEAR_END_DAYS = 90;
+const NEAR_END_DAYS = 180;
 
-/** One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds. */
-export function accountSection(account: AccountStatus, now: number): Html {
+/**
+ * One account: its state, its budget, its groups, and what fails or is slow. `now` is Unix seconds, `docs` where the pages of the
+ * documentation are.
+ */
+export function accountSection(account: AccountStatus, now: number, docs: string): Html {
   const labels = Object.entries(account.labels).map(
     ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
   );
@@ -40,7 +43,7 @@ export function accountSection(account: AccountStatus, now: number): Html {
       </div>
       <div>
         <dt>Applications</dt>
-        <dd>${account.applications === undefined ? 'not read yet' : account.applications.length}</dd>
+        <dd>${applicationsInWords(account)}</dd>
       </div>
       <div>
         <dt>Newest window served</dt>
@@ -55,15 +58,24 @@ export function accountSection(account: AccountStatus, now: number): Html {
         <dd>${planInWords(account.plan)}</dd>
       </div>
     </dl>
-    ${groupTable(account.groups, now)} ${failingEntities(account.entities)} ${slowestEntities(account.entities)}
+    ${groupTable(account.groups, now)} ${failingEntities(account.entities, docs)} ${slowestEntities(account.entities)}
   </section>`;
 }
 
-function stateBadge({ refused, up, applications, budget, entities }: AccountStatus): Html {
+function applicationsInWords({ applications, applicationCounts }: AccountStatus): string {
+  if (applications === undefined) return 'not read yet';
+  if (applicationCounts === undefined) return counted(applications.length, 'application');
+  const { listed, exported, reporting } = applicationCounts;
+  return `${exported} exported of ${listed} listed, ${reporting} of them report`;
+}
+
+function stateBadge({ refused, up, applications, budget, entities, warnings }: AccountStatus): Html {
   if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
   if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
   const failing = entities.filter(({ problem }) => problem !== undefined).length;
   if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
+  if (up && warnings.length > 0)
+    return html`<span class="badge warn">up, ${counted(warnings.length, 'warning')}</span>`;
   if (up) return html`<span class="badge good">up</span>`;
   return applications === undefined
     ? html`<span class="badge warn">not read yet</span>`
@@ -175,7 +187,7 @@ const SHOWN_FAILING = 20;
 const SHOWN_SLOWEST = 5;
 
 /** What the last attempt failed for, the longest failing first. */
-function failingEntities(entities: readonly EntityStatus[]): Html | undefined {
+function failingEntities(entities: readonly EntityStatus[], docs: string): Html | undefined {
   const failing = entities.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
   if (failing.length === 0) return undefined;
   const rest = failing.length - SHOWN_FAILING;
@@ -187,6 +199,7 @@ function failingEntities(entities: readonly EntityStatus[]): Html | undefined {
         <tr>
           <th scope="col">What</th>
           <th scope="col">Reason</th>
+          <th scope="col">In words</th>
           <th scope="col">Failed in a row</th>
           <th scope="col">Served</th>
         </tr>
@@ -196,7 +209,8 @@ function failingEntities(entities: readonly EntityStatus[]): Html | undefined {
           (entity) =>
             html`<tr>
               <th scope="row">${nameOf(entity)}</th>
-              <td data-label="Reason" class="long">${entity.problem}</td>
+              <td data-label="Reason"><a href="${docs}/errors.md#upstream-failures">${entity.reason ?? 'other'}</a></td>
+              <td data-label="In words" class="long">${entity.problem}</td>
               <td data-label="Failed in a row" class="number">${entity.failures}</td>
               <td data-label="Served">${SERVED[entity.state]}</td>
             </tr>`,
@@ -206,12 +220,17 @@ function failingEntities(entities: readonly EntityStatus[]): Html | undefined {
     ${rest > 0 ? html`<p class="more">and ${rest} more, all of them in the JSON of this page.</p>` : undefined}`;
 }
 
-/** Whose last attempt took longest. */
+/** Whose last attempt took longest; what was read by the same call is one row. */
 function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
-  const slowest = entities
-    .flatMap((entity) => (entity.seconds === undefined ? [] : [{ entity, seconds: entity.seconds }]))
-    .toSorted((a, b) => b.seconds - a.seconds)
-    .slice(0, SHOWN_SLOWEST);
+  const calls = new Map<string, { readonly entity: EntityStatus; readonly seconds: number; together: number }>();
+  for (const entity of entities) {
+    const { group, seconds } = entity;
+    if (seconds === undefined) continue;
+    const call = calls.get(`${group} ${seconds}`);
+    if (call === undefined) calls.set(`${group} ${seconds}`, { entity, seconds, together: 1 });
+    else call.together += 1;
+  }
+  const slowest = [...calls.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
   if (slowest.length === 0) return undefined;
   return html`<table class="stack">
     <caption>
@@ -225,9 +244,9 @@ function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
     </thead>
     <tbody>
       ${slowest.map(
-        ({ entity, seconds }) =>
+        ({ entity, seconds, together }) =>
           html`<tr>
-            <th scope="row">${nameOf(entity)}</th>
+            <th scope="row">${nameOf(entity)}${together > 1 ? ` and ${together - 1} more in one call` : ''}</th>
             <td data-label="Last attempt took">${inWords(seconds)}</td>
           </tr>`,
       )}

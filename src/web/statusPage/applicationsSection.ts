@@ -27,9 +27,8 @@ export function applicationsSection(view: ApplicationsView): Html {
     ${searchForm(view)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
-      external services) ${swatch('total')} application code: what is left of the total time. The line across a bar ends
-      the response time; work done in parallel lasts longer. Each bar fills its line: compare the numbers, not the
-      lengths.
+      external services) ${swatch('total')} application code: what is left of the total time. The black mark is the
+      response time; what lies beyond it ran in parallel. All bars have full width: compare the numbers.
     </p>
     ${shown.length === 0 ? html`<p>${nothingToShow(view)}</p>` : undefined}
     <ol class="applications" start="${(page - 1) * PAGE_SIZE + 1}">
@@ -66,12 +65,12 @@ function belowZero(parts: readonly { kind: string; seconds: number }[]): Html | 
 
 function searchForm({ search, address, rows, total }: ApplicationsView): Html {
   const found = search === '' ? counted(total, 'application') : `${rows.length} of ${counted(total, 'application')}`;
-  return html`<form class="search" method="get" action="${address}" role="search">
+  return html`<form class="search" method="get" action="${address}#applications" role="search">
     <label for="q">Search by name, account or id</label>
     <input id="q" name="q" type="search" value="${search}" maxlength="200" autocomplete="off" />
     <button type="submit">Search</button>
     <span>${found}</span>
-    ${search === '' ? undefined : html`<a href="${address}">Show all</a>`}
+    ${search === '' ? undefined : html`<a href="${address}#applications">Show all</a>`}
   </form>`;
 }
 

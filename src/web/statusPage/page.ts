@@ -14,6 +14,8 @@ interface PageInputs {
   /** Before every link, such as `` or `/exporter`. */
   readonly prefix: string;
   readonly telemetryPath: string;
+  /** Where the pages of the documentation are. */
+  readonly docs: string;
   readonly search: string;
   readonly page: number;
 }
@@ -47,7 +49,7 @@ export function statusPage(inputs: PageInputs): string {
         <main>
           ${overview(accounts)}
           <p class="asof">As of ${timeInWords(now)}. <a href="${address}">Refresh</a></p>
-          ${accounts.map((account) => accountSection(account, now))}
+          ${accounts.map((account) => accountSection(account, now, inputs.docs))}
           ${applicationsSection({
             rows: search(rows, inputs.search),
             total: rows.length,
@@ -75,10 +77,12 @@ function overview(accounts: readonly AccountStatus[]): Html {
     ...(unread.length > 0 ? [`${counted(unread.length, 'account')} cannot be read.`] : []),
     ...(failing > 0 ? [`The last attempt failed for ${counted(failing, 'entity', 'entities')}.`] : []),
   ];
-  const verdict =
-    wrong.length === 0
-      ? html`<span class="good">Nothing fails.</span>`
-      : html`<span class="bad">${wrong.join(' ')}</span>`;
+  const warnings = accounts.reduce((total, account) => total + account.warnings.length, 0);
+  const verdict = [
+    wrong.length > 0 ? html`<span class="bad">${wrong.join(' ')}</span>` : undefined,
+    warnings > 0 ? html` <span class="warn">${counted(warnings, 'warning')}.</span>` : undefined,
+    wrong.length + warnings === 0 ? html`<span class="good">Nothing fails.</span>` : undefined,
+  ];
   return html`<p class="overview">
     ${counted(accounts.length, 'account')}, ${counted(applications, 'application')}. ${verdict}
   </p>`;

@@ -52,8 +52,9 @@ ul.notice { padding-left: 2rem; }
 .used { fill: var(--total); }
 table { width: 100%; border-collapse: collapse; margin: 0 0 1rem; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; overflow-wrap: anywhere; }
-thead th { border-top: 0; font-size: .85rem; overflow-wrap: normal; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
+tbody th, td.long { overflow-wrap: anywhere; }
+thead th { border-top: 0; font-size: .85rem; }
 .number { font-variant-numeric: tabular-nums; }
 .group { white-space: nowrap; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 .75rem; }

@@ -59,7 +59,7 @@ describe('/sd', () => {
     app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, entities: [] })];
     const { origin } = await serve(app.app);
     const got = await get(`${origin}/sd`);
-    expect([got.status, got.text]).toEqual([503, 'The application list cannot be read now for: eu.\n']);
+    expect([got.status, got.text]).toEqual([503, 'No targets: the application list of eu cannot be read now.\n']);
   });
 
   test('?account= narrows it, so that one unreadable account does not hide the others', async () => {
@@ -78,7 +78,50 @@ describe('/sd', () => {
     expect(await instances('?account=production&account=apac')).toEqual(['production/7', 'apac/7', 'apac/8']);
     expect((await get(`${origin}/sd?account=production&account=eu`)).status).toBe(503);
     const unknown = await get(`${origin}/sd?account=us`);
-    expect([unknown.status, unknown.text]).toEqual([404, 'There is no account "us" in the configuration.\n']);
+    expect([unknown.status, unknown.text]).toEqual([
+      404,
+      'The configuration has no account "us", or the account reads no applications.\n',
+    ]);
+  });
+
+  test('answers 503, never an empty list, when an account lists no application; [] when the configuration leaves none', async () => {
+    const app = testApp();
+    const nothing = { applications: [], visible: { applications: 0, keyTransactions: 0 } };
+    app.collector.accounts = [accountStatus(nothing)];
+    const { origin } = await serve(app.app);
+    const got = await get(`${origin}/sd`);
+    expect([got.status, got.text]).toEqual([
+      503,
+      'No targets: production lists no application: look whether the key still sees all of the account.\n',
+    ]);
+    app.collector.accounts = [accountStatus({ ...nothing, visible: { applications: 3, keyTransactions: 0 } })];
+    const left = await get(`${origin}/sd`);
+    expect([left.status, left.text]).toEqual([200, '[]']);
+  });
+
+  test('carries every tag as a label; of two that become one the first by name, told once', async () => {
+    const app = testApp();
+    const tags = [
+      { key: 'team', values: ['payments', 'checkout'] },
+      { key: 'cost-center', values: ['2'] },
+      { key: 'cost center', values: ['1'] },
+      { key: 'empty', values: [] },
+    ];
+    const application = { id: 7, name: 'checkout', language: 'java', reporting: true, tags };
+    app.collector.accounts = [accountStatus({ applications: [application] })];
+    const { origin } = await serve(app.app);
+    for (let round = 0; round < 2; round += 1) {
+      const [group] = JSON.parse((await get(`${origin}/sd`)).text) as [{ labels: Record<string, string> }];
+      const found = Object.entries(group.labels).filter(([name]) => name.startsWith('__meta_newrelic_tag_'));
+      expect(Object.fromEntries(found)).toEqual({
+        __meta_newrelic_tag_team: 'checkout,payments',
+        __meta_newrelic_tag_cost_center: '1',
+        __meta_newrelic_tag_empty: '',
+      });
+    }
+    expect(app.warnings).toEqual([
+      'Service discovery: the tags cost center and cost-center are one label, __meta_newrelic_tag_cost_center: it has the values of cost center.',
+    ]);
   });
 
   test('asks for the lists alone, not for the state of everything', async () => {

@@ -85,6 +85,30 @@ describe('the status page', () => {
     );
   });
 
+  test('what one call read is one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
+    const page = await pageOf((app) => {
+      const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
+      const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
+      app.collector.accounts = [accountStatus({ entities: [...batch, failed, entity({ seconds: 0.2 })] })];
+    });
+    expect(words(page)).toMatch(/9 s .* and 39 more in one call .*4.25 s .*200 ms/);
+    expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
+    expect(page).toContain('<a href="https://docs.example/errors.md#upstream-failures">timeout</a>');
+  });
+
+  test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
+    const warnings = ['the account lists no application: look whether the key still sees all of the account'];
+    const page = words(
+      await pageOf((app) => {
+        const applicationCounts = { listed: 14, exported: 12, reporting: 10 };
+        app.collector.accounts = [accountStatus({ warnings, applicationCounts })];
+      }),
+    );
+    expect(page).toContain('up, 1 warning');
+    expect(page).toContain('12 exported of 14 listed, 10 of them report');
+    expect(page).not.toContain('Nothing fails');
+  });
+
   test('an account whose list is read but where something fails is not simply up', async () => {
     const text = words(
       await pageOf(

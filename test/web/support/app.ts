@@ -15,6 +15,7 @@ export interface TestApp {
   readonly scraped: ('complete' | 'partial')[];
   readonly dropped: DroppedSeries[];
   readonly failures: unknown[];
+  readonly warnings: string[];
   clock: number;
 }
 
@@ -33,6 +34,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   const scraped: TestApp['scraped'] = [];
   const dropped: DroppedSeries[] = [];
   const failures: unknown[] = [];
+  const warnings: string[] = [];
   const state = { clock: TEST_NOW * 1000 };
   const deps: WebDependencies = {
     settings: {
@@ -41,6 +43,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       externalUrl: undefined,
       maxRequests: 40,
       version: '1.2.3',
+      docs: 'https://docs.example',
       ...options.settings,
     },
     collector: () => collector,
@@ -61,6 +64,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     stopping: options.stopping ?? (() => false),
     now: () => state.clock,
     monotonic: () => state.clock,
+    warn: (message) => void warnings.push(message),
     failed: (error) => void failures.push(error),
     ...options.dependencies,
   };
@@ -70,6 +74,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     scraped,
     dropped,
     failures,
+    warnings,
     get clock() {
       return state.clock;
     },

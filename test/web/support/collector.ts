@@ -94,7 +94,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
       },
     ],
     plan: { groups: [], callsPerMinute: 123.4, budget: 600, carriedByPlaces: undefined, stretch: 1 },
-    visible: { applications: 0, keyTransactions: 0 },
+    visible: { applications: 1, keyTransactions: 0 },
     keyTransactions: 0,
     queries: [],
     warnings: [],
