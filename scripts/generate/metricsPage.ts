@@ -33,7 +33,7 @@ const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'Ne
 
 const ABSENCE = `## When a series is absent
 
-- Where nothing was counted, there is no average and no score. \`response_time\`, \`web_transaction_time\`, \`queue_time\`,
+- Averages and scores are absent when there were no requests. \`response_time\`, \`web_transaction_time\`, \`queue_time\`,
   \`component_time\` and \`total_time\` are absent without web requests, \`end_user_response_time\` without page views, an
   Apdex score where its count is 0, and of the rolling families response time, error ratio and Apdex score where they
   are 0 while the throughput is 0. Rates and counts of 0 are published as 0.

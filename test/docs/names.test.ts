@@ -178,7 +178,7 @@ test.each([
 /** Flags that the commands which read an account share with the daemon. */
 const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--version'];
 
-test.each(['check', 'plan', 'discover', 'metric-names', 'backfill', 'compare'])(
+test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare'])(
   'docs/interface.md has exactly the flags of the command %s',
   (name) => {
     let current = '';
