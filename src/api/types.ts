@@ -75,11 +75,17 @@ export interface Application {
   readonly endUserSummary: RollingSummary | undefined;
   readonly settings: ApplicationSettings | undefined;
   readonly alertPolicyId: number | undefined;
-  /** In upstream's spelling; undefined where the interface does not tell tags. */
-  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
   /** How many hosts and instances are linked to it. */
   readonly hosts: number | undefined;
   readonly instances: number | undefined;
+  /** In upstream's spelling; undefined where the interface does not tell tags. */
+  readonly tags?: readonly Tag[];
+}
+
+/** A key with its values, which somebody gave an application. */
+export interface Tag {
+  readonly key: string;
+  readonly values: readonly string[];
 }
 
 /** What a host and an instance have in common. */

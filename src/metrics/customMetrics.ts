@@ -241,7 +241,7 @@ function weight(part: string): number {
 
 /**
  * The value names that NerdGraph's rows give, by kind of metric, spelled as the REST interface spells them: the names
- * that the vendor's page "Query APM metric timeslice data with NRQL" gives an expression for.
+ * that the vendor's page "Migrate metric timeslice queries to NRQL" gives an expression for.
  */
 export const NERDGRAPH_VALUES = {
   /** Metrics of every kind but Apdex. */
@@ -267,31 +267,63 @@ export const NERDGRAPH_VALUES = {
     'rate',
     'percent',
     'as_percentage',
+    'average_time',
+    'total_time',
+    'sessions_active',
+    'total_visits',
+    'utilization',
+    'time_percentage',
+    'visits_percentage',
+    'launch_count',
+    'used_mb_by_host',
+    'used_bytes_by_host',
   ],
   /** Metrics whose names begin with `Apdex` or `EndUser/Apdex`, and no others. */
   apdex: ['s', 't', 'f', 'count', 'score', 'value', 'threshold', 'threshold_min'],
-  /** `EndUser` has these beside those of every metric. */
-  endUser: ['average_fe_response_time', 'average_be_response_time', 'average_network_time'],
-  /** `Memory/Physical` has these beside those of every metric. */
-  memory: ['used_mb_by_host', 'total_used_mb'],
+  /** Metrics of browsers and mobile devices have these beside those of every metric. */
+  devices: [
+    'average_fe_response_time',
+    'average_be_response_time',
+    'average_network_time',
+    'total_network_time',
+    'network_time_percentage',
+    'total_fe_time',
+    'fe_time_percentage',
+    'average_dom_content_load_time',
+    'total_dom_content_time',
+    'average_queue_time',
+    'total_queue_time',
+    'average_app_time',
+    'total_app_time',
+    'average_sent_bytes',
+    'average_received_bytes',
+  ],
+  /** Metrics whose names begin with `Memory/` have this beside those of every metric. */
+  memory: ['total_used_mb'],
 } as const;
 
 type Kind = keyof typeof NERDGRAPH_VALUES;
 
 /** The names of the values that NerdGraph can give for the metrics that a custom metric's template may match. */
-export function nerdgraphValuesOf(template: Pick<Template, 'source' | 'segments'>): readonly string[] {
+export function nerdgraphValuesOf(template: Pick<Template, 'segments'>): readonly string[] {
   return kindsOf(template).flatMap((kind) => NERDGRAPH_VALUES[kind]);
 }
 
-function kindsOf({ source, segments }: Pick<Template, 'source' | 'segments'>): readonly Kind[] {
+function kindsOf({ segments }: Pick<Template, 'segments'>): readonly Kind[] {
   const [first, second] = segments;
-  if (first?.kind !== 'literal') return ['any', 'apdex', 'memory'];
-  if (first.text === 'Apdex') return ['apdex'];
-  if (first.text === 'EndUser') {
-    if (second === undefined) return ['any', 'endUser'];
-    if (second.kind !== 'literal') return ['any', 'apdex'];
-    return second.text.startsWith('Apdex') ? ['apdex'] : ['any'];
+  if (first?.kind !== 'literal') return ['any', 'apdex', 'devices', 'memory'];
+  switch (first.text) {
+    case 'Apdex':
+      return ['apdex'];
+    case 'EndUser':
+      if (second !== undefined && second.kind !== 'literal') return ['any', 'apdex', 'devices'];
+      return second?.text.startsWith('Apdex') === true ? ['apdex'] : ['any', 'devices'];
+    case 'Browser':
+    case 'Mobile':
+      return ['any', 'devices'];
+    case 'Memory':
+      return ['any', 'memory'];
+    default:
+      return ['any'];
   }
-  const mayBeMemory = source === 'Memory/Physical' || (first.text === 'Memory' && second?.kind !== 'literal');
-  return mayBeMemory ? ['any', 'memory'] : ['any'];
 }

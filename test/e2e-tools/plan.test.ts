@@ -134,7 +134,7 @@ describe('plan', () => {
     await simulator.close();
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'account bad: the application list cannot be read: GET /applications.json: status 401: Invalid API Key\n',
+      'account bad: the application list cannot be read: GET /applications.json: status 401: Invalid API Key (reason auth)\n',
     );
     expect(
       (JSON.parse(stdout) as { accounts: { account: string }[] }).accounts.map(({ account: name }) => name),

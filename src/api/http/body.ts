@@ -3,7 +3,7 @@ import { gunzip, gunzipSync } from 'node:zlib';
 import { CallFailure, announced } from './callFailure.ts';
 import type { RawAnswer } from './exchange.ts';
 import { firstHeader, resolve, joinedHeader } from './address.ts';
-import { isObject } from './jsonShape.ts';
+import { isList, isObject, tooMuchOf, type Bounds } from './jsonShape.ts';
 import { HIDDEN, KeyMask } from './keyMask.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../reader.ts';
@@ -19,7 +19,10 @@ const unzip = promisify(gunzip);
  */
 async function decodeText({ status, headers, body }: RawAnswer, maxBytes: number): Promise<string> {
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
-  if (encoding === '' || encoding === 'identity') return body.toString('utf8');
+  if (encoding === '' || encoding === 'identity') {
+    if (body.length > maxBytes) throw tooLarge(maxBytes, status);
+    return body.toString('utf8');
+  }
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new CallFailure('invalid_response', 'the answer has an encoding that was not asked for', { status });
   }
@@ -29,9 +32,13 @@ async function decodeText({ status, headers, body }: RawAnswer, maxBytes: number
     return plain.toString('utf8');
   } catch (error) {
     throw error instanceof RangeError
-      ? new CallFailure('too_large', `the answer is larger than ${maxBytes} bytes`, { status })
+      ? tooLarge(maxBytes, status)
       : new CallFailure('invalid_response', 'the answer cannot be unpacked', { status });
   }
+}
+
+function tooLarge(bytes: number, status: number): CallFailure {
+  return new CallFailure('too_large', `the answer is larger than ${bytes} bytes`, { status });
 }
 
 const LONGEST_TITLE = 120;
@@ -39,7 +46,8 @@ const LONGEST_TITLE = 120;
 const LONGEST_READ = 10_000;
 const LONGEST_KEY = 256;
 const MOST_KEYS = 10;
-const DEEPEST = 4;
+const MOST_MEMBERS = 1_000;
+const MOST_REASONS = 5;
 /** A key of the service, or the beginning of one, whosever it is: upstream may show a part of the key that it was sent. */
 const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+/gi;
 
@@ -60,9 +68,7 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   // A 401 echoes the key it was sent, which may be an older one than ours.
-  const echoed = echoedKeys(body, DEEPEST)
-    .slice(0, MOST_KEYS)
-    .map((key) => new KeyMask(key));
+  const echoed = echoedKeys(body).map((key) => new KeyMask(key));
   const shown = [mask, ...echoed]
     .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
     .replace(KEY_LIKE, HIDDEN);
@@ -87,14 +93,36 @@ function findTitle(body: unknown): string | undefined {
     if (typeof error === 'string') return error;
     if (!isObject(error)) continue;
     const title = error['title'] ?? error['message'];
-    if (typeof title === 'string') return title;
+    const reasons = reasonsIn(error['messages']);
+    if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
+    if (reasons !== '') return reasons;
   }
   return undefined;
 }
 
-function echoedKeys(body: unknown, depth: number): string[] {
-  if (!isObject(body) || depth === 0) return [];
-  return Object.entries(body).flatMap(([name, value]) => (isKey(name, value) ? [value] : echoedKeys(value, depth - 1)));
+/** The title says what failed ("The metric data could not be read"), the messages beside it say why. */
+function reasonsIn(messages: unknown): string {
+  if (!isList(messages)) return '';
+  const texts = messages.slice(0, MOST_REASONS).filter((each) => typeof each === 'string');
+  return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
+}
+
+/** Of as many members as an honest error has, those that come first. */
+function echoedKeys(body: unknown): string[] {
+  const keys: string[] = [];
+  const open = [body];
+  let looked = 0;
+  for (let each = open.shift(); each !== undefined; each = open.shift()) {
+    if (!isObject(each)) continue;
+    for (const name in each) {
+      looked += 1;
+      if (looked > MOST_MEMBERS || keys.length === MOST_KEYS) return keys;
+      const value = each[name];
+      if (isKey(name, value)) keys.push(value);
+      else if (isObject(value)) open.push(value);
+    }
+  }
+  return keys;
 }
 
 function isKey(name: string, value: unknown): value is string {
@@ -146,9 +174,17 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/** The JSON object in the text of an answer. Throws a CallFailure (`invalid_response`) for anything else. */
-function parseObject(text: string, status: number, mask: KeyMask): Readonly<Record<string, unknown>> {
+/**
+ * The JSON object in the text of an answer. Throws a CallFailure for anything else: `too_large` where it holds more elements
+ * than the service could mean, else `invalid_response`.
+ */
+function parseObject(text: string, status: number, mask: KeyMask, elements: number): Readonly<Record<string, unknown>> {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
+  const tooMuch = tooMuchOf(text, elements);
+  if (tooMuch === 'nesting') throw invalid('the answer is nested too deep');
+  if (tooMuch === 'elements') {
+    throw new CallFailure('too_large', `the answer has more than ${elements} elements`, { status });
+  }
   let body: unknown;
   try {
     body = JSON.parse(mask.hideInBody(text));
@@ -184,10 +220,15 @@ export interface Answer {
 }
 
 /** Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. */
-type Inspection = (body: Readonly<Record<string, unknown>>, status: number, mask: KeyMask) => CallFailure | undefined;
+export type Inspection = (
+  body: Readonly<Record<string, unknown>>,
+  status: number,
+  mask: KeyMask,
+) => CallFailure | undefined;
 
-/** How the body of an answer is read and judged. */
-export interface Reading {
+/** How the body of an answer is read and judged, and when its call is made again. */
+export interface AnswerRules {
+  readonly bounds: Bounds;
   readonly inspect: Inspection;
   /** As `inspect`, of the text of another status: a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
@@ -198,14 +239,17 @@ export interface Reading {
    */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
-   * Whether a call that timed out is tried again. `patient`: for patient callers only, because it holds a place so long;
-   * false: its caller asks for less instead.
+   * Which failures that may pass are tried again. `but_timeouts`: a call that timed out only for patient callers, because it
+   * holds a place so long. `said_to_pass`: only what upstream itself calls passing; after anything else the caller asks for
+   * less. `none`: the caller comes back later.
    */
-  readonly retryTimeouts: boolean | 'patient';
+  readonly retries: 'all' | 'but_timeouts' | 'said_to_pass' | 'none';
 }
 
 /** How answers to a GET are read: they report an overload by their status alone. */
-export const GET: Reading = { inspect: bodyFailure, retryTimeouts: 'patient' };
+export function rulesOfGet(bounds: Bounds): AnswerRules {
+  return { bounds, inspect: bodyFailure, retries: 'but_timeouts' };
+}
 
 /** An answer that has come in, and what was sent for it. */
 export interface Sent {
@@ -218,28 +262,23 @@ export interface Sent {
 
 /** Reads the bodies of answers. */
 export class BodyReader {
-  readonly #maxBytes: number;
   readonly #now: () => number;
 
-  /**
-   * @param maxBytes of a body, unpacked
-   * @param now Unix milliseconds by the wall clock, which times in headers are compared with
-   */
-  constructor(maxBytes: number, now: () => number) {
-    this.#maxBytes = maxBytes;
+  /** @param now Unix milliseconds by the wall clock, which times in headers are compared with */
+  constructor(now: () => number) {
     this.#now = now;
   }
 
   /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
-  async textOf({ address, raw, overload, mask }: Sent, { inspectRefusal }: Reading): Promise<string> {
-    if (isGood(raw.status)) return decodeText(raw, this.#maxBytes);
+  async textOf({ address, raw, overload, mask }: Sent, { bounds, inspectRefusal }: AnswerRules): Promise<string> {
+    if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
     const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
     throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
   }
 
   /** The answer in the text of a good status. Throws the CallFailure that its body reports. */
-  parse({ address, raw, mask }: Sent, text: string, { inspect }: Reading): Answer {
-    const body = parseObject(text, raw.status, mask);
+  parse({ address, raw, mask }: Sent, text: string, { bounds, inspect }: AnswerRules): Answer {
+    const body = parseObject(text, raw.status, mask, bounds.elements);
     const failure = inspect(body, raw.status, mask);
     if (failure?.overload !== undefined) {
       const { reason, message, status } = failure;

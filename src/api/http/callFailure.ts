@@ -6,6 +6,8 @@ interface Circumstances {
   readonly status?: number | undefined;
   /** Whether the same call may well succeed when it is made again. */
   readonly retriable?: boolean;
+  /** Whether upstream itself says that the failure passes. */
+  readonly isSaidToPass?: boolean;
   readonly overload?: Overload | undefined;
 }
 
@@ -18,6 +20,7 @@ export class CallFailure extends Error {
   readonly reason: FailureReason;
   readonly status: number | undefined;
   readonly retriable: boolean;
+  readonly isSaidToPass: boolean;
   readonly overload: Overload | undefined;
 
   constructor(reason: FailureReason, words: string, circumstances: Circumstances = {}) {
@@ -25,6 +28,7 @@ export class CallFailure extends Error {
     this.reason = reason;
     this.status = circumstances.status;
     this.retriable = circumstances.retriable ?? false;
+    this.isSaidToPass = circumstances.isSaidToPass ?? false;
     this.overload = circumstances.overload;
   }
 }

@@ -6,7 +6,8 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { BodyReader, GET, type Answer, type Reading, type Sent, isGood } from './body.ts';
+import { BodyReader, rulesOfGet, type Answer, type AnswerRules, type Sent, isGood } from './body.ts';
+import type { Bounds } from './jsonShape.ts';
 import { exchange, type Request } from './exchange.ts';
 import type { KeptConnections } from './connections.ts';
 
@@ -45,8 +46,9 @@ class Reports {
 
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const message = this.#report(endpoint, failure);
     const { reason, status } = failure;
+    // In the words of the metrics, so that a line of the log leads to a series and the other way round.
+    const message = this.#report(endpoint, failure, ` (reason ${reason})`);
     return new UpstreamError(message, { reason, endpoint, status });
   }
 
@@ -70,13 +72,15 @@ class Reports {
   }
 
   /** The key is hidden once more, wherever the words came from. */
-  #report(endpoint: string, { reason, message }: CallFailure): string {
-    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}`);
+  #report(endpoint: string, { reason, message }: CallFailure, told = ''): string {
+    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${told}`);
     this.#observer.failed(endpoint, reason, text);
     return text;
   }
 }
 
+/** So many calls of the account that failed in a row say that it answers nothing: to ask again would only be more load. */
+const FAILURES_OF_SILENCE = 3;
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
@@ -88,8 +92,8 @@ export interface ClientOptions {
   /** From sending to the last byte of the body, of each attempt. */
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
-  /** Of a body, as sent and as unpacked. */
-  readonly maxBytes: number;
+  /** Of a body, as sent and as unpacked, where that is less than the bounds of its kind. */
+  readonly maxBytes?: number | undefined;
   readonly observer: CallObserver;
   /** Unix milliseconds by the wall clock, which times in headers are compared with. */
   readonly now: () => number;
@@ -111,6 +115,8 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   readonly #bodies: BodyReader;
+  /** How many calls failed since one was answered. An overload is no failure: it pauses. */
+  #failedInRow = 0;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
@@ -118,57 +124,75 @@ export class Client {
     this.#connections = connections;
     this.#options = options;
     this.#key = new ApiKey(options.key);
-    this.#bodies = new BodyReader(options.maxBytes, options.now);
+    this.#bodies = new BodyReader(options.now);
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
+  /**
+   * True after three failed calls in a row: nothing is tried again, and no batch is read in parts, until a call is answered.
+   * Patient callers try on.
+   */
+  isSilentFor({ patient }: CallOptions): boolean {
+    return patient !== true && this.#failedInRow >= FAILURES_OF_SILENCE;
+  }
+
   /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
-  get(endpoint: string, address: URL, call: CallOptions): Promise<Answer> {
-    return this.#call(endpoint, { address }, GET, call);
+  get(endpoint: string, address: URL, call: CallOptions, bounds: Bounds): Promise<Answer> {
+    return this.#call(endpoint, { address }, rulesOfGet(bounds), call);
   }
 
   /** Posts a JSON text; otherwise as `get`. */
-  post(endpoint: string, address: URL, body: string, call: CallOptions, reading: Reading): Promise<Answer> {
-    return this.#call(endpoint, { address, body }, reading, call);
+  post(endpoint: string, address: URL, body: string, call: CallOptions, rules: AnswerRules): Promise<Answer> {
+    return this.#call(endpoint, { address, body }, rules, call);
   }
 
-  async #call(endpoint: string, request: Request, reading: Reading, call: CallOptions): Promise<Answer> {
+  async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<Answer> {
+    const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
+    const { bytes, elements } = rules.bounds;
+    const bounded = { ...rules, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
     let failures = 0;
     let overloads = 0;
     // One reading makes many calls at once; without this, Node.js warns of a leak.
     setMaxListeners(0, call.signal);
     for (;;) {
-      const result = await this.#attempt(endpoint, request, reading, call);
-      if (!(result instanceof CallFailure)) return result;
+      const result = await this.#attempt(endpoint, request, bounded, call);
+      if (!(result instanceof CallFailure)) {
+        this.#failedInRow = 0;
+        return result;
+      }
       const failed = this.reports.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
-        if (!mayRetry(result, reading, call) || failures >= this.#options.maxRetries) throw failed;
-        delay = retryDelay(failures, this.#options.random);
+        this.#failedInRow += 1;
+        const mayRetry = isRetried(result, rules, call) && failures < maxRetries;
+        if (!mayRetry || this.isSilentFor(call)) throw failed;
+        delay = retryDelay(failures, random);
         failures += 1;
       } else {
         // The gate lets the call in only once the pause is over.
         if (call.patient !== true || overloads >= MOST_OVERLOADS) throw failed;
         overloads += 1;
       }
-      this.#options.observer.retried(endpoint, result.reason, delay);
-      await this.#options.sleep(delay, call.signal);
+      await sleep(delay, call.signal);
+      // Other calls may have failed meanwhile.
+      if (this.isSilentFor(call)) throw failed;
+      observer.retried(endpoint, result.reason, delay);
     }
   }
 
   async #attempt(
     endpoint: string,
     request: Request,
-    reading: Reading,
+    rules: AnswerRules,
     call: CallOptions,
   ): Promise<Answer | CallFailure> {
     try {
       const { address } = request;
       const asked = this.#upgraded === undefined ? address : moved(address, this.#upgraded);
-      const first = await this.#send(endpoint, { ...request, address: asked }, reading, call);
+      const first = await this.#send(endpoint, { ...request, address: asked }, rules, call);
       if (!('redirectedTo' in first)) return await first.answer;
       const secure = { ...request, address: moved(asked, first.redirectedTo) };
-      const second = await this.#send(endpoint, secure, reading, call);
+      const second = await this.#send(endpoint, secure, rules, call);
       if ('redirectedTo' in second) return new CallFailure('redirect', 'the HTTPS address redirects again');
       const answer = await second.answer;
       this.#upgraded = first.redirectedTo;
@@ -183,26 +207,26 @@ export class Client {
   async #send(
     endpoint: string,
     request: Request,
-    reading: Reading,
+    rules: AnswerRules,
     call: CallOptions,
   ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<Answer> }> {
     const release = await call.gate.enter(call.signal);
     let overload: Overload | undefined;
     let refused = false;
     try {
-      const sent = await this.#exchange(endpoint, request, call.signal);
+      const sent = await this.#exchange(endpoint, request, rules.bounds.bytes, call.signal);
       overload = sent.overload;
       const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
-      const { mayBeOverload } = reading;
+      const { mayBeOverload } = rules;
       if (mayBeOverload === undefined && isGood(sent.raw.status)) {
-        return { answer: this.#readNextTurn(sent, reading) };
+        return { answer: this.#readNextTurn(sent, rules) };
       }
-      const text = await this.#bodies.textOf(sent, reading);
+      const text = await this.#bodies.textOf(sent, rules);
       if (mayBeOverload?.(text) === false) {
-        return { answer: this.#parseNextTurn(sent, text, reading) };
+        return { answer: this.#parseNextTurn(sent, text, rules) };
       }
-      return { answer: Promise.resolve(this.#bodies.parse(sent, text, reading)) };
+      return { answer: Promise.resolve(this.#bodies.parse(sent, text, rules)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.overload;
@@ -216,8 +240,8 @@ export class Client {
     }
   }
 
-  async #exchange(endpoint: string, request: Request, signal: AbortSignal): Promise<Sent> {
-    const { observer, now, monotonic, requestTimeoutMs: timeoutMs, maxBytes } = this.#options;
+  async #exchange(endpoint: string, request: Request, maxBytes: number, signal: AbortSignal): Promise<Sent> {
+    const { observer, now, monotonic, requestTimeoutMs: timeoutMs } = this.#options;
     const mask = this.#key.current();
     const headers = this.#headers(mask.key, request.body !== undefined);
     const started = monotonic();
@@ -236,14 +260,14 @@ export class Client {
   }
 
   /** First the next calls go out for all answers that came in together. */
-  async #readNextTurn(sent: Sent, reading: Reading): Promise<Answer> {
+  async #readNextTurn(sent: Sent, rules: AnswerRules): Promise<Answer> {
     await soonAfterInput();
-    return this.#bodies.parse(sent, await this.#bodies.textOf(sent, reading), reading);
+    return this.#bodies.parse(sent, await this.#bodies.textOf(sent, rules), rules);
   }
 
-  async #parseNextTurn(sent: Sent, text: string, reading: Reading): Promise<Answer> {
+  async #parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<Answer> {
     await turnAfterInput();
-    return this.#bodies.parse(sent, text, reading);
+    return this.#bodies.parse(sent, text, rules);
   }
 
   #headers(key: string, posts: boolean): Record<string, string> {
@@ -257,7 +281,8 @@ export class Client {
   }
 }
 
-function mayRetry({ reason, retriable }: CallFailure, { retryTimeouts }: Reading, call: CallOptions): boolean {
-  if (!retriable || reason !== 'timeout') return retriable;
-  return retryTimeouts === 'patient' ? call.patient === true : retryTimeouts;
+function isRetried(failure: CallFailure, { retries }: AnswerRules, { patient }: CallOptions): boolean {
+  if (retries === 'said_to_pass') return failure.isSaidToPass;
+  if (retries === 'none' || !failure.retriable) return false;
+  return retries === 'all' || failure.reason !== 'timeout' || patient === true;
 }

@@ -1,28 +1,42 @@
+import { countCalls } from '../batches.ts';
+import { MOST_ROWS, nextQuery, partsOf, type Asked, type Fleet } from './batching.ts';
 import type { Account } from './keyAccount.ts';
-import { all, any, filled, isLike, not, type Condition, type Selection, equals, isNull } from './nrql.ts';
-import { checkAnswer } from './nrqlAnswer.ts';
-import type { Group, Transport } from './transport.ts';
+import {
+  aligned,
+  all,
+  any,
+  equals,
+  filled,
+  isLike,
+  isNotNull,
+  isNull,
+  not,
+  TIMESLICE,
+  type Condition,
+  type Selection,
+} from './nrql.ts';
+import { rowsOf } from './nrqlAnswer.ts';
+import { ITSELF } from './rows.ts';
+import type { Timeslices } from './timeslices.ts';
+import type { CallGroup, Transport } from './transport.ts';
+import type { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type {
-  CallOptions,
-  TimeRange,
-  NextCall,
   BatchRead,
+  CallOptions,
   CustomNamesSubject,
-  Outcome,
   MetricNameList,
   MetricNameQuery,
+  NextCall,
+  Outcome,
+  TimeRange,
 } from '../reader.ts';
-import { countCalls } from '../batches.ts';
-import { nextCell, cellsOf, type Wanted, type Fleet, MOST_ROWS } from './batching.ts';
-import { ITSELF } from './rows.ts';
-import type { Terms } from './terms.ts';
-import type { Timeslices } from './timeslices.ts';
 import { UpstreamError } from '../types.ts';
 
 /** The most names that the service gives for one query; it does not say when there are more. */
 const MOST_NAMES = 10_000;
+const LONGEST_NAME = 10_000;
 /** Each is a query; more names than this are no list for a person. */
 const MOST_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
@@ -32,7 +46,7 @@ const MANY = 1_000;
 const UNNAMED = 'uniques.metricTimesliceName';
 
 interface NamesQuery {
-  readonly group: Group;
+  readonly group: CallGroup;
   readonly where: Condition;
   readonly range: TimeRange;
   readonly onQuery?: (queries: number, names: number) => void;
@@ -59,10 +73,11 @@ async function readUniqueNames(
   let queries = 0;
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
     const accountId = await account.id(call);
-    const where = all([condition, ...conditionsOf(branch)]);
+    // Other data than timeslices may carry an application's id, too.
+    const where = all([condition, isNotNull(TIMESLICE), ...conditionsOf(branch)]);
     const query = { select: [SELECTION], where, range } as const;
-    const answer = await transport.whole({ group, account: accountId, query, forSeveral: false }, call);
-    const found = transport.checked(group, () => namesOf(answer, range));
+    const answer = await transport.whole({ group, account: accountId, query }, call);
+    const found = answer === undefined ? [] : transport.checked(group, () => namesOf(answer));
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
@@ -104,15 +119,15 @@ function sharedBeginning(names: readonly string[]): string {
   return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
-function namesOf(answer: Readonly<Record<string, unknown>>, range: TimeRange): readonly string[] {
-  const { rows } = checkAnswer(answer, { range, facets: [], bucketed: false });
-  const [row] = rows;
+/** Whatever window was answered is good enough for names. */
+function namesOf(answer: Readonly<Record<string, unknown>>): readonly string[] {
+  const [row] = rowsOf(answer, [], false)?.rows ?? [];
   const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MOST_NAMES) {
     throw new CallFailure('invalid_response', 'the answer has no list of names');
   }
   return names.map((name) => {
-    if (typeof name === 'string' && name !== '') return name;
+    if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) return name;
     throw new CallFailure('invalid_response', 'the list of names holds something else');
   });
 }
@@ -123,7 +138,7 @@ function tooMany(): CallFailure {
 
 const DAY = 86_400;
 const GROUP = 'custom_metrics';
-const OPTIONS = { kind: 'custom names', byHost: false, mostRows: MOST_ROWS } as const;
+const KIND = { kind: 'custom names', group: GROUP, byHost: false, mostRows: MOST_ROWS } as const;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
 export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly string[]> {
@@ -131,23 +146,23 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
   readonly #account: Account;
   readonly #timeslices: Timeslices;
   readonly #fleet: Fleet;
-  readonly #terms: Terms;
+  readonly #wanted: WantedMetrics;
 
-  constructor(transport: Transport, account: Account, timeslices: Timeslices, fleet: Fleet, terms: Terms) {
+  constructor(transport: Transport, account: Account, timeslices: Timeslices, fleet: Fleet, wanted: WantedMetrics) {
     this.#transport = transport;
     this.#account = account;
     this.#timeslices = timeslices;
     this.#fleet = fleet;
-    this.#terms = terms;
+    this.#wanted = wanted;
   }
 
   nextCall(subjects: readonly CustomNamesSubject[]): NextCall {
-    return nextCell(
-      subjects,
-      this.#fleet,
-      (subject) => this.#wanted(subject),
-      () => OPTIONS,
-    );
+    // One without filters asks for nothing.
+    const asking = subjects.findIndex(({ filters }) => filters.length > 0);
+    if (asking !== 0) return { count: asking === -1 ? subjects.length : asking, calls: 1 };
+    const other = subjects.findIndex(({ filters }) => filters.length === 0);
+    const alike = other === -1 ? subjects : subjects.slice(0, other);
+    return nextQuery(alike, this.#fleet, (subject) => this.#askedOf(subject), KIND);
   }
 
   callsFor(subjects: readonly CustomNamesSubject[], range: TimeRange): number {
@@ -159,18 +174,18 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
     { to }: TimeRange,
     call: CallOptions,
   ): Promise<readonly Outcome<readonly string[]>[]> {
-    const range = { from: to - DAY, to };
+    const range = aligned({ from: to - DAY, to });
     const asking = subjects.filter(({ filters }) => filters.length > 0);
-    const cells = cellsOf(asking.map((subject) => this.#wanted(subject)));
-    const found = await this.#timeslices.read(cells, { ...OPTIONS, group: GROUP, range }, call);
+    const parts = partsOf(asking.map((subject) => this.#askedOf(subject)));
+    const found = await this.#timeslices.read(parts, { ...KIND, range, columns: 'names' }, call);
     return Promise.all(
       subjects.map(async (subject): Promise<Outcome<readonly string[]>> => {
-        const entity = found.get(subject.applicationId);
+        const rows = found.get(subject.applicationId);
         // More names than rows fit into an answer: a list of names has room for more.
-        if (entity?.tooMany === true) return this.#readAlone(subject, range, call);
-        const failure = entity?.failureOf(ITSELF);
-        if (failure !== undefined) return { error: failure };
-        const names = [...(entity?.rows.get(ITSELF)?.keys() ?? [])].filter((name) => contains(name, subject.filters));
+        if (rows?.tooMany === true) return this.#readAlone(subject, range, call);
+        const error = rows?.failureOf(ITSELF);
+        if (error !== undefined) return { error };
+        const names = [...(rows?.rows.get(ITSELF)?.keys() ?? [])].filter((name) => contains(name, subject.filters));
         if (subject.filters.length > 0) this.#fleet.sawMatches(subject.applicationId, names.length);
         return { value: names.sort() };
       }),
@@ -194,17 +209,14 @@ export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly s
     }
   }
 
-  #wanted({ applicationId, filters }: CustomNamesSubject): Wanted {
-    const patterns = [...new Set(filters)].sort().map((text) => ({ text: `%${text}%`, like: true, unscoped: true }));
-    return { applicationId, host: undefined, terms: this.#terms.of([], patterns) };
+  #askedOf({ applicationId, filters }: CustomNamesSubject): Asked {
+    return { applicationId, host: undefined, wanted: this.#wanted.of([], [...new Set(filters)].sort()) };
   }
 }
 
 function contains(name: string, filters: readonly string[]): boolean {
   return filters.some((filter) => name.includes(filter));
 }
-
-const NAMES_DAY = 86_400;
 
 /**
  * The metric names that an application, or one of its hosts, reported within a day, sorted; the interface gives no value
@@ -224,7 +236,7 @@ export async function listMetricNames(
   if (hostKey !== undefined) conditions.push(equals('host', hostKey));
   if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
   const where = all([equals('appId', applicationId), ...conditions]);
-  const range = { from: to - NAMES_DAY, to };
+  const range = aligned({ from: to - DAY, to });
   const names = await readUniqueNames(
     transport,
     account,

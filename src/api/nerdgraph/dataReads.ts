@@ -1,45 +1,252 @@
 import { countCalls } from '../batches.ts';
-import { nextCell, cellsOf, type Wanted, type Fleet, MOST_ROWS, type PlanOptions } from './batching.ts';
-import { SIGN_OF_LIFE, WEB, type Terms } from './terms.ts';
-import type { Term } from './part.ts';
-import type { Timeslices } from './timeslices.ts';
+import { MOST_ROWS, nextQuery, partsOf, type Asked, type Fleet, type QueryKind } from './batching.ts';
+import { aligned } from './nrql.ts';
+import { ITSELF, type ApplicationRows, type Rows } from './rows.ts';
+import { rollingOf, ValuePlan } from './rowValues.ts';
+import type { Timeslices, TimesliceQuery } from './timeslices.ts';
+import type { CallGroup } from './transport.ts';
+import {
+  APDEX,
+  END_USER,
+  END_USER_APDEX,
+  ERRORS,
+  NON_WEB,
+  SIGN_OF_LIFE,
+  WEB,
+  type Wanted,
+  type WantedMetrics,
+} from './wanted.ts';
+import { inTurns } from '../../eventLoop/turns.ts';
 import type {
   ApplicationSubject,
   BatchRead,
   CallOptions,
-  Outcome,
-  TimeRange,
   MetricDataAnswer,
   MetricDataSubject,
   NextCall,
+  Outcome,
+  RollingSubject,
+  TimeRange,
 } from '../reader.ts';
-import type { Host } from '../types.ts';
-import { ITSELF, type Found, FirstRows, type Row } from './rows.ts';
-import { answerOf, NEED_SQUARES } from './rowValues.ts';
-import { inTurns } from '../../eventLoop/turns.ts';
+import type { Host, RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
-const OPTIONS = { kind: 'host lists', byHost: true, mostRows: MOST_ROWS } as const;
+/** So many answers are put together before other work gets its turn. */
+const SUBJECTS_PER_TURN = 25;
+
+/** Seconds before the end of the range that the rolling values of applications and hosts are taken over. */
+const ROLLING_SECONDS = 240;
+
+const NO_ROWS: Rows = new Map();
+
+/** A kind of query, and for whom its calls are counted. */
+interface Kind extends QueryKind {
+  readonly group: CallGroup;
+}
+
+const HOST_LISTS: Kind = { kind: 'host lists', group: 'hosts', byHost: true, mostRows: MOST_ROWS };
+
+/**
+ * Reads something about applications or hosts, whose rows come from as few queries as possible: what the reads of this
+ * interface have in common. Subjects of one read are all applications or all hosts.
+ */
+abstract class RowsRead<S, A> implements BatchRead<S, A> {
+  protected readonly timeslices: Timeslices;
+  protected readonly fleet: Fleet;
+
+  constructor(timeslices: Timeslices, fleet: Fleet) {
+    this.timeslices = timeslices;
+    this.fleet = fleet;
+  }
+
+  protected abstract kindOf(subject: S): Kind;
+  protected abstract askedOf(subject: S): Asked;
+  protected abstract columnsOf(subjects: readonly S[]): TimesliceQuery['columns'];
+  protected abstract rangeOf(range: TimeRange): TimeRange;
+  protected abstract valueOf(subject: S, rows: Rows, window: TimeRange): A;
+  /** Takes over what an answer tells of how large the next one is going to be. */
+  protected abstract learn(applicationId: number, rows: ApplicationRows): void;
+
+  nextCall(subjects: readonly S[]): NextCall {
+    const [first] = subjects;
+    if (first === undefined) throw new RangeError('no subjects');
+    const kind = this.kindOf(first);
+    const other = subjects.findIndex((subject) => this.kindOf(subject) !== kind);
+    const alike = other === -1 ? subjects : subjects.slice(0, other);
+    return nextQuery(alike, this.fleet, (subject) => this.askedOf(subject), kind);
+  }
+
+  callsFor(subjects: readonly S[], range: TimeRange): number {
+    return countCalls(this, subjects, range);
+  }
+
+  async read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<A>[]> {
+    const byKind = new Map<Kind, S[]>();
+    for (const subject of subjects) {
+      const kind = this.kindOf(subject);
+      const alike = byKind.get(kind);
+      if (alike === undefined) byKind.set(kind, [subject]);
+      else alike.push(subject);
+    }
+    const found = new Map<Kind, ReadonlyMap<number, ApplicationRows>>();
+    const asked = this.rangeOf(range);
+    await Promise.all(
+      [...byKind].map(async ([kind, alike]) => {
+        const parts = partsOf(alike.map((subject) => this.askedOf(subject)));
+        const query = { ...kind, range: asked, columns: this.columnsOf(alike) };
+        const rows = await this.timeslices.read(parts, query, call);
+        for (const [id, each] of rows) this.learn(id, each);
+        found.set(kind, rows);
+      }),
+    );
+    const outcomes: Outcome<A>[] = [];
+    await inTurns(subjects, SUBJECTS_PER_TURN, (subject) => {
+      const { applicationId, host = ITSELF } = this.askedOf(subject);
+      const ofApplication = found.get(this.kindOf(subject))?.get(applicationId);
+      const error = ofApplication?.failureOf(host);
+      const rows = ofApplication?.rows.get(host) ?? NO_ROWS;
+      outcomes.push(
+        error === undefined ? { value: this.valueOf(subject, rows, ofApplication?.window ?? asked) } : { error },
+      );
+    });
+    return outcomes;
+  }
+}
+
+const OF_DATA = {
+  application: { kind: 'application metrics', group: 'application_metrics', byHost: false, mostRows: MOST_ROWS },
+  host: { kind: 'host metrics', group: 'host_metrics', byHost: true, mostRows: MOST_ROWS },
+} as const satisfies Record<string, Kind>;
+
+/** What a subject of metric data asks for; the same object as long as its names and values are the same. */
+export class DataPlans {
+  readonly #wanted: WantedMetrics;
+  /** By the list of names, and by what tells the wanted values. */
+  readonly #plans = new WeakMap<readonly string[], WeakMap<object, ValuePlan>>();
+  /** Stands for "all values". */
+  readonly #all = {};
+
+  constructor(wanted: WantedMetrics) {
+    this.#wanted = wanted;
+  }
+
+  kindOf({ hostKey }: MetricDataSubject): Kind {
+    return OF_DATA[hostKey === undefined ? 'application' : 'host'];
+  }
+
+  askedOf({ applicationId, hostKey, names }: MetricDataSubject): Asked {
+    const scope = hostKey === undefined ? 'application' : 'host';
+    return { applicationId, host: hostKey, wanted: this.#wanted.ofMetricData(names, scope) };
+  }
+
+  planOf({ names, values }: MetricDataSubject): ValuePlan {
+    let ofNames = this.#plans.get(names);
+    if (ofNames === undefined) this.#plans.set(names, (ofNames = new WeakMap()));
+    const key = values ?? this.#all;
+    let plan = ofNames.get(key);
+    if (plan === undefined) ofNames.set(key, (plan = new ValuePlan(names, values)));
+    return plan;
+  }
+
+  columnsOf(subjects: readonly MetricDataSubject[]): 'values' | 'squares' {
+    return subjects.some((subject) => this.planOf(subject).needsSquares) ? 'squares' : 'values';
+  }
+}
+
+/** Reads summarized metric data of applications or of hosts, one query for many. */
+export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer> {
+  readonly #plans: DataPlans;
+
+  constructor(timeslices: Timeslices, fleet: Fleet, plans: DataPlans) {
+    super(timeslices, fleet);
+    this.#plans = plans;
+  }
+
+  protected kindOf(subject: MetricDataSubject): Kind {
+    return this.#plans.kindOf(subject);
+  }
+
+  protected askedOf(subject: MetricDataSubject): Asked {
+    return this.#plans.askedOf(subject);
+  }
+
+  protected columnsOf(subjects: readonly MetricDataSubject[]): 'values' | 'squares' {
+    return this.#plans.columnsOf(subjects);
+  }
+
+  protected rangeOf(range: TimeRange): TimeRange {
+    return range;
+  }
+
+  protected valueOf(subject: MetricDataSubject, rows: Rows, window: TimeRange): MetricDataAnswer {
+    return this.#plans.planOf(subject).answerOf(rows, window);
+  }
+
+  /** How many datastore metrics an application has decides how many applications fit into the next query. */
+  protected learn(applicationId: number, rows: ApplicationRows): void {
+    const datastores = rows.datastores();
+    if (datastores !== undefined) this.fleet.sawDatastores(applicationId, datastores);
+  }
+}
+
+/** Whose rolling values are rows of timeslices. */
+export type RollingMachine = Extract<RollingSubject, { kind: 'application' | 'host' }>;
+
+const ROLLING = {
+  application: { kind: 'rolling applications', group: 'applications', byHost: false, mostRows: MOST_ROWS },
+  host: { kind: 'rolling hosts', group: 'hosts', byHost: true, mostRows: MOST_ROWS },
+} as const satisfies Record<string, Kind>;
+
+/** Reads the rolling values of applications and hosts over the last 4 minutes of the range. */
+export class RollingMachinesRead extends RowsRead<RollingMachine, RollingValues> {
+  readonly #wanted: Readonly<Record<RollingMachine['kind'], Wanted>>;
+
+  constructor(timeslices: Timeslices, fleet: Fleet, wanted: WantedMetrics) {
+    super(timeslices, fleet);
+    const ofHosts = [SIGN_OF_LIFE, WEB, NON_WEB, ERRORS, APDEX];
+    this.#wanted = { host: wanted.of(ofHosts), application: wanted.of([...ofHosts, END_USER, END_USER_APDEX]) };
+  }
+
+  protected kindOf({ kind }: RollingMachine): Kind {
+    return ROLLING[kind];
+  }
+
+  protected askedOf(subject: RollingMachine): Asked {
+    const { applicationId, kind } = subject;
+    return { applicationId, host: kind === 'host' ? subject.hostKey : undefined, wanted: this.#wanted[kind] };
+  }
+
+  protected columnsOf(): 'values' {
+    return 'values';
+  }
+
+  protected rangeOf({ to }: TimeRange): TimeRange {
+    return { from: to - ROLLING_SECONDS, to };
+  }
+
+  protected valueOf(_: RollingMachine, rows: Rows, { from, to }: TimeRange): RollingValues {
+    return rollingOf(rows, to - from);
+  }
+
+  protected learn(): void {
+    // Nothing but a few fixed names is asked for.
+  }
+}
 
 /** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
 export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]> {
   readonly #timeslices: Timeslices;
   readonly #fleet: Fleet;
-  readonly #terms: readonly Term[];
+  readonly #wanted: Wanted;
 
-  constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
+  constructor(timeslices: Timeslices, fleet: Fleet, wanted: WantedMetrics) {
     this.#timeslices = timeslices;
     this.#fleet = fleet;
-    this.#terms = terms.of([SIGN_OF_LIFE, WEB]);
+    this.#wanted = wanted.of([SIGN_OF_LIFE, WEB]);
   }
 
   nextCall(subjects: readonly ApplicationSubject[]): NextCall {
-    return nextCell(
-      subjects,
-      this.#fleet,
-      (subject) => this.#wanted(subject),
-      () => OPTIONS,
-    );
+    return nextQuery(subjects, this.#fleet, (subject) => this.#askedOf(subject), HOST_LISTS);
   }
 
   callsFor(subjects: readonly ApplicationSubject[], range: TimeRange): number {
@@ -51,14 +258,14 @@ export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]>
     { to }: TimeRange,
     call: CallOptions,
   ): Promise<readonly Outcome<readonly Host[]>[]> {
-    const query = { ...OPTIONS, group: 'hosts', range: { from: to - HOUR, to } } as const;
-    const cells = cellsOf(subjects.map((subject) => this.#wanted(subject)));
-    const found = await this.#timeslices.read(cells, query, call);
+    const parts = partsOf(subjects.map((subject) => this.#askedOf(subject)));
+    const query = { ...HOST_LISTS, range: aligned({ from: to - HOUR, to }), columns: 'names' } as const;
+    const found = await this.#timeslices.read(parts, query, call);
     return subjects.map(({ applicationId }) => {
-      const entity = found.get(applicationId);
-      const failure = entity?.failure ?? [...(entity?.failures.values() ?? [])][0];
-      if (failure !== undefined) return { error: failure };
-      const names = [...(entity?.rows.keys() ?? [])].sort();
+      const rows = found.get(applicationId);
+      const error = rows?.anyFailure();
+      if (error !== undefined) return { error };
+      const names = [...(rows?.rows.keys() ?? [])].sort();
       this.#fleet.sawHosts(applicationId, names.length);
       return { value: names.map((host) => this.#toHost(host, applicationId)) };
     });
@@ -70,108 +277,7 @@ export class HostsRead implements BatchRead<ApplicationSubject, readonly Host[]>
     return { key: host, host, language, healthStatus: undefined, summary: undefined };
   }
 
-  #wanted({ applicationId }: ApplicationSubject): Wanted {
-    return { applicationId, host: undefined, terms: this.#terms };
+  #askedOf({ applicationId }: ApplicationSubject): Asked {
+    return { applicationId, host: undefined, wanted: this.#wanted };
   }
-}
-
-/** So many are put together before other work gets its turn. */
-const SUBJECTS_PER_TURN = 25;
-
-const NO_ROWS: ReadonlyMap<string, readonly Row[]> = new Map();
-
-/** Reads summarized metric data of applications or of hosts, one query for many. */
-export class MetricDataRead implements BatchRead<MetricDataSubject, MetricDataAnswer> {
-  readonly #timeslices: Timeslices;
-  readonly #fleet: Fleet;
-  readonly #terms: Terms;
-
-  constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
-    this.#timeslices = timeslices;
-    this.#fleet = fleet;
-    this.#terms = terms;
-  }
-
-  nextCall(subjects: readonly MetricDataSubject[]): NextCall {
-    return nextCell(subjects, this.#fleet, (subject) => wantedOf(subject, this.#terms), optionsOf);
-  }
-
-  callsFor(subjects: readonly MetricDataSubject[], range: TimeRange): number {
-    return countCalls(this, subjects, range);
-  }
-
-  async read(
-    subjects: readonly MetricDataSubject[],
-    range: TimeRange,
-    call: CallOptions,
-  ): Promise<readonly Outcome<MetricDataAnswer>[]> {
-    const found = await readByScope(subjects, (some, options) => {
-      const cells = cellsOf(some.map((subject) => wantedOf(subject, this.#terms)));
-      const query = { ...options, group: groupOf(some[0]), range, squares: some.some(needsSquares) };
-      return this.#timeslices.read(cells, query, call);
-    });
-    for (const [index, subject] of subjects.entries()) {
-      if (index === 0 || subject.applicationId !== subjects[index - 1]?.applicationId) this.#learn(subject, found);
-    }
-    const outcomes: Outcome<MetricDataAnswer>[] = [];
-    await inTurns(subjects, SUBJECTS_PER_TURN, (subject) => {
-      const entity = found(subject);
-      const failure = entity?.failureOf(subject.hostKey ?? ITSELF);
-      if (failure !== undefined) {
-        outcomes.push({ error: failure });
-        return;
-      }
-      const rows = entity?.rows.get(subject.hostKey ?? ITSELF) ?? NO_ROWS;
-      outcomes.push({ value: answerOf(new FirstRows(rows), subject.names, range, subject.values) });
-    });
-    return outcomes;
-  }
-
-  /** How many datastore metrics an application has decides how many applications fit into the next query. */
-  #learn(subject: MetricDataSubject, found: (subject: MetricDataSubject) => Found | undefined): void {
-    const datastores = found(subject)?.datastores();
-    if (datastores !== undefined) this.#fleet.sawDatastores(subject.applicationId, datastores);
-  }
-}
-
-/** By what tells the wanted values of a metric; many subjects share it. */
-const squares = new WeakMap<(metricName: string) => readonly string[], boolean>();
-
-/** Only values that custom metrics may have need the sum of squares. */
-export function needsSquares({ names, values }: MetricDataSubject): boolean {
-  if (values === undefined) return true;
-  let needed = squares.get(values);
-  if (needed === undefined) {
-    needed = names.some((name) => values(name).some((value) => NEED_SQUARES.has(value)));
-    squares.set(values, needed);
-  }
-  return needed;
-}
-
-export function wantedOf({ applicationId, hostKey, names }: MetricDataSubject, terms: Terms): Wanted {
-  const scope = hostKey === undefined ? 'application' : 'host';
-  return { applicationId, host: hostKey, terms: terms.ofMetricData(names, scope) };
-}
-
-export function groupOf(subject: MetricDataSubject | undefined): 'application_metrics' | 'host_metrics' {
-  return subject?.hostKey === undefined ? 'application_metrics' : 'host_metrics';
-}
-
-export function optionsOf(subject: MetricDataSubject): PlanOptions {
-  return { kind: groupOf(subject), byHost: subject.hostKey !== undefined, mostRows: MOST_ROWS };
-}
-
-/** Applications and hosts need queries of their own. Gives what was found of a subject. */
-export async function readByScope(
-  subjects: readonly MetricDataSubject[],
-  read: (some: readonly MetricDataSubject[], options: PlanOptions) => Promise<ReadonlyMap<number, Found>>,
-): Promise<(subject: MetricDataSubject) => Found | undefined> {
-  const found = await Promise.all(
-    [false, true].map(async (hosts) => {
-      const some = subjects.filter(({ hostKey }) => (hostKey !== undefined) === hosts);
-      const [first] = some;
-      return first === undefined ? new Map<number, Found>() : read(some, optionsOf(first));
-    }),
-  );
-  return ({ applicationId, hostKey }) => found[hostKey === undefined ? 0 : 1]?.get(applicationId);
 }

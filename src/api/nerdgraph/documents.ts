@@ -2,7 +2,8 @@
 
 export const ACCOUNTS = `query { actor { accounts { id name } } }`;
 
-export const APPLICATIONS = entitySearch(`... on ApmApplicationEntityOutline {
+export const APPLICATIONS = entitySearch(`tags { key values }
+          ... on ApmApplicationEntityOutline {
             alertSeverity
             applicationId
             language

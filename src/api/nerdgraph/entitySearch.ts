@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { text, amount, count, id } from '../records/fields.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import type { Application } from '../types.ts';
-import type { Group, Transport } from './transport.ts';
+import type { Application, Tag } from '../types.ts';
+import type { CallGroup, Transport } from './transport.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
 import { LeftOut, parseRecord } from '../records/lenient.ts';
@@ -18,13 +18,28 @@ const HEALTH = {
   NOT_CONFIGURED: 'unknown',
 } as const;
 
+/** The service takes 100 tags of an entity. */
+const MOST_TAGS = 200;
+
 const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
+
+const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
+
+/** A tag that cannot be read costs nothing but itself, and so does a value that is no text. */
+const tags = z.array(z.unknown()).transform((list): readonly Tag[] =>
+  list.slice(0, MOST_TAGS).flatMap((each) => {
+    const { data } = tag.safeParse(each);
+    const values = data?.values?.filter((value) => typeof value === 'string') ?? [];
+    return data === undefined ? [] : [{ key: data.key, values }];
+  }),
+);
 
 /** What entities of every kind have. */
 export const entity = z.object({
   guid: text,
   name: text,
   accountId: z.int().nullish(),
+  tags: tags.nullish(),
   reporting: z.boolean().nullish(),
   alertSeverity: severity.nullish(),
 });
@@ -84,21 +99,22 @@ export const application = entity
         alertPolicyId: undefined,
         hosts,
         instances,
+        tags: fields.tags ?? [],
       },
     };
   });
 
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;
-const MOST_ON_A_PAGE = 20_000;
+const MOST_ON_A_PAGE = 2_000;
 /** So many pages in a row without anything new mean that the service goes in circles under ever new cursors. */
 const MOST_STALE_PAGES = 3;
 
 const ROOT = ['actor', 'entitySearch'];
-const NEEDED = ['results', 'entities'];
+const LIST = ['results', 'entities'];
 
 interface Search<T> {
-  readonly group: Group;
+  readonly group: CallGroup;
   readonly document: string;
   /** In the service's search language; made of constants and numbers. */
   readonly query: string;
@@ -122,7 +138,7 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
   try {
     for (let page = 1; ; page += 1) {
       const variables = { search: query, cursor };
-      const parent = await transport.read({ group, document, variables, root: ROOT, needed: NEEDED }, call);
+      const { found: parent } = await transport.read({ group, document, variables, root: ROOT, list: LIST }, call);
       const refuse = (words: string): Error => transport.invalid(group, `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;

@@ -1,80 +1,154 @@
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/body.ts';
-import type { KeyMask } from '../http/keyMask.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
-import type { FailureReason } from '../types.ts';
+import type { KeyMask } from '../http/keyMask.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What an error of a body means; `too_big` is a complaint about the size of a query or of its result. */
-type Kind = Extract<FailureReason, 'auth' | 'forbidden' | 'rate_limited' | 'timeout' | 'server'> | 'too_big' | 'other';
+/** The most serious meaning of an error first: of several errors in one body it decides. */
+const MEANINGS = [
+  ...(['auth', 'forbidden', 'rate_limited'] as const),
+  /** Less has to be asked for at a time. */
+  'too_big',
+  ...(['timeout', 'server'] as const),
+  /** The service says that it failed for a moment. */
+  'passing',
+  /** No application that was asked for has data. */
+  'unmatched',
+  ...(['other', 'invalid_response'] as const),
+] as const;
 
-/** The most serious first: of several errors in one body it decides. */
-const KINDS = ['auth', 'forbidden', 'rate_limited', 'too_big', 'timeout', 'server', 'other'] as const;
+/** What an error of a body means. */
+export type Meaning = (typeof MEANINGS)[number];
 
-/** Of the codes of an error. */
-const BY_CODE: Readonly<Record<string, Kind>> = {
-  BAD_API_KEY: 'auth',
-  ACCESS_DENIED: 'forbidden',
-  FORBIDDEN: 'forbidden',
-  TOO_MANY_REQUESTS: 'rate_limited',
-  TIMEOUT: 'timeout',
-  SERVER_ERROR: 'server',
-  INTERNAL_SERVER_ERROR: 'server',
-};
+/** What tells the meaning of an error. Codes are exact; words may speak of anything, so they come last. */
+type Mark =
+  /** A code of the database behind NRQL, in `extensions.errorCode` or in the message. */
+  | { readonly database: string }
+  /** `extensions.classification`, with words in the message. */
+  | { readonly classification: string; readonly and: RegExp }
+  /** `extensions.errorClass`, or another member of `extensions` that holds a code. */
+  | { readonly code: string }
+  | { readonly words: RegExp };
 
-/**
- * Of the words of an error. No public source tells how the service words its query limit (`NRDB:1106924` is second-hand)
- * or the limits of length, so these match widely.
- */
-const BY_WORDS: readonly (readonly [RegExp, Kind])[] = [
-  [/not authorized|access denied/i, 'forbidden'],
-  // Of so many queries, not of what one query may be or ask for.
-  [
-    /NRDB:1106924|(quer(y|ies)|rate|request)[- ]limit|quer(y|ies) ((count|rate|usage|volume|quota|per|a|minute|account) ){1,4}limit|too many (quer|request)/i,
-    'rate_limited',
-  ],
-  [/limit (of|on|for) (?!.*(bucket|facet|row|result|character)).*quer/i, 'rate_limited'],
-  [/too (big|large|long)|(size|length)\b.*\b(limit|max|exceed)|(limit|max|exceed)\w*\b.*\b(size|length)\b/i, 'too_big'],
-  [/exceeded the set timeout/i, 'timeout'],
+interface Row {
+  readonly mark: Mark;
+  readonly meaning: Meaning;
+  /** Where the service was seen to say so, or says that it does. */
+  readonly source: string;
+}
+
+/** The first row that fits an error tells what it means. */
+export const TABLE: readonly Row[] = [
+  { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
+  { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
+  {
+    mark: { classification: 'DataFetchingException', and: /permission|authori[sz]ed|access|\bkey\b/i },
+    meaning: 'forbidden',
+    source: 'CodeStream, getInsufficientApiKeyError',
+  },
+  { mark: { code: 'BAD_API_KEY' }, meaning: 'auth', source: 'newrelic-client-go, internal/http/graphql.go' },
+  { mark: { code: 'ACCESS_DENIED' }, meaning: 'forbidden', source: 'CodeStream' },
+  { mark: { code: 'FORBIDDEN' }, meaning: 'forbidden', source: 'CodeStream' },
+  { mark: { code: 'TOO_MANY_REQUESTS' }, meaning: 'rate_limited', source: 'newrelic-client-go, errors it retries' },
+  { mark: { code: 'TIMEOUT' }, meaning: 'timeout', source: 'newrelic-client-go; nr-reports, issue 8' },
+  { mark: { code: 'SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
+  { mark: { code: 'INTERNAL_SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
+  {
+    mark: { words: /too big|due to complexity|characters exceeded/i },
+    meaning: 'too_big',
+    source: 'nr1-cloud-optimize, issue 17; the page of NRQL on LIMIT MAX',
+  },
+  {
+    mark: { words: /not authorized|access denied/i },
+    meaning: 'forbidden',
+    source: 'the page "Troubleshooting chart errors"',
+  },
+  {
+    mark: { words: /query limit|too many concurrent|maximum number of requests/i },
+    meaning: 'rate_limited',
+    source: 'the pages of rate limits of NRQL and of NerdGraph',
+  },
+  { mark: { words: /exceeded the set timeout/i }, meaning: 'timeout', source: 'argo-rollouts, issue 3741' },
+  {
+    mark: { words: /no application was matched/i },
+    meaning: 'unmatched',
+    source: 'the page "Troubleshooting chart errors"',
+  },
+  {
+    mark: {
+      words:
+        /timed out or we're under heavy load|something went wrong while executing|short-circuited|error occurred resolving this field/i,
+    },
+    meaning: 'passing',
+    source: 'the page "Troubleshooting chart errors"',
+  },
+  { mark: { code: 'INVALID_INPUT' }, meaning: 'other', source: 'CodeStream: the query was not liked' },
+  { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
-/** Which words say that the query itself was not liked. */
-const COMPLAINT = /nrql|syntax|query|NRDB:/i;
+/** The members of `extensions` that may hold a code. */
+const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
+/** A body may be made to be costly: so many of its errors are looked at, and so much of each. */
+const MOST_ERRORS = 100;
+const LONGEST_WORDS = 1_000;
+const LONGEST_CODE = 60;
 
-/**
- * The failure that the body of an answer reports.
- *
- * @param root where in `data` the part stands without which the answer is useless, such as `['actor', 'account', 'nrql']`.
- * An error whose path leads below it concerns a field only, which is null then.
- * @param needed further on the way, what is not there or failed makes errors count; undefined: all of them count
- */
-export function failureOf(
-  body: Body,
-  status: number,
-  mask: KeyMask,
-  root: readonly string[],
-  needed: readonly string[] | undefined,
-): CallFailure | undefined {
+/** What the errors of a body mean for what was asked. */
+export interface Verdict {
+  readonly meaning: Meaning;
+  readonly failure: CallFailure;
+}
+
+/** What an answer has to hold to be of use. */
+export interface Needed {
+  /** Where in `data` the part stands that is read, such as `['actor', 'account', 'nrql']`. */
+  readonly root: readonly string[];
+  /**
+   * Further on the way, what may not be missing: an error below it concerns a field only, which is null then. Undefined: every
+   * error counts.
+   */
+  readonly list: readonly string[] | undefined;
+}
+
+/** What the body of an answer of status 200 reports; undefined where it is good. */
+export function judge(body: Body, status: number, mask: KeyMask, { root, list }: Needed): Verdict | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
-  const way = [...root, ...(needed ?? [])];
-  const isPartial = needed !== undefined && missingAt(body, way) === undefined;
+  const way = list === undefined ? root : [...root, ...list];
+  const isPartial = list !== undefined && missingAt(body, way) === undefined;
   const serious = errors.filter((error) => !isPartial || !isBelow(error, way));
-  const kind = KINDS.find((each) => errors.some((error) => kindOf(error) === each));
-  const wholeAccount = kind === 'auth' || kind === 'rate_limited';
-  if (kind !== undefined && (serious.length > 0 || wholeAccount)) {
-    const decisive = (serious.length > 0 ? serious : errors).find((error) => kindOf(error) === kind) ?? serious[0];
-    if (decisive !== undefined) return failure(kindOf(decisive), decisive, status, mask);
+  const meaning = MEANINGS.find((each) => errors.some((error) => meaningOf(error) === each));
+  const ofAccount = meaning === 'auth' || meaning === 'rate_limited';
+  if (meaning !== undefined && (serious.length > 0 || ofAccount)) {
+    const among = serious.length > 0 ? serious : errors;
+    const decisive = among.find((error) => meaningOf(error) === meaning) ?? among[0];
+    return verdictOn(decisive, status, mask);
   }
-  return missing === undefined
-    ? undefined
-    : new CallFailure('invalid_response', `the answer has no "${missing}"`, { status });
+  if (missing === undefined) return undefined;
+  return {
+    meaning: 'invalid_response',
+    failure: new CallFailure('invalid_response', `the answer has no "${missing}"`, { status }),
+  };
 }
 
 /**
- * False for a text without the member `error` or `errors`, however it is escaped: all that `failureOf` can find in it is that
+ * The failure that an answer reports for fields below a place of its data; undefined where it reports none. What is null
+ * there failed, and is not absent.
+ */
+export function failureBelow(
+  body: Body,
+  status: number,
+  mask: KeyMask,
+  way: readonly string[],
+): CallFailure | undefined {
+  const error = errorsOf(body).find((each) => isBelow(each, way));
+  return error === undefined ? undefined : verdictOn(error, status, mask).failure;
+}
+
+/**
+ * False for a text without the member `error` or `errors`, however it is escaped: all that `judge` can find in it is that
  * something is missing. Told before the text is parsed.
  */
 export function mayReportError(text: string): boolean {
@@ -90,66 +164,70 @@ export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailu
   } catch {
     return undefined;
   }
-  const bad = isObject(body) ? errorsOf(body).find((error) => kindOf(error) === 'auth') : undefined;
-  return bad === undefined ? undefined : failure('auth', bad, status, mask);
+  const bad = isObject(body) ? errorsOf(body).find((error) => meaningOf(error) === 'auth') : undefined;
+  return bad === undefined ? undefined : verdictOn(bad, status, mask).failure;
 }
 
-/** A complaint about size or length: asking for less helps. */
-export class TooBig extends CallFailure {}
+function verdictOn(error: unknown, status: number, mask: KeyMask): Verdict {
+  const meaning = meaningOf(error);
+  // A class such as TIMEOUT says more than the words beside it ("An error occurred").
+  const said = [codesOf(error)[0], titleOf({ errors: [error] }, mask)].filter((part) => part !== undefined);
+  const words = `status ${status} with an error: ${said.length === 0 ? 'it says nothing' : said.join(': ')}`;
+  return { meaning, failure: failureOf(meaning, words, status) };
+}
 
-function failure(kind: Kind, error: unknown, status: number, mask: KeyMask): CallFailure {
-  const title = titleOf({ errors: [error] }, mask);
-  const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
-  switch (kind) {
-    case 'auth':
-    case 'forbidden':
-      return new CallFailure(kind, words, { status });
+function failureOf(meaning: Meaning, words: string, status: number): CallFailure {
+  switch (meaning) {
     case 'rate_limited':
-      return new CallFailure(kind, words, { status, overload: { waitMs: undefined } });
+      return new CallFailure(meaning, words, { status, overload: { waitMs: undefined } });
     case 'timeout':
     case 'server':
-      return new CallFailure(kind, words, { status, retriable: true });
-    case 'too_big':
-      return new TooBig('invalid_response', words, { status });
+      return new CallFailure(meaning, words, { status, retriable: true });
+    case 'passing':
+      return new CallFailure('server', words, { status, retriable: true, isSaidToPass: true });
+    case 'auth':
+    case 'forbidden':
     case 'other':
-      return new CallFailure(isComplaint(error) ? 'other' : 'invalid_response', words, { status });
+    case 'invalid_response':
+      return new CallFailure(meaning, words, { status });
+    case 'too_big':
+    case 'unmatched':
+      return new CallFailure('invalid_response', words, { status });
   }
+}
+
+function meaningOf(error: unknown): Meaning {
+  const codes = codesOf(error);
+  const words = wordsOf(error);
+  const extensions = isObject(error) ? error['extensions'] : undefined;
+  const classification = isObject(extensions) ? extensions['classification'] : undefined;
+  const row = TABLE.find(({ mark }) => {
+    if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
+    if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
+    return 'code' in mark ? codes.includes(mark.code) : mark.words.test(words);
+  });
+  return row?.meaning ?? 'invalid_response';
 }
 
 /** All errors but those that come with good data. An `errors` that is no list is one error. */
 function errorsOf(body: Body): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
-  const list = isList(errors) ? errors : errors === undefined ? [] : [errors];
+  const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
   const alone = body['error'] ?? undefined;
   return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !wordsOf(error).startsWith(DEPRECATED));
 }
 
-function kindOf(error: unknown): Kind {
-  const byCode = codesOf(error).find((code) => Object.hasOwn(BY_CODE, code));
-  const kind = byCode === undefined ? undefined : BY_CODE[byCode];
-  if (kind !== undefined && kind !== 'server') return kind;
-  const words = wordsOf(error);
-  const byWords = BY_WORDS.find(([pattern]) => pattern.test(words))?.[1];
-  // Calls after a query limit make it worse, whatever the class of the error.
-  return kind === undefined || byWords === 'rate_limited' ? (byWords ?? 'other') : kind;
-}
-
-function isComplaint(error: unknown): boolean {
-  return codesOf(error).includes('INVALID_INPUT') || COMPLAINT.test(wordsOf(error));
-}
-
+/** What counts most first. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = isObject(error) ? error['extensions'] : undefined;
   if (!isObject(extensions)) return [];
-  return ['errorClass', 'errorCode', 'error_code', 'code', 'classification']
-    .map((name) => extensions[name])
-    .filter((code) => typeof code === 'string');
+  const codes = CODES.map((name) => extensions[name]).filter((code) => typeof code === 'string');
+  return codes.filter((code) => code.length <= LONGEST_CODE && /^[\w:.-]+$/.test(code));
 }
 
-/** Only the beginning is looked at: a body may be made to be costly. */
 function wordsOf(error: unknown): string {
   const words = isObject(error) ? error['message'] : error;
-  return typeof words === 'string' ? words.slice(0, 1_000) : '';
+  return typeof words === 'string' ? words.slice(0, LONGEST_WORDS) : '';
 }
 
 function isBelow(error: unknown, root: readonly string[]): boolean {

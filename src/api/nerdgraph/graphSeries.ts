@@ -1,92 +1,68 @@
+import { countCalls } from '../batches.ts';
+import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
+import { MOST_ROWS, nextQuery, partsOf, rowsOf, type Fleet, type Part, type QueryKind } from './batching.ts';
+import type { DataPlans } from './dataReads.ts';
+import { stepOf } from './nrql.ts';
+import { ITSELF, mergeRows, type ApplicationRows, type BucketRow, type Row } from './rows.ts';
+import { ValuePlan } from './rowValues.ts';
+import type { TimesliceQuery, Timeslices } from './timeslices.ts';
+import type { Transport } from './transport.ts';
+import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
 import type {
-  SeriesChunk,
-  TimeRange,
-  NextCall,
   CallOptions,
   MetricDataAnswer,
   MetricDataSubject,
   MetricSeries,
+  NextCall,
   Outcome,
+  SeriesChunk,
   SeriesRead,
+  TimeRange,
 } from '../reader.ts';
-import { countCalls } from '../batches.ts';
-import { nextCell, cellsOf, type Fleet, MOST_ROWS, rowsOf, type Cell, type PlanOptions } from './batching.ts';
-import { ITSELF, type Found, mergeRows, type Row } from './rows.ts';
-import { groupOf, needsSquares, optionsOf, readByScope, wantedOf } from './dataReads.ts';
-import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW, type Terms } from './terms.ts';
-import { MOST_BUCKET_ROWS } from './nrqlAnswer.ts';
-import type { TimesliceQuery, Timeslices } from './timeslices.ts';
-import { answerOf } from './rowValues.ts';
 import type { Timeslice } from '../types.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 /** The most buckets that the service gives for one query. */
 const MOST_BUCKETS = 366;
-/** Whole hours, and whole days, within that. */
-const LONGEST_BY_MINUTE = 360 * MINUTE;
-const LONGEST_BY_HOUR = 360 * HOUR;
-/** How long the service keeps minutes; hours after that. */
-const BY_MINUTE_UP_TO = 8 * DAY;
-/** A long run gets older while it works. */
-const MARGIN = HOUR;
+/** Rows of buckets that one query is planned for: more would not fit into the bytes that are read. */
+const MOST_BUCKET_ROWS = 25_000;
+/** Whole hours, and whole days, within the most buckets. */
+const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360 * HOUR, leastByHour: 0, stepOf };
 
-/**
- * The queries that give each sample of the range its window, oldest first: by the minute where the service keeps minutes, by
- * the hour before that. Where the resolution changes, the minutes begin one window early, so that no sample has half a
- * window. Empty when nothing but hours is kept and no whole hour ends in the range.
- *
- * @param window seconds, whole minutes
- * @param now Unix seconds
- */
-function planChunks(range: TimeRange, window: number, now: number): SeriesChunk[] {
-  const oldestMinute = Math.ceil((now - BY_MINUTE_UP_TO + MARGIN) / MINUTE) * MINUTE;
-  if (range.from - window >= oldestMinute) return pieces(range.from - window, range.to, LONGEST_BY_MINUTE, MINUTE);
-  const change = Math.ceil((oldestMinute + window) / HOUR) * HOUR;
-  const hoursEnd = Math.min(change, Math.floor(range.to / HOUR) * HOUR);
-  const lead = window % HOUR === 0 ? window : HOUR;
-  const hours = pieces(Math.floor(range.from / HOUR) * HOUR + HOUR - lead, hoursEnd, LONGEST_BY_HOUR, HOUR);
-  if (change >= range.to) return hours;
-  return [...hours, ...pieces(change - window, range.to, LONGEST_BY_MINUTE, MINUTE)];
-}
-
-function pieces(from: number, to: number, longest: number, granule: number): SeriesChunk[] {
-  const count = Math.max(0, Math.ceil((to - from) / longest));
-  return Array.from({ length: count }, (_, index) => {
-    const start = from + index * longest;
-    return { from: start, to: Math.min(to, start + longest), readFrom: start, granule };
-  });
-}
+type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
 export class MetricSeriesRead implements SeriesRead {
+  readonly #transport: Transport;
   readonly #timeslices: Timeslices;
   readonly #fleet: Fleet;
-  readonly #terms: Terms;
+  readonly #plans: DataPlans;
 
-  constructor(timeslices: Timeslices, fleet: Fleet, terms: Terms) {
+  constructor(transport: Transport, timeslices: Timeslices, fleet: Fleet, plans: DataPlans) {
+    this.#transport = transport;
     this.#timeslices = timeslices;
     this.#fleet = fleet;
-    this.#terms = terms;
+    this.#plans = plans;
   }
 
   plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[] {
-    return planChunks(range, window, now);
+    return planChunks(range, window, now, LIMITS);
   }
 
   nextCall(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): NextCall {
-    return nextCell(
-      subjects,
-      this.#fleet,
-      (subject) => wantedOf(subject, this.#terms),
-      (subject) => limited(optionsOf(subject), Math.min(MOST_BUCKETS, bucketsOf(chunk))),
-    );
+    const [first] = subjects;
+    if (first === undefined) throw new RangeError('no subjects');
+    const kind = this.#plans.kindOf(first);
+    const other = subjects.findIndex((subject) => this.#plans.kindOf(subject) !== kind);
+    const alike = other === -1 ? subjects : subjects.slice(0, other);
+    const limit = limited(kind, Math.min(MOST_BUCKETS, bucketsOf(chunk)));
+    return nextQuery(alike, this.#fleet, (subject) => this.#plans.askedOf(subject), limit);
   }
 
-  callsFor(subjects: readonly MetricDataSubject[], range: SeriesChunk): number {
-    return countCalls(this, subjects, range);
+  callsFor(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): number {
+    return countCalls(this, subjects, chunk);
   }
 
   async read(
@@ -94,61 +70,108 @@ export class MetricSeriesRead implements SeriesRead {
     chunk: SeriesChunk,
     call: CallOptions,
   ): Promise<readonly Outcome<MetricSeries>[]> {
-    const found = await readByScope(subjects, async (some, options) => {
-      const cells = cellsOf(some.map((subject) => wantedOf(subject, this.#terms)));
-      const rows = cells.map((cell) => rowsOf({ ...cell, hosts: undefined }, false, this.#fleet));
-      const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
-      const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
-      const query = {
-        ...limited(options, buckets),
-        group: groupOf(some[0]),
-        bucketMinutes: chunk.granule / 60,
-        squares: some.some(needsSquares),
-      };
-      const ranges = rangesOf(chunk, buckets * chunk.granule);
-      const [first, ...further] = await Promise.all(
-        ranges.map((range) => this.#readRange(cells, { ...query, range }, call)),
-      );
-      for (const each of further) for (const [id, entity] of each) first?.get(id)?.append(entity);
-      return first ?? new Map();
-    });
-    return subjects.map((subject) => {
-      const entity = found(subject);
-      const key = subject.hostKey ?? ITSELF;
-      const failure = entity?.failureOf(key);
-      if (failure !== undefined) return { error: failure };
-      const metrics = [...(entity?.rows.get(key) ?? [])];
-      return { value: { granule: chunk.granule, metrics: metrics.map(([name, rows]) => [name, toTimeslices(rows)]) } };
+    const [ofApplications, ofHosts] = await Promise.all(
+      [false, true].map((hosts) => {
+        const some = subjects.filter(({ hostKey }) => (hostKey !== undefined) === hosts);
+        return this.#readAlike(some, chunk, call);
+      }),
+    );
+    return subjects.map(({ applicationId, hostKey }) => {
+      const rows = (hostKey === undefined ? ofApplications : ofHosts)?.get(applicationId);
+      const key = hostKey ?? ITSELF;
+      const error = rows?.failureOf(key);
+      if (error !== undefined) return { error };
+      const metrics = [...(rows?.buckets.get(key) ?? [])];
+      return { value: { granule: chunk.granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) } };
     });
   }
 
-  /** Of applications that have too many rows for the range even by metric, each half of the range apart. */
-  async #readRange(
-    cells: readonly Cell[],
-    query: TimesliceQuery & { readonly bucketMinutes: number },
+  async #readAlike(
+    subjects: readonly MetricDataSubject[],
+    chunk: SeriesChunk,
     call: CallOptions,
-  ): Promise<ReadonlyMap<number, Found>> {
-    const { range, bucketMinutes } = query;
-    const found = new Map(await this.#timeslices.read(cells, query, call));
-    for (const [id, entity] of found) this.#learn(id, entity);
-    const large = cells.filter(({ applicationId }) => found.get(applicationId)?.tooMany === true);
-    const seconds = bucketMinutes * 60;
-    const buckets = (range.to - range.from) / seconds;
-    if (large.length === 0 || buckets < 2) return found;
-    const middle = range.from + Math.ceil(buckets / 2) * seconds;
-    const earlier = await this.#readRange(large, { ...query, range: { from: range.from, to: middle } }, call);
-    const later = await this.#readRange(large, { ...query, range: { from: middle, to: range.to } }, call);
-    for (const [id, entity] of earlier) {
-      const rest = later.get(id);
-      if (rest !== undefined) entity.append(rest);
-      found.set(id, entity);
-    }
+  ): Promise<ReadonlyMap<number, ApplicationRows>> {
+    const [first] = subjects;
+    if (first === undefined) return new Map();
+    const kind = this.#plans.kindOf(first);
+    const parts = partsOf(subjects.map((subject) => this.#plans.askedOf(subject)));
+    const rows = parts.map((part) => rowsOf(part, false, this.#fleet));
+    const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
+    const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
+    const query = {
+      ...kind,
+      ...limited(kind, buckets),
+      bucketMinutes: chunk.granule / 60,
+      columns: this.#plans.columnsOf(subjects),
+    };
+    const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
+    const [all, ...further] = await Promise.all(
+      ranges.map((range) => this.#readRange(parts, { ...query, range }, call)),
+    );
+    for (const each of further) for (const [id, later] of each) all?.get(id)?.append(later);
+    return all ?? new Map();
+  }
+
+  async #readRange(
+    parts: readonly Part[],
+    query: BucketQuery,
+    call: CallOptions,
+  ): Promise<ReadonlyMap<number, ApplicationRows>> {
+    const found = new Map(await this.#timeslices.read(parts, query, call));
+    for (const [id, rows] of found) this.#learn(id, rows);
+    await this.#readHalves(parts, query, found, call);
+    await this.#readGaps(parts, query, found, call);
     return found;
   }
 
+  /** Of applications that have too many rows for the range even by metric, each half of the range apart. */
+  async #readHalves(
+    parts: readonly Part[],
+    query: BucketQuery,
+    found: Map<number, ApplicationRows>,
+    call: CallOptions,
+  ): Promise<void> {
+    const { range, bucketMinutes } = query;
+    const large = parts.filter(({ applicationId }) => found.get(applicationId)?.tooMany === true);
+    const seconds = bucketMinutes * 60;
+    const buckets = (range.to - range.from) / seconds;
+    if (large.length === 0 || buckets < 2) return;
+    const middle = range.from + onSteps(Math.ceil(buckets / 2) * seconds);
+    const earlier = await this.#readRange(large, { ...query, range: { from: range.from, to: middle } }, call);
+    const later = await this.#readRange(large, { ...query, range: { from: middle, to: range.to } }, call);
+    for (const [id, rows] of earlier) {
+      const rest = later.get(id);
+      if (rest !== undefined) rows.append(rest);
+      rows.window = range;
+      found.set(id, rows);
+    }
+  }
+
+  /** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
+  async #readGaps(
+    parts: readonly Part[],
+    query: BucketQuery,
+    found: ReadonlyMap<number, ApplicationRows>,
+    call: CallOptions,
+  ): Promise<void> {
+    const { range } = query;
+    for (const part of parts) {
+      const rows = found.get(part.applicationId);
+      for (const gap of gapsIn(range, rows?.window)) {
+        if (gap.to - gap.from >= range.to - range.from) {
+          rows?.fail(this.#transport.invalid(query.group, 'the answer is for another time than was asked for'));
+          break;
+        }
+        const rest = await this.#readRange([part], { ...query, range: gap }, call);
+        const missing = rest.get(part.applicationId);
+        if (missing !== undefined) rows?.append(missing);
+      }
+    }
+  }
+
   /** How many datastore metrics an application has decides how many buckets fit into the next query. */
-  #learn(applicationId: number, found: Found): void {
-    const datastores = found.datastores();
+  #learn(applicationId: number, rows: ApplicationRows): void {
+    const datastores = rows.datastores();
     if (datastores === undefined) return;
     this.#fleet.sawDatastores(applicationId, Math.max(this.#fleet.datastores(applicationId), datastores));
   }
@@ -157,18 +180,32 @@ export class MetricSeriesRead implements SeriesRead {
     const rows = new Map<string, Row>();
     for (const [name, inside] of timeslices) {
       const merged = mergeRows(inside.map(toRow));
-      // The window is as long as it was asked for, also where buckets are missing.
-      if (merged !== undefined) rows.set(name, { ...merged, ...range });
+      if (merged !== undefined) rows.set(name, merged);
     }
     const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
-    return answerOf(rows, [...new Set([...names, ...ZERO_WITHOUT_ROW])], range);
+    // The window is as long as it was asked for, also where buckets are missing.
+    return new ValuePlan([...new Set([...names, ...ZERO_WITHOUT_ROW])]).answerOf(rows, range);
   }
 }
 
+/** What of the range lies outside of the window that was answered; nothing where that is not known. */
+function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
+  if (window === undefined) return [];
+  const before = { from: range.from, to: Math.min(range.to, window.from) };
+  const after = { from: Math.max(range.from, window.to), to: range.to };
+  return [before, after].filter(({ from, to }) => from < to);
+}
+
 /** A query with buckets has a limit of rows beside that of facets. */
-function limited(options: PlanOptions, buckets: number): PlanOptions {
+function limited(kind: QueryKind, buckets: number): QueryKind {
   const mostRows = Math.min(MOST_ROWS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
-  return { ...options, kind: `${options.kind} series`, mostRows };
+  return { kind: `${kind.kind} series`, byHost: kind.byHost, mostRows };
+}
+
+/** Shortened to whole steps of a range so long. */
+function onSteps(seconds: number): number {
+  const step = stepOf(seconds);
+  return Math.max(step, Math.floor(seconds / step) * step);
 }
 
 function bucketsOf({ readFrom, to, granule }: SeriesChunk): number {
@@ -182,24 +219,23 @@ function rangesOf({ readFrom, to }: SeriesChunk, seconds: number): TimeRange[] {
   });
 }
 
-/** The row of a timeslice as plain numbers, which can be stored. */
-function toTimeslices(rows: readonly Row[]): Timeslice[] {
+/** The rows of a metric as plain numbers under whole words, which can be stored. */
+function toTimeslices(rows: readonly BucketRow[]): Timeslice[] {
   const sorted = [...rows].sort((a, b) => a.from - b.from);
-  return sorted.map(({ from, to, ...members }) => {
+  return sorted.map(({ from, to, c, t, x, mn, mx, q }) => {
+    const members = { count: c, sum: t, exclusive: x, min: mn, max: mx, squares: q };
     const known = Object.entries(members).filter((entry): entry is [string, number] => entry[1] !== undefined);
     return { from, to, values: Object.fromEntries(known) };
   });
 }
 
-function toRow({ from, to, values }: Timeslice): Row {
+function toRow({ values }: Timeslice): Row {
   return {
-    from,
-    to,
-    count: values['count'] ?? 0,
-    sum: values['sum'] ?? 0,
-    exclusive: values['exclusive'],
-    min: values['min'],
-    max: values['max'],
-    squares: values['squares'],
+    c: values['count'] ?? 0,
+    t: values['sum'] ?? 0,
+    x: values['exclusive'],
+    mn: values['min'],
+    mx: values['max'],
+    q: values['squares'],
   };
 }

@@ -7,9 +7,9 @@ import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
 import { id } from '../records/fields.ts';
 import { parseList } from '../records/lenient.ts';
 import type { Fleet } from './batching.ts';
-import { SIGN_OF_LIFE, WEB } from './terms.ts';
+import { SIGN_OF_LIFE, WEB } from './wanted.ts';
 import { all, filled, isIn, TIMESLICE } from './nrql.ts';
-import { checkAnswer } from './nrqlAnswer.ts';
+import { rowsOf } from './nrqlAnswer.ts';
 
 const MOST_SHOWN = 20;
 
@@ -20,6 +20,17 @@ interface AccountOutline {
   readonly name?: string | null | undefined;
 }
 
+export interface AccountOptions {
+  /** The account of the configuration. */
+  readonly accountId: number | undefined;
+  /** The key of today, because key files change. */
+  readonly key: () => string;
+  /** Milliseconds of a clock that is never set. */
+  readonly monotonic: () => number;
+  /** How long what was found about an empty list holds, in milliseconds. */
+  readonly detailsMs: number;
+}
+
 /** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
 export class Account {
   readonly #transport: Transport;
@@ -27,12 +38,17 @@ export class Account {
   readonly #key: () => string;
   #found: { readonly id: number; readonly key: string | undefined } | undefined;
   #pending: Promise<number> | undefined;
+  /** What was found when the application list was empty, since when. */
+  #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
+  readonly #monotonic: () => number;
+  readonly #lookUpMs: number;
 
-  /** @param key the key of today, because key files change */
-  constructor(transport: Transport, configured: number | undefined, key: () => string) {
+  constructor(transport: Transport, options: AccountOptions) {
     this.#transport = transport;
-    this.#configured = configured;
-    this.#key = key;
+    this.#configured = options.accountId;
+    this.#key = options.key;
+    this.#monotonic = options.monotonic;
+    this.#lookUpMs = options.detailsMs;
   }
 
   inherit(before: Account): void {
@@ -63,13 +79,35 @@ export class Account {
       document: ACCOUNTS,
       variables: {},
       root: ['actor'],
-      needed: ['accounts'],
+      list: ['accounts'],
     } as const;
-    const actor = await this.#transport.read(read, call);
+    const { found } = await this.#transport.read(read, call);
     const accounts = this.#transport.checked('applications', (leftOut) =>
-      parseList(outline, actor, 'accounts', leftOut),
+      parseList(outline, found, 'accounts', leftOut),
     );
     return [...new Map(accounts.map((each) => [each.id, each])).values()];
+  }
+
+  /**
+   * Takes note of what the application list held. One that is empty looks like an account without applications, and like
+   * one that the key does not list: so the accounts of the key are looked up, not again for a while as long as it stays
+   * empty. Rejects with an UpstreamError (`forbidden`) where the key does not list the account.
+   */
+  async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
+    const configured = this.#configured;
+    if (!isEmpty || configured === undefined) {
+      this.#lookedUp = undefined;
+      return;
+    }
+    const now = this.#monotonic();
+    if (this.#lookedUp === undefined || now - this.#lookedUp.at >= this.#lookUpMs) {
+      const accounts = await this.list(call);
+      const isListed = accounts.some(({ id: each }) => each === configured);
+      const words = isListed ? undefined : notListed(configured, accounts);
+      this.#lookedUp = { at: now, words };
+    }
+    const { words } = this.#lookedUp;
+    if (words !== undefined) throw this.#transport.fail('applications', new CallFailure('forbidden', words));
   }
 
   async #find(call: CallOptions): Promise<number> {
@@ -108,10 +146,15 @@ export class Account {
   }
 }
 
+function notListed(configured: number, accounts: readonly AccountOutline[]): string {
+  const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
+  return `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
+}
+
 /** Ids with names, for a message: names come from outside, and there may be thousands. */
 function namesOf(accounts: readonly AccountOutline[]): string {
   const shown = accounts.slice(0, MOST_SHOWN).map(({ id: number, name }) => {
-    const plain = (name ?? '').replace(/\p{C}/gu, ' ').slice(0, 60).trim();
+    const plain = (name ?? '').slice(0, 60).replace(/\p{C}/gu, ' ').trim();
     return plain === '' ? String(number) : `${number} (${plain})`;
   });
   return shown.join(', ') + (accounts.length > MOST_SHOWN ? ` and ${accounts.length - MOST_SHOWN} more` : '');
@@ -144,9 +187,9 @@ export async function diagnose(
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
-  const answer = await transport.whole({ group: 'applications', account: id, query, forSeveral: false }, call);
-  const { rows } = transport.checked('applications', () =>
-    checkAnswer(answer, { range, facets: facet, bucketed: false }),
+  const result = await transport.whole({ group: 'applications', account: id, query }, call);
+  const rows = transport.checked('applications', () =>
+    result === undefined ? [] : (rowsOf(result, facet, false)?.rows ?? []),
   );
   // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {

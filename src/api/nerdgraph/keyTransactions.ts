@@ -13,12 +13,9 @@ import { parseRecord } from '../records/lenient.ts';
 /** The tag that holds the id which the REST interface gives a key transaction. */
 const ID_TAG = 'keyTransactionId';
 
-const tag = z.object({ key: z.string().nullish(), values: z.array(z.string().nullish()).nullish() }).nullish();
-
 /** A key transaction of the entity search. */
-const keyTransaction = entity.extend({ tags: z.array(tag) }).transform((fields, context) => {
-  const tags = fields.tags.find((each) => each?.key === ID_TAG);
-  const written = tags?.values?.[0] ?? '';
+const keyTransaction = entity.transform((fields, context) => {
+  const written = fields.tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '';
   const id = /^[1-9]\d{0,15}$/.test(written) ? Number(written) : Number.NaN;
   if (!Number.isSafeInteger(id)) {
     context.issues.push({ code: 'custom', message: `no tag ${ID_TAG}`, input: fields.tags, path: ['tags'] });
@@ -180,10 +177,15 @@ export class KeyTransactions {
     await Promise.all(
       chunks.map(async (chunk) => {
         const failure = await this.#readDetails(chunk, now, call);
-        if (failure !== undefined) for (const guid of chunk) failures.set(guid, failure);
+        // Of those that were read in spite of it, the details are there.
+        if (failure !== undefined) for (const guid of chunk) if (!this.#isFresh(guid, now)) failures.set(guid, failure);
       }),
     );
     return failures;
+  }
+
+  #isFresh(guid: string, now: number): boolean {
+    return this.#details.get(guid)?.readAt === now;
   }
 
   #keptMs({ isWhole }: Held): number {
@@ -214,10 +216,10 @@ export class KeyTransactions {
         document: documents.KEY_TRANSACTION_DETAILS,
         variables: { guids },
         root: ['actor'],
-        needed: ['entities'],
+        list: ['entities'],
       } as const;
-      const actor = await this.#transport.read(read, call);
-      const entities = actor['entities'];
+      const { found, failure } = await this.#transport.read(read, call);
+      const entities = found['entities'];
       if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
       const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
       this.#transport.checked(GROUP, (leftOut) => {
@@ -226,9 +228,12 @@ export class KeyTransactions {
           const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
           if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
         }
+        if (failure !== undefined) return;
         for (let missing = entities.length; missing < guids.length; missing += 1) leftOut.record('entities');
       });
-      return undefined;
+      // A field that may not be null makes its whole entity null when it fails: such an entity failed, it is not gone.
+      const isWhole = failure === undefined || guids.every((guid) => this.#isFresh(guid, now));
+      return isWhole ? undefined : this.#transport.fail(GROUP, failure);
     } catch (error) {
       if (error instanceof UpstreamError) return error;
       throw error;
@@ -238,7 +243,9 @@ export class KeyTransactions {
 
 /** Guids are base64, with its padding or without. */
 export function withoutPadding(guid: string): string {
-  return guid.replace(/(?<!=)=+$/, '');
+  let end = guid.length;
+  while (guid[end - 1] === '=') end -= 1;
+  return guid.slice(0, end);
 }
 
 function toKeyTransaction(listed: ListedKeyTransaction, details: Omit<KeyTransactionDetails, 'guid'>): KeyTransaction {

@@ -3,31 +3,29 @@ import { Account, diagnose } from './keyAccount.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
 import { Fleet } from './batching.ts';
-import { HostsRead, MetricDataRead } from './dataReads.ts';
+import { DataPlans, HostsRead, MetricDataRead } from './dataReads.ts';
 import { KeyTransactionRowsRead } from './keyTransactionRows.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './graphSeries.ts';
 import { QueriesRead } from './queriesRead.ts';
 import { RollingRead } from './rolling.ts';
-import { Terms } from './terms.ts';
+import { Suspects } from './suspects.ts';
 import { Timeslices } from './timeslices.ts';
 import { Transport } from './transport.ts';
+import { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client, type ClientOptions } from '../http/client.ts';
 import { type DispatcherOptions, KeptConnections } from '../http/connections.ts';
 import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 
-export interface NerdGraphReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+export interface NerdGraphReaderOptions extends ClientOptions, Omit<DispatcherOptions, 'connectTimeoutMs'> {
   /** The whole address, ends in `/graphql`. */
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */
   readonly accountId: number | undefined;
   /** How long the details of key transactions are kept, in milliseconds (`intervals.metric_names`). */
   readonly detailsMs: number;
-  /** The longest body that is read, in bytes; 20 MiB by default. */
-  readonly maxBytes?: number;
   /** The most pages a list may have; 200 by default. */
   readonly maxPages?: number;
 }
@@ -41,7 +39,7 @@ export interface NerdGraphReaderOptions
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
   const connections = new KeptConnections({ ...options, connectTimeoutMs: options.requestTimeoutMs });
-  const client = new Client(connections, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
+  const client = new Client(connections, options);
   return new NerdGraphReader(connections, client, options);
 }
 
@@ -60,42 +58,44 @@ class NerdGraphReader implements UpstreamReader {
   readonly #connections: KeptConnections;
   readonly #transport: Transport;
   readonly #account: Account;
-  readonly #fleet = new Fleet();
+  readonly #fleet: Fleet;
   readonly #keyTransactions: KeyTransactions;
   readonly #mostPages: number;
   readonly #now: () => number;
 
   constructor(connections: KeptConnections, client: Client, options: NerdGraphReaderOptions) {
     const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
-    const account = new Account(transport, options.accountId, options.key);
-    const fleet = this.#fleet;
-    const terms = new Terms();
+    const { detailsMs, monotonic } = options;
+    const account = new Account(transport, options);
+    const fleet = new Fleet(new Suspects(monotonic, detailsMs));
+    const wanted = new WantedMetrics();
+    const plans = new DataPlans(wanted);
     const timeslices = new Timeslices(transport, account, fleet);
     this.#connections = connections;
     this.#transport = transport;
     this.#account = account;
+    this.#fleet = fleet;
     this.#mostPages = options.maxPages ?? 200;
     this.#now = options.now;
-    const { detailsMs, monotonic } = options;
     this.#keyTransactions = new KeyTransactions(transport, account, {
       mostPages: this.#mostPages,
       detailsMs,
       monotonic,
     });
-    const rows = new KeyTransactionRowsRead(transport, account);
-    this.hosts = new HostsRead(timeslices, fleet, terms);
+    const rows = new KeyTransactionRowsRead(transport, account, new Suspects(monotonic, detailsMs));
+    this.hosts = new HostsRead(timeslices, fleet, wanted);
     this.rolling = new RollingRead({
       transport,
       timeslices,
       fleet,
-      terms,
+      wanted,
       keyTransactions: this.#keyTransactions,
       rows,
     });
-    this.customNames = new CustomNamesRead(transport, account, timeslices, fleet, terms);
-    this.metricData = new MetricDataRead(timeslices, fleet, terms);
+    this.customNames = new CustomNamesRead(transport, account, timeslices, fleet, wanted);
+    this.metricData = new MetricDataRead(timeslices, fleet, plans);
     this.queries = new QueriesRead(transport, account);
-    this.metricSeries = new MetricSeriesRead(timeslices, fleet, terms);
+    this.metricSeries = new MetricSeriesRead(transport, timeslices, fleet, plans);
   }
 
   async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
@@ -112,6 +112,7 @@ class NerdGraphReader implements UpstreamReader {
     const found = new Map<number, Application>();
     for (const each of listed) if (!found.has(each.application.id)) found.set(each.application.id, each.application);
     const applications = [...found.values()];
+    await this.#account.checkEmpty(applications.length === 0, call);
     this.#fleet.listed(applications);
     return chosen(applications, ids);
   }

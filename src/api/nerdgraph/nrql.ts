@@ -1,3 +1,5 @@
+import type { TimeRange } from '../reader.ts';
+
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
@@ -10,7 +12,9 @@ type Expression =
   | 'apm.key.transaction.duration'
   | 'apm.key.transaction.error.count';
 
-export type Attribute = 'appId' | 'appName' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope';
+/** `newrelic.timeslice.value` stands in conditions only: queries of names ask that there is one. */
+export type Attribute =
+  'appId' | 'appName' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /** A column of the answer: a function, or the list of the names that an attribute has. */
 export type Selection =
@@ -20,10 +24,10 @@ export type Selection =
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */
 export class Condition {
   readonly text: string;
-  /** Whether it needs parentheses beside another condition. */
-  readonly joined: boolean;
+  /** What joins its parts: beside another word it needs parentheses. */
+  readonly joined: 'AND' | 'OR' | undefined;
 
-  constructor(text: string, joined: boolean) {
+  constructor(text: string, joined?: 'AND' | 'OR') {
     this.text = text;
     this.joined = joined;
   }
@@ -36,7 +40,7 @@ export interface Query {
   readonly where: Condition;
   readonly facet?: readonly Attribute[];
   /** Unix seconds in whole minutes; `to` is exclusive. */
-  readonly range: { readonly from: number; readonly to: number };
+  readonly range: TimeRange;
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number | undefined;
 }
@@ -62,11 +66,11 @@ export function nrql({ select, where, facet = [], range, bucketMinutes }: Query)
 }
 
 export function equals(attribute: Attribute, value: Literal): Condition {
-  return new Condition(`${attribute} = ${literal(value)}`, false);
+  return new Condition(`${attribute} = ${literal(value)}`);
 }
 
 export function isIn(attribute: Attribute, values: readonly [Literal, ...Literal[]]): Condition {
-  return new Condition(`${attribute} IN (${values.map(literal).join(',')})`, false);
+  return new Condition(`${attribute} IN (${values.map(literal).join(',')})`);
 }
 
 /**
@@ -74,27 +78,27 @@ export function isIn(attribute: Attribute, values: readonly [Literal, ...Literal
  * back.
  */
 export function isLike(attribute: Attribute, pattern: string): Condition {
-  return new Condition(`${attribute} LIKE ${literal(pattern)}`, false);
+  return new Condition(`${attribute} LIKE ${literal(pattern)}`);
 }
 
 export function isNull(attribute: Attribute): Condition {
-  return new Condition(`${attribute} IS NULL`, false);
+  return new Condition(`${attribute} IS NULL`);
 }
 
 export function isNotNull(attribute: Attribute): Condition {
-  return new Condition(`${attribute} IS NOT NULL`, false);
+  return new Condition(`${attribute} IS NOT NULL`);
 }
 
 export function not(condition: Condition): Condition {
-  return new Condition(`NOT (${condition.text})`, false);
+  return new Condition(`NOT (${condition.text})`);
 }
 
 export function all(conditions: readonly [Condition, ...Condition[]]): Condition {
-  return join(conditions, ' AND ');
+  return join(conditions, 'AND');
 }
 
 export function any(conditions: readonly [Condition, ...Condition[]]): Condition {
-  return join(conditions, ' OR ');
+  return join(conditions, 'OR');
 }
 
 /** The list as one that holds something, or undefined. */
@@ -103,9 +107,10 @@ export function filled<T>(list: readonly T[]): readonly [T, ...T[]] | undefined 
   return first === undefined ? undefined : [first, ...rest];
 }
 
-function join(conditions: readonly [Condition, ...Condition[]], word: string): Condition {
+function join(conditions: readonly [Condition, ...Condition[]], word: 'AND' | 'OR'): Condition {
   if (conditions.length === 1) return conditions[0];
-  return new Condition(conditions.map(({ text, joined }) => (joined ? `(${text})` : text)).join(word), true);
+  const texts = conditions.map(({ text, joined }) => (joined === undefined || joined === word ? text : `(${text})`));
+  return new Condition(texts.join(` ${word} `), word);
 }
 
 function selection(each: Selection): string {
@@ -123,4 +128,23 @@ function literal(value: Literal): string {
 function milliseconds(seconds: number): string {
   if (!Number.isSafeInteger(seconds) || seconds % 60 !== 0) throw new RangeError(`${seconds} is no whole minute`);
   return String(seconds * 1000);
+}
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+/**
+ * The range that is asked for in place of a long one: metric data of an hour and more is kept in steps, and what is asked for
+ * off them is answered for other times (the vendor's page "Query time range"). It is as long, and ends on the step before.
+ */
+export function aligned({ from, to }: TimeRange): TimeRange {
+  const step = stepOf(to - from);
+  const end = Math.floor(to / step) * step;
+  return { from: end - (to - from), to: end };
+}
+
+/** The step, in seconds, that both ends of a range so long have to be on. */
+export function stepOf(seconds: number): number {
+  if (seconds < HOUR) return 60;
+  return seconds < DAY ? 300 : 600;
 }

@@ -1,106 +1,107 @@
 import * as z from 'zod';
 import { MOST_FACETS } from './nrql.ts';
-import { Truncated } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
-import { inTurns } from '../../eventLoop/turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** The most rows of a query that asks for buckets; its facets are limited apart. */
-export const MOST_BUCKET_ROWS = 50_000;
-/** So many rows are read before other work gets its turn. */
-const ROWS_PER_TURN = 500;
-/** How far the answered range may be from the one that was asked for, milliseconds. */
-const TOLERANCE_MS = 60_000;
+const MOST_BUCKET_ROWS = 50_000;
+/**
+ * Metric data is kept in steps, and the service may answer for the nearest ones (the vendor's page "Query time range"): how
+ * much earlier a window may end than was asked for, how much later, and how much of it there has to be.
+ */
+const MOST_EARLIER = 300;
+const MOST_LATER = 60;
+const LEAST_PART = 0.8;
+const MINUTE = 60;
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 
 const metadata = z.object({
   facets: z.array(z.string()).nullish().catch(undefined),
-  timeWindow: z.object({ begin: z.number(), end: z.number() }),
+  timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
 });
 
 /** An answer whose rows are all there. */
-export interface NrqlAnswer {
+export interface NrqlRows {
   readonly rows: readonly unknown[];
-  /** Unix seconds: the range that was answered. */
-  readonly window: TimeRange;
+  /** Unix seconds, whole minutes: the range that was answered; undefined where the answer does not say it. */
+  readonly window: TimeRange | undefined;
   /** The attributes that `facet` lists, in its order. */
   readonly facets: readonly string[];
 }
 
 /**
- * Checks what surrounds the rows. Throws Truncated where rows are missing, which the service does not say in words: there are
- * as many as one answer holds, or something is left for `otherResult`. Throws a CallFailure where the answer is for another
- * range than was asked for.
+ * What surrounds the rows of an answer. Undefined where rows are missing, which the service does not say in words: there are
+ * as many as one answer holds, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
  */
-export function checkAnswer(
-  answer: Json,
-  asked: { readonly range: TimeRange; readonly facets: readonly string[]; readonly bucketed: boolean },
-): NrqlAnswer {
+export function rowsOf(answer: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
   const rows = answer['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
-  const isFull = asked.bucketed
-    ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, asked.facets) >= MOST_FACETS
+  const isFull = bucketed
+    ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, facets) >= MOST_FACETS
     : rows.length >= MOST_FACETS;
-  if (asked.facets.length > 0 && (isFull || hasOthers(answer['otherResult']))) {
-    throw new Truncated('the service left rows out');
-  }
-  const parsed = metadata.safeParse(answer['metadata']);
-  if (!parsed.success) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
-  const { facets, timeWindow } = parsed.data;
-  const { from, to } = asked.range;
-  const off = Math.max(Math.abs(timeWindow.begin - from * 1000), Math.abs(timeWindow.end - to * 1000));
-  if (off > TOLERANCE_MS || timeWindow.end <= timeWindow.begin) {
+  if (facets.length > 0 && (isFull || hasOthers(answer['otherResult']))) return undefined;
+  const { data } = metadata.safeParse(answer['metadata']);
+  const answered = data?.facets ?? [];
+  return { rows, window: windowOf(data?.timeWindow), facets: sameMembers(answered, facets) ? answered : facets };
+}
+
+/** The window that values were answered for. Throws a CallFailure where it is too far from the one that was asked for. */
+export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange): TimeRange {
+  if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  const isNear = to - window.to <= MOST_EARLIER && window.to - to <= MOST_LATER;
+  if (!isNear || window.to - window.from < LEAST_PART * (to - from)) {
     throw new CallFailure('invalid_response', 'the answer is for another time than was asked for');
   }
-  return {
-    rows,
-    window: { from: timeWindow.begin / 1000, to: timeWindow.end / 1000 },
-    facets: sameMembers(facets ?? [], asked.facets) ? (facets ?? []) : asked.facets,
-  };
+  return window;
 }
 
-/** Hands each row over, with pauses in which other work goes on. */
-export function eachRow(rows: readonly unknown[], take: (row: unknown) => void): Promise<void> {
-  return inTurns(rows, ROWS_PER_TURN, take);
-}
-
-/** An attribute, and where in `facet` its value stands. */
-interface FacetPlace {
-  readonly attribute: string;
-  readonly index: number;
+/** On whole minutes, because an end may be given inclusive. */
+function windowOf(
+  answered: { readonly begin: number; readonly end: number } | null | undefined,
+): TimeRange | undefined {
+  if (answered === null || answered === undefined) return undefined;
+  const [from = 0, to = 0] = [answered.begin, answered.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
+  return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
 /** Reads the facets of the rows of one answer. */
 export class Facets {
-  readonly #places: readonly FacetPlace[];
+  readonly #names: readonly string[];
+  /** Where in `facet` each value stands. */
+  readonly #places: readonly number[];
   readonly #count: number;
+  /** The values of the last row: there are thousands of rows. */
+  readonly #values: string[] = [];
 
   /**
    * @param answered the attributes that `facet` lists, in its order
    * @param asked the attributes to read, in the order in which they are given
    */
   constructor(answered: readonly string[], asked: readonly string[]) {
-    this.#places = asked.map((attribute) => ({ attribute, index: answered.indexOf(attribute) }));
+    this.#names = asked;
+    this.#places = asked.map((attribute) => answered.indexOf(attribute));
     this.#count = answered.length;
   }
 
   /**
    * The values of the facets of a row, in the order asked for; undefined when they cannot be read. With one facet `facet` is
-   * a text, with several a list; where it is absent, they stand under the names of the attributes.
+   * a text, with several a list; where it is absent, they stand under the names of the attributes. The next call changes what
+   * this one gave.
    */
   of(row: Json): readonly string[] | undefined {
     const { facet } = row;
-    const listed = isList(facet) ? facet : facet === undefined || facet === null ? undefined : [facet];
-    if (listed !== undefined && listed.length !== this.#count) return undefined;
-    const values: string[] = [];
-    for (const { attribute, index } of this.#places) {
-      const value = listed === undefined ? row[attribute] : listed[index];
+    const values = this.#values;
+    for (let index = 0; index < this.#names.length; index += 1) {
+      let value: unknown;
+      if (facet === undefined || facet === null) value = row[this.#names[index] ?? ''];
+      else if (isList(facet)) value = facet.length === this.#count ? facet[this.#places[index] ?? -1] : undefined;
+      else value = this.#count === 1 ? facet : undefined;
       // Whether a number arrives as a text is not documented; with several facets it was seen so.
-      if (typeof value === 'string' && value !== '') values.push(value);
-      else if (typeof value === 'number') values.push(String(value));
+      if (typeof value === 'number') values[index] = String(value);
+      else if (typeof value === 'string' && value !== '') values[index] = value;
       else return undefined;
     }
     return values;

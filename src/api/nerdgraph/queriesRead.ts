@@ -56,7 +56,11 @@ export class QueriesRead implements BatchRead<QuerySubject, QueryAnswer> {
     // On a line of its own: the text may end with a comment.
     const query = `${nrql}\nSINCE ${asked.from * 1000} UNTIL ${asked.to * 1000} LIMIT ${limit}`;
     const account = await this.#account.id(call);
-    const result = await this.#transport.whole({ group: GROUP, account, query, forSeveral: false }, call);
+    const result = await this.#transport.whole({ group: GROUP, account, query }, call);
+    if (result === undefined) {
+      const words = 'the service has no data of any application that the query names';
+      throw this.#transport.fail(GROUP, new CallFailure('other', words));
+    }
     return this.#transport.checked(GROUP, () => answerOf(result, rules, asked));
   }
 }

@@ -1,19 +1,18 @@
-import { type RollingSummary, isDatastore, type Timeslice, type RollingValues } from '../types.ts';
+import { isDatastore, type RollingSummary, type RollingValues } from '../types.ts';
 import {
+  APDEX,
   CPU,
   END_USER,
-  isApdex,
-  MEMORY,
-  SIGN_OF_LIFE,
-  ZERO_WITHOUT_ROW,
-  APDEX,
   END_USER_APDEX,
   ERRORS,
+  isApdex,
   NON_WEB,
+  SIGN_OF_LIFE,
   WEB,
-} from './terms.ts';
+  ZERO_WITHOUT_ROW,
+} from './wanted.ts';
 import type { Row, Rows } from './rows.ts';
-import type { MetricDataAnswer } from '../reader.ts';
+import type { MetricDataAnswer, TimeRange } from '../reader.ts';
 
 /** A summary of which nothing is known. */
 export const NO_SUMMARY: RollingSummary = Object.freeze({
@@ -30,20 +29,23 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
 /** What a row is about. */
 interface About {
   readonly name: string;
-  /** Of the range. */
+  /** Of the window that was answered. */
   readonly seconds: number;
-  /** Of the same application or host and range, because its memory depends on how often it reported. */
+  /** Of the same application or host and window, because its memory depends on how often it reported. */
   readonly rows: Rows;
 }
 
 /** A value of a row; undefined where it is not known. */
 type Formula = (row: Row, about: About) => number | undefined;
 
-const calls: Formula = ({ count }) => count;
-const callsPerMinute: Formula = ({ count }, { seconds }) => (60 * count) / seconds;
+const calls: Formula = ({ c }) => c;
+const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
+const perSecondsOfWindow: Formula = ({ t }, { seconds }) => (100 * t) / seconds;
 
 /** An average over nothing is none. */
-const average: Formula = ({ count, sum }) => (count > 0 ? sum / count : undefined);
+const average: Formula = ({ c, t }) => (c > 0 ? t / c : undefined);
+const averageExclusive: Formula = ({ c, x }) => (x === undefined || c <= 0 ? undefined : x / c);
+const averageSquares: Formula = ({ c, q }) => (q === undefined || c <= 0 ? undefined : q / c);
 
 const times = (factor: number, formula: Formula): Formula => {
   return (row, about) => {
@@ -52,137 +54,173 @@ const times = (factor: number, formula: Formula): Formula => {
   };
 };
 
-const asPercentage = times(100, average);
-
-/** Browsers keep other times in the members: the exclusive sum is the time in front of the server, the squares are its time. */
-const browserAverage = (total: (row: Row, exclusive: number) => number | undefined): Formula => {
-  return (row, { name }) => {
-    if (name !== END_USER || row.exclusive === undefined || row.count <= 0) return undefined;
-    const sum = total(row, row.exclusive);
-    return sum === undefined ? undefined : (1000 * sum) / row.count;
-  };
-};
+/** Browsers keep other times in the columns: the exclusive sum is the time in front of the server, the squares are its time. */
+const inNetwork: Formula = ({ t, x, q }) => (x === undefined || q === undefined ? undefined : t - x - q);
+const behindServer: Formula = ({ c, t, x }) => (x === undefined || c <= 0 ? undefined : (t - x) / c);
 
 /**
- * Under the names and in the units of the REST interface, from the vendor's page "Migrate from the REST API to NRQL". Stored
- * times are seconds, the REST interface has milliseconds.
+ * Under the names and in the units of the REST interface, from the vendor's page "Migrate metric timeslice queries to NRQL".
+ * Stored times are seconds, the REST interface has milliseconds.
  */
 const TIMED: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['call_count', calls],
   ['count', calls],
   ['error_count', calls],
+  ['launch_count', calls],
   ['calls_per_minute', callsPerMinute],
   ['requests_per_minute', callsPerMinute],
   ['errors_per_minute', callsPerMinute],
-  ['throughput', ({ count }, { seconds }) => count / seconds],
-  ['rate', ({ sum }, { seconds }) => sum / seconds],
-  ['total_call_time_per_minute', ({ sum }, { seconds }) => (60 * sum) / seconds],
-  ['total_value', ({ sum }) => sum],
-  ['min_value', ({ min }) => min],
-  ['max_value', ({ max }) => max],
-  ['min_response_time', times(1000, ({ min }) => min)],
-  ['max_response_time', times(1000, ({ max }) => max)],
+  ['throughput', ({ c }, { seconds }) => c / seconds],
+  ['rate', ({ t }, { seconds }) => t / seconds],
+  ['total_call_time_per_minute', ({ t }, { seconds }) => (60 * t) / seconds],
+  ['total_value', ({ t }) => t],
+  ['total_visits', ({ t }) => t],
+  ['total_time', ({ t }) => 1000 * t],
+  ['min_value', ({ mn }) => mn],
+  ['max_value', ({ mx }) => mx],
+  ['min_response_time', times(1000, ({ mn }) => mn)],
+  ['max_response_time', times(1000, ({ mx }) => mx)],
   ['average_response_time', times(1000, average)],
   ['average_call_time', times(1000, average)],
+  ['average_time', times(1000, average)],
   ['average_value', average],
-  ['as_percentage', asPercentage],
-  ['percent', percent],
-  ['average_exclusive_time', averageExclusive],
+  ['sessions_active', average],
+  ['as_percentage', times(100, average)],
+  // Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference.
+  ['percent', (row, about) => (about.name === CPU ? perSecondsOfWindow : times(100, average))(row, about)],
+  ['utilization', perSecondsOfWindow],
+  ['time_percentage', perSecondsOfWindow],
+  ['visits_percentage', perSecondsOfWindow],
+  // The page averages quotients minute by minute, which differs slightly from the quotient of the sums.
+  ['average_exclusive_time', times(1000, averageExclusive)],
   ['standard_deviation', standardDeviation],
-  ['used_mb_by_host', (row, about) => (about.name === MEMORY ? average(row, about) : undefined)],
+  ['used_mb_by_host', average],
+  ['used_bytes_by_host', times(1024 * 1024, average)],
   ['total_used_mb', totalMemory],
-  ['average_fe_response_time', browserAverage((_, exclusive) => exclusive)],
-  ['average_be_response_time', browserAverage(({ sum }, exclusive) => sum - exclusive)],
-  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
-  [
-    'average_network_time',
-    browserAverage(({ sum, squares }, exclusive) => (squares === undefined ? undefined : sum - exclusive - squares)),
-  ],
 ]);
 
-/** The names of the values that are calculated with the sum of squares. */
-export const NEED_SQUARES: ReadonlySet<string> = new Set(['standard_deviation', 'average_network_time']);
+/** What metrics of browsers and mobile devices have beside these. */
+const OF_DEVICES: ReadonlyMap<string, Formula> = new Map<string, Formula>([
+  ['average_fe_response_time', times(1000, averageExclusive)],
+  ['average_be_response_time', times(1000, behindServer)],
+  // The page has no factor of 1,000 here, but the REST interface has milliseconds.
+  ['average_network_time', (row, about) => (row.c > 0 ? times(1000 / row.c, inNetwork)(row, about) : undefined)],
+  ['total_network_time', inNetwork],
+  ['network_time_percentage', (row, about) => times(1 / about.seconds, inNetwork)(row, about)],
+  ['total_fe_time', ({ x }) => x],
+  ['fe_time_percentage', ({ x }, { seconds }) => (x === undefined ? undefined : (100 * x) / seconds)],
+  ['average_dom_content_load_time', times(1000, average)],
+  ['total_dom_content_time', ({ t }) => 1000 * t],
+  ['average_queue_time', times(1000, averageExclusive)],
+  ['total_queue_time', ({ x }) => (x === undefined ? undefined : 1000 * x)],
+  ['average_app_time', averageSquares],
+  ['total_app_time', ({ q }) => q],
+  ['average_sent_bytes', ({ x }) => (x === undefined ? undefined : 1000 * x)],
+  ['average_received_bytes', times(1000, average)],
+]);
 
-const score: Formula = ({ count: satisfied, sum: tolerating, exclusive: frustrated }) =>
+const TIMED_OF_DEVICES: ReadonlyMap<string, Formula> = new Map([...TIMED, ...OF_DEVICES]);
+const DEVICES = /^(EndUser|Browser|Mobile)(\/|$)/;
+
+/** The names of the values that are calculated with the sum of squares. */
+export const NEED_SQUARES: ReadonlySet<string> = new Set([
+  ...['standard_deviation', 'average_network_time', 'total_network_time', 'network_time_percentage'],
+  ...['average_app_time', 'total_app_time'],
+]);
+
+const score: Formula = ({ c: satisfied, t: tolerating, x: frustrated }) =>
   frustrated === undefined ? undefined : (satisfied + tolerating / 2) / (satisfied + tolerating + frustrated);
 
 /** An agent sends an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
 const VERDICTS: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['s', calls],
-  ['t', ({ sum }) => sum],
-  ['f', ({ exclusive }) => exclusive],
-  ['threshold', ({ max }) => max],
-  ['threshold_min', ({ min }) => min],
-  ['count', ({ count, sum, exclusive }) => (exclusive === undefined ? undefined : count + sum + exclusive)],
+  ['t', ({ t }) => t],
+  ['f', ({ x }) => x],
+  ['threshold', ({ mx }) => mx],
+  ['threshold_min', ({ mn }) => mn],
+  ['count', ({ c, t, x }) => (x === undefined ? undefined : c + t + x)],
   ['score', score],
   ['value', score],
 ]);
 
-/**
- * What a summarized answer of the REST interface says of an application or host, from its rows over one range.
- *
- * For what has any row, `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` count 0 where they have none: the service
- * gives no row for what did not happen. Any other metric without a row is absent.
- *
- * @param names those that were asked for; datastore metrics are added by themselves
- * @param values the values that are wanted of a metric; undefined: all there are
- */
-export function answerOf(
-  rows: Rows,
-  names: readonly string[],
-  range: { readonly from: number; readonly to: number },
-  values?: (metricName: string) => readonly string[],
-): MetricDataAnswer {
-  const metrics = new Map<string, Readonly<Record<string, number>>>();
-  const datastores = [...rows.keys()].filter(isDatastore).sort();
-  for (const name of names) {
-    const row = rows.get(name) ?? (rows.size > 0 && ZERO_WITHOUT_ROW.includes(name) ? noRow(range) : undefined);
-    if (row !== undefined) metrics.set(name, valuesOf(name, row, rows, values?.(name)));
+function formulasOf(name: string): ReadonlyMap<string, Formula> {
+  if (isApdex(name)) return VERDICTS;
+  return DEVICES.test(name) ? TIMED_OF_DEVICES : TIMED;
+}
+
+const NO_CALLS: Row = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
+
+/** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
+export class ValuePlan {
+  readonly #names: readonly string[];
+  readonly #wanted: ((metricName: string) => readonly string[]) | undefined;
+  readonly #formulas = new Map<string, readonly (readonly [value: string, formula: Formula])[]>();
+
+  /**
+   * @param names those that are asked for; datastore metrics are added by themselves
+   * @param wanted the values that are wanted of a metric; undefined: all there are
+   */
+  constructor(names: readonly string[], wanted?: (metricName: string) => readonly string[]) {
+    this.#names = names;
+    this.#wanted = wanted;
   }
-  for (const name of datastores) {
-    const row = rows.get(name);
-    if (row !== undefined && !metrics.has(name)) metrics.set(name, valuesOf(name, row, rows, values?.(name)));
+
+  /** Whether a value of them is calculated with the sum of squares. */
+  get needsSquares(): boolean {
+    return this.#names.some((name) => this.#of(name).some(([value]) => NEED_SQUARES.has(value)));
   }
-  const [first] = rows.keys();
-  const row = first === undefined ? undefined : rows.get(first);
-  return { window: row === undefined ? range : { from: row.from, to: row.to }, metrics, datastores };
-}
 
-function noRow({ from, to }: { readonly from: number; readonly to: number }): Row {
-  return { from, to, count: 0, sum: 0, exclusive: 0, min: undefined, max: undefined, squares: undefined };
-}
-
-/**
- * The values of a metric, those that are wanted or all there are. Only finite numbers are values: what is not known is absent.
- *
- * @param rows of the same application or host and range
- */
-export function valuesOf(name: string, row: Row, rows: Rows, wanted?: readonly string[]): Timeslice['values'] {
-  const formulas = isApdex(name) ? VERDICTS : TIMED;
-  const about = { name, seconds: row.to - row.from, rows };
-  const values: Record<string, number> = {};
-  for (const each of wanted ?? formulas.keys()) {
-    const value = formulas.get(each)?.(row, about);
-    if (value !== undefined && Number.isFinite(value)) values[each] = value;
+  /**
+   * What a summarized answer of the REST interface says of an application or host, from its rows over one window.
+   *
+   * For what has any row, `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` count 0 where they have none: the service
+   * gives no row for what did not happen. Any other metric without a row is absent.
+   */
+  answerOf(rows: Rows, window: TimeRange): MetricDataAnswer {
+    const metrics = new Map<string, Readonly<Record<string, number>>>();
+    const seconds = window.to - window.from;
+    for (const name of this.#names) {
+      const row = rows.get(name) ?? (rows.size > 0 && ZERO_WITHOUT_ROW.includes(name) ? NO_CALLS : undefined);
+      if (row !== undefined) metrics.set(name, this.valuesOf(name, row, rows, seconds));
+    }
+    const datastores: string[] = [];
+    for (const [name, row] of rows) {
+      if (!isDatastore(name)) continue;
+      datastores.push(name);
+      if (!metrics.has(name)) metrics.set(name, this.valuesOf(name, row, rows, seconds));
+    }
+    return { window, metrics, datastores: datastores.sort() };
   }
-  return values;
-}
 
-/** Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference. */
-function percent(row: Row, about: About): number | undefined {
-  if (about.name === CPU) return (100 * row.sum) / about.seconds;
-  return asPercentage(row, about);
-}
+  /** The wanted values of a metric. Only finite numbers are values: what is not known is absent. */
+  valuesOf(name: string, row: Row, rows: Rows, seconds: number): Readonly<Record<string, number>> {
+    const about = { name, seconds, rows };
+    const values: Record<string, number> = {};
+    for (const [each, formula] of this.#of(name)) {
+      const value = formula(row, about);
+      if (value !== undefined && Number.isFinite(value)) values[each] = value;
+    }
+    return values;
+  }
 
-/** The page averages quotients minute by minute, which differs slightly from the quotient of the sums. */
-function averageExclusive({ count, exclusive }: Row): number | undefined {
-  return exclusive === undefined || count <= 0 ? undefined : (1000 * exclusive) / count;
+  #of(name: string): readonly (readonly [value: string, formula: Formula])[] {
+    let list = this.#formulas.get(name);
+    if (list === undefined) {
+      const formulas = formulasOf(name);
+      list = (this.#wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
+        const formula = formulas.get(value);
+        return formula === undefined ? [] : [[value, formula] as const];
+      });
+      this.#formulas.set(name, list);
+    }
+    return list;
+  }
 }
 
 /** Rounding may leave a little below zero under the root. */
-function standardDeviation({ count, sum, squares }: Row): number | undefined {
-  if (squares === undefined || count <= 0) return undefined;
-  return 1000 * Math.sqrt(Math.max(0, squares / count - (sum / count) ** 2));
+function standardDeviation({ c, t, q }: Row): number | undefined {
+  if (q === undefined || c <= 0) return undefined;
+  return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));
 }
 
 /**
@@ -191,9 +229,9 @@ function standardDeviation({ count, sum, squares }: Row): number | undefined {
  * minutes is not documented; the vendor's own pages calculate like this.
  */
 function totalMemory(row: Row, about: About): number | undefined {
-  const used = about.name === MEMORY ? average(row, about) : undefined;
+  const used = about.name.startsWith('Memory/') ? average(row, about) : undefined;
   const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
-  return used === undefined || signs === undefined ? undefined : (used * 60 * signs.count) / about.seconds;
+  return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;
 }
 
 /**
@@ -202,12 +240,12 @@ function totalMemory(row: Row, about: About): number | undefined {
  */
 export function rollingOf(rows: Rows, seconds: number): RollingValues {
   const reports = rows.size > 0;
-  const count = (name: string): number | undefined => rows.get(name)?.count ?? (reports ? 0 : undefined);
+  const count = (name: string): number | undefined => rows.get(name)?.c ?? (reports ? 0 : undefined);
   const web = count(WEB);
   const errors = count(ERRORS);
   const summary: RollingSummary = {
     ...NO_SUMMARY,
-    responseTime: ratio(1000 * (rows.get(WEB)?.sum ?? 0), web),
+    responseTime: ratio(1000 * (rows.get(WEB)?.t ?? 0), web),
     throughput: perMinute(web, seconds),
     errorRate: ratio(errors, (web ?? 0) + (count(NON_WEB) ?? 0)),
     apdexScore: scoreOf(rows.get(APDEX)),
@@ -220,9 +258,9 @@ export function rollingOf(rows: Rows, seconds: number): RollingValues {
     endUserSummary: {
       ...NO_SUMMARY,
       // Unlike all other times, the REST interface gives this one in seconds.
-      responseTime: ratio(views?.sum, views?.count),
-      throughput: perMinute(views?.count, seconds),
-      apdexTarget: verdicts?.max,
+      responseTime: ratio(views?.t, views?.c),
+      throughput: perMinute(views?.c, seconds),
+      apdexTarget: verdicts?.mx,
       apdexScore: scoreOf(verdicts),
     },
   };
@@ -256,8 +294,8 @@ export function keyTransactionOf(
 }
 
 function scoreOf(row: Row | undefined): number | undefined {
-  if (row?.exclusive === undefined) return undefined;
-  return ratio(row.count + row.sum / 2, row.count + row.sum + row.exclusive);
+  if (row?.x === undefined) return undefined;
+  return ratio(row.c + row.t / 2, row.c + row.t + row.x);
 }
 
 function perMinute(count: number | undefined, seconds: number): number | undefined {

@@ -1,15 +1,16 @@
 import * as documents from './documents.ts';
-import { badKeyOf, failureOf, mayReportError, TooBig } from './failures.ts';
+import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
 import { nrql, type Query } from './nrql.ts';
+import type { AnswerRules } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
-import type { SplitReason, CallOptions } from '../reader.ts';
+import { BOUNDS, isList, isObject, type Bounds } from '../http/jsonShape.ts';
+import type { CallOptions, SplitReason } from '../reader.ts';
 import { LeftOut } from '../records/lenient.ts';
-import type { UpstreamError } from '../types.ts';
+import { UpstreamError } from '../types.ts';
 
 /** For whom a call is made; calls are counted by it. */
-export type Group =
+export type CallGroup =
   | 'applications'
   | 'key_transactions'
   | 'application_metrics'
@@ -19,6 +20,8 @@ export type Group =
   | 'metric_names'
   | 'queries';
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** Seconds that the service may work on a query; it takes 5 to 120. */
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
@@ -27,31 +30,41 @@ const LONGEST_TIMEOUT = 30;
 const MOST_MESSAGES = 5;
 const LONGEST_READ = 10_000;
 
-/** More rows than an answer holds, or a query or a result that is too big: to be read again in parts. */
-export class Truncated extends Error {
-  override readonly name = 'Truncated';
-}
+const NRQL_ROOT = ['actor', 'account', 'nrql'];
 
 /** A document that reads entities. */
-export interface DocumentRead {
-  readonly group: Group;
+export interface DocumentRead extends Needed {
+  readonly group: CallGroup;
   readonly document: string;
-  readonly variables: Readonly<Record<string, unknown>>;
-  /** The way to the object that is read, from the data of the answer. */
-  readonly root: readonly string[];
-  /** The way on from there to what may not be missing. */
-  readonly needed: readonly string[];
+  readonly variables: Json;
+}
+
+/** What was read of entities, and why fields further down that are null failed, if any did. */
+export interface EntitiesAnswer {
+  readonly found: Json;
+  readonly failure: CallFailure | undefined;
 }
 
 /** One NRQL query. */
 export interface NrqlRead {
-  readonly group: Group;
+  readonly group: CallGroup;
   readonly account: number;
   /** In the exporter's own form, or as its user wrote it. */
   readonly query: Query | string;
-  /** True: it asks for several subjects, and when it times out, its caller asks for fewer instead of trying it again. */
-  readonly forSeveral: boolean;
+  /** Which failures are tried again; all that may pass by default. */
+  readonly retries?: AnswerRules['retries'];
+  readonly bounds?: Bounds;
 }
+
+/**
+ * What became of a query. `too_big`: the service says that the query or its result is. `unmatched`: it says that no
+ * application of the query has data.
+ */
+export type NrqlEnd =
+  | { readonly kind: 'answered'; readonly result: Json }
+  | { readonly kind: 'too_big' }
+  | { readonly kind: 'unmatched' }
+  | { readonly kind: 'failed'; readonly error: UpstreamError; readonly isSaidToPass: boolean };
 
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
 export class Transport {
@@ -66,76 +79,82 @@ export class Transport {
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
   }
 
+  /** True while the account answers nothing: then nothing is read in parts. */
+  isSilentFor(call: CallOptions): boolean {
+    return this.#client.isSilentFor(call);
+  }
+
   /**
-   * Runs a document that reads entities. Gives the object at `root`. A field of it that failed is null; where it is on
-   * the way of `needed`, from there on, the answer is a failure, for the reason that the error tells.
-   * Rejects with an UpstreamError or the reason of the signal.
+   * Runs a document that reads entities. A field that failed is null; where it is on the way to the list, the answer is a
+   * failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the signal.
    */
-  async read(
-    { group, document, variables, root, needed }: DocumentRead,
-    call: CallOptions,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  async read({ group, document, variables, ...needed }: DocumentRead, call: CallOptions): Promise<EntitiesAnswer> {
     const body = JSON.stringify({ query: document, variables });
+    let failure: CallFailure | undefined;
     const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
-      inspect: (parsed, status, mask) => failureOf(parsed, status, mask, root, needed),
+      bounds: BOUNDS.list,
+      inspect: (parsed, status, mask) => {
+        const verdict = judge(parsed, status, mask, needed);
+        failure = failureBelow(parsed, status, mask, [...needed.root, ...(needed.list ?? [])]);
+        return verdict?.failure;
+      },
       mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,
-      retryTimeouts: true,
+      retries: 'all',
     });
-    return at(answer.body, root);
+    return { found: at(answer.body, needed.root), failure };
   }
 
-  /**
-   * Runs one NRQL query. Rejects with an UpstreamError, with Truncated when the service says that the query or its result
-   * is too big, or with the reason of the signal.
-   */
-  async nrql(
-    { group, account, query, forSeveral }: NrqlRead,
-    call: CallOptions,
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const variables = { account, nrql: typeof query === 'string' ? query : nrql(query), timeout: this.#timeout };
-    const root = ['actor', 'account', 'nrql'];
-    const complaints: TooBig[] = [];
-    const answer = await this.#client.post(
-      endpointOf(group),
-      this.#address,
-      JSON.stringify({ query: documents.NRQL, variables }),
-      call,
-      {
-        inspect: (parsed, status, mask) => {
-          const failure = failureOf(parsed, status, mask, root, undefined);
-          if (!(failure instanceof TooBig)) return failure;
-          complaints.push(failure);
-          return undefined;
-        },
-        mayBeOverload: mayReportError,
-        inspectRefusal: badKeyOf,
-        retryTimeouts: !forSeveral,
-      },
-    );
-    if (complaints.length > 0) throw new Truncated('the query, or its result, is too big');
-    const result = at(answer.body, root);
-    const said = messagesOf(result);
-    if (said !== undefined) this.#client.reports.noted(endpointOf(group), said);
-    return result;
-  }
-
-  /** As `nrql`, for a query that cannot be read in parts: what is too big is a failure. */
-  async whole(read: NrqlRead, call: CallOptions): Promise<Readonly<Record<string, unknown>>> {
+  /** Runs one NRQL query. Rejects only with the reason of the signal. */
+  async nrql({ group, account, query, retries = 'all', bounds }: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
+    const text = typeof query === 'string' ? query : nrql(query);
+    const variables = { account, nrql: text, timeout: this.#timeout };
+    let verdict: Verdict | undefined;
     try {
-      return await this.nrql(read, call);
+      const answer = await this.#client.post(
+        endpointOf(group),
+        this.#address,
+        JSON.stringify({ query: documents.NRQL, variables }),
+        call,
+        {
+          bounds: bounds ?? BOUNDS.query,
+          inspect: (parsed, status, mask) => {
+            verdict = judge(parsed, status, mask, { root: NRQL_ROOT, list: undefined });
+            return isAnswer(verdict) ? undefined : verdict?.failure;
+          },
+          mayBeOverload: mayReportError,
+          inspectRefusal: badKeyOf,
+          retries,
+        },
+      );
+      const meaning = meaningIn(verdict);
+      if (meaning === 'too_big') return { kind: meaning };
+      if (meaning === 'unmatched') return { kind: meaning };
+      const result = at(answer.body, NRQL_ROOT);
+      const said = messagesOf(result);
+      if (said !== undefined) this.#client.reports.noted(endpointOf(group), said);
+      return { kind: 'answered', result };
     } catch (error) {
-      throw error instanceof Truncated ? this.invalid(read.group, error.message) : error;
+      if (!(error instanceof UpstreamError)) throw error;
+      return { kind: 'failed', error, isSaidToPass: meaningIn(verdict) === 'passing' };
     }
   }
 
+  /** As `nrql`, for a query of one subject that cannot be read in parts; undefined where the service knows nothing of it. */
+  async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
+    const end = await this.nrql(read, call);
+    if (end.kind === 'failed') throw end.error;
+    if (end.kind === 'too_big') throw this.invalid(read.group, 'the query, or its result, is too big');
+    return end.kind === 'answered' ? end.result : undefined;
+  }
+
   /** Reports what came back and is of no use. */
-  invalid(group: Group, words: string): UpstreamError {
-    return this.#client.reports.fail(endpointOf(group), new CallFailure('invalid_response', words));
+  invalid(group: CallGroup, words: string): UpstreamError {
+    return this.fail(group, new CallFailure('invalid_response', words));
   }
 
   /** Reports a failure for another reason. */
-  fail(group: Group, failure: CallFailure): UpstreamError {
+  fail(group: CallGroup, failure: CallFailure): UpstreamError {
     return this.#client.reports.fail(endpointOf(group), failure);
   }
 
@@ -143,48 +162,54 @@ export class Transport {
     this.#client.reports.split(reason);
   }
 
-  /** Reads an answer that cannot be read in parts, and reports what of it was left out, or that it is useless. */
-  checked<T>(group: Group, read: (leftOut: LeftOut) => T): T {
+  /** Reads an answer, and reports what of it was left out, or that it is useless. */
+  checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T): T {
     const leftOut = new LeftOut();
     try {
       return read(leftOut);
     } catch (error) {
-      if (error instanceof Truncated) throw this.invalid(group, error.message);
       throw error instanceof CallFailure ? this.fail(group, error) : error;
     } finally {
       this.leftOut(group, leftOut);
     }
   }
 
-  leftOut(group: Group, leftOut: LeftOut): void {
+  leftOut(group: CallGroup, leftOut: LeftOut): void {
     const words = leftOut.words();
     if (words !== undefined) this.#client.reports.leftOut(endpointOf(group), words);
   }
 }
 
-export function endpointOf(group: Group): string {
+function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
 }
 
+/** What was set while an answer was inspected; as a parameter, because the compiler does not see that it was. */
+function meaningIn(verdict: Verdict | undefined): Verdict['meaning'] | undefined {
+  return verdict?.meaning;
+}
+
+/** A complaint about size, and that nothing matched, are no failures: they say how to go on. */
+function isAnswer(verdict: Verdict | undefined): boolean {
+  return verdict?.meaning === 'too_big' || verdict?.meaning === 'unmatched';
+}
+
 /** What the service says about the result, in one line for the log. */
-function messagesOf(result: Readonly<Record<string, unknown>>): string | undefined {
+function messagesOf(result: Json): string | undefined {
   const { metadata } = result;
   const messages = isObject(metadata) ? metadata['messages'] : undefined;
   if (!isList(messages)) return undefined;
   const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
-  const text = texts
-    .map((each) =>
-      each
-        .slice(0, LONGEST_READ)
-        .replace(/[\s\p{C}]+/gu, ' ')
-        .trim(),
-    )
-    .join('; ');
+  const text = texts.map((each) => plain(each.slice(0, LONGEST_READ))).join('; ');
   return text === '' ? undefined : text;
 }
 
+function plain(text: string): string {
+  return text.replace(/[\s\p{C}]+/gu, ' ').trim();
+}
+
 /** The object at a place whose presence was checked. */
-function at(body: Readonly<Record<string, unknown>>, root: readonly string[]): Readonly<Record<string, unknown>> {
+function at(body: Json, root: readonly string[]): Json {
   let value: unknown = body['data'];
   for (const name of root) value = isObject(value) ? value[name] : undefined;
   return isObject(value) ? value : {};

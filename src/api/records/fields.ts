@@ -20,8 +20,11 @@ export function parseTime(text: string): number | undefined {
 /** A number; written as a text it is none, and beyond 2^53 it would be read as another one. */
 export const id = z.int().positive();
 
+/** Nothing that has a name has a longer one; labels are cut far before that. */
+const LONGEST_TEXT = 10_000;
+
 /** A name, or another word that becomes a label. */
-export const text = z.string().min(1);
+export const text = z.string().min(1).max(LONGEST_TEXT);
 
 /** Upstream's figures: times, rates, ratios and thresholds. None can be below 0; zod takes finite numbers only. */
 export const amount = z.number().nonnegative();

@@ -30,8 +30,8 @@ function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** Pages have 200 records, of metric names 1,000; a page of millions would stop everything else. */
-const MOST_RECORDS = 20_000;
+/** Pages have 200 records, of metric names 1,000; a page of many more would stop everything else. */
+const MOST_RECORDS = 5_000;
 
 /**
  * Reads a record after leaving out the optional fields that are bad. Undefined when it is bad without them too: then a

@@ -1,11 +1,11 @@
 import * as endpoints from './endpoints.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
+import { BOUNDS, isList, isObject } from '../http/jsonShape.ts';
 import { parseTime } from '../records/fields.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import type { LeftOut } from '../records/lenient.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
-import { summarizeSeries, toSeries, planChunks } from './restSeries.ts';
+import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
 import { oneByOne, type RestClient } from './restClient.ts';
 
@@ -153,7 +153,7 @@ export class MetricDataCalls {
         },
         (subject) => this.#splitting.calls(subject),
       ),
-      plan: planChunks,
+      plan: planRestChunks,
       summarize: summarizeSeries,
     };
   }
@@ -171,7 +171,7 @@ export class MetricDataCalls {
     const data = await this.#splitting.read(
       subject,
       async (some) => {
-        const found = await this.#client.one(target(some), call, (body, leftOut) =>
+        const found = await this.#client.one(target(some), call, BOUNDS.metricData, (body, leftOut) =>
           parseMetricData(body, range, leftOut),
         );
         answered.push(some);

@@ -2,6 +2,7 @@ import { resolve } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Answer } from '../http/body.ts';
 import type { Client } from '../http/client.ts';
+import { BOUNDS } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
 
 /** A link of a `Link` header (RFC 8288): where to, and its relations in lower case. */
@@ -117,7 +118,7 @@ export async function readPages(client: Client, pages: Pages, call: CallOptions)
   let stale = 0;
   for (let page = 1; ; page += 1) {
     seen.add(address.search);
-    const answer = await client.get(pages.endpoint, address, call);
+    const answer = await client.get(pages.endpoint, address, call, BOUNDS.list);
     const { entries, fresh } = pages.take(answer, page);
     const next = nextPage(answer.address, answer.link);
     if (entries === 0 || next.kind === 'end') return true;

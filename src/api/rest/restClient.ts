@@ -4,6 +4,7 @@ import type { BatchRead, CallOptions, Outcome, TimeRange } from '../reader.ts';
 import { under } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
+import { BOUNDS, type Bounds } from '../http/jsonShape.ts';
 import type { Target } from './endpoints.ts';
 import { readPages, type Pages } from './paging.ts';
 import { LeftOut, parseList, parseSingle } from '../records/lenient.ts';
@@ -53,14 +54,19 @@ export class RestClient {
   }
 
   /** The body of one answer, as `read` understands it. */
-  async one<T>(target: Target, call: CallOptions, read: (body: unknown, leftOut: LeftOut) => T): Promise<T> {
-    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call);
+  async one<T>(
+    target: Target,
+    call: CallOptions,
+    bounds: Bounds,
+    read: (body: unknown, leftOut: LeftOut) => T,
+  ): Promise<T> {
+    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call, bounds);
     return this.checked(target, (leftOut) => read(body, leftOut));
   }
 
   /** The one record of an answer. */
   single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
-    return this.one(target, call, (body, leftOut) => parseSingle(schema, body, member, leftOut));
+    return this.one(target, call, BOUNDS.list, (body, leftOut) => parseSingle(schema, body, member, leftOut));
   }
 
   /** All pages of a list, each key once, as it was read last; a list is read whole or not at all. */

@@ -24,8 +24,7 @@ import { application, host, instance, keyTransaction } from './schemas.ts';
 /** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
 const PAGE_SIZE = 200;
 
-export interface RestReaderOptions
-  extends Omit<ClientOptions, 'maxBytes'>, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+export interface RestReaderOptions extends ClientOptions, Omit<DispatcherOptions, 'connectTimeoutMs'> {
   /** Ends in `/v2`. */
   readonly baseUrl: string;
   /** Sends `raw=true`: values that are not rounded to three digits. */
@@ -34,8 +33,6 @@ export interface RestReaderOptions
   readonly refusedNamesMs: number;
   /** Reads the account's queries, through the other interface; undefined: it has none. Ends with this reader. */
   readonly queries?: Pick<UpstreamReader, 'queries' | 'retire' | 'close'> | undefined;
-  /** The longest body that is read, in bytes; 20 MiB by default. */
-  readonly maxBytes?: number;
   /** The most pages a list may have; 200 by default. */
   readonly maxPages?: number;
 }
@@ -48,7 +45,7 @@ export interface RestReaderOptions
  */
 export function createRestReader(options: RestReaderOptions): UpstreamReader {
   const connections = new KeptConnections({ ...options, connectTimeoutMs: options.requestTimeoutMs });
-  const client = new Client(connections, { ...options, maxBytes: options.maxBytes ?? 20 * 1024 * 1024 });
+  const client = new Client(connections, options);
   return new RestReader(
     connections,
     new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200),

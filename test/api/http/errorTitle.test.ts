@@ -9,7 +9,12 @@ const title = (body: unknown): string | undefined =>
 describe('errorTitle', () => {
   it.each<[unknown, string]>([
     [{ error: { title: 'No API key specified' } }, 'No API key specified'],
-    [{ error: { title: 'Bad', messages: ['from is missing'] } }, 'Bad'],
+    [
+      { error: { title: 'Bad', messages: ['from is missing', 'to is missing'] } },
+      'Bad: from is missing; to is missing',
+    ],
+    [{ error: { messages: ['from is missing'] } }, 'from is missing'],
+    [{ error: { title: 'Bad', messages: [7] } }, 'Bad'],
     [{ error: 'plain' }, 'plain'],
     [{ error: { message: 'plain' } }, 'plain'],
     [{ errors: [{ title: 'first' }, { title: 'second' }] }, 'first'],

@@ -97,7 +97,9 @@ describe('any other redirect', () => {
       const { failure, message } = await failureOf(reader.listApplications({}, call));
       // The same machine under another name is another host.
       expect(failure).toMatchObject(status === 301 ? { reason: 'redirect', status } : { reason: 'redirect', status });
-      expect(message).toBe(`GET /applications.json: status ${status}, a redirect to http://localhost:${other.port}`);
+      expect(message).toBe(
+        `GET /applications.json: status ${status}, a redirect to http://localhost:${other.port} (reason redirect)`,
+      );
       expect(other.asked).toHaveLength(0);
       expect(other.connections()).toBe(0);
       expect(notes.entered).toBe(1);
@@ -112,12 +114,14 @@ describe('any other redirect', () => {
     );
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('redirect');
-    expect(message).toBe(`GET /applications.json: status 301, a redirect to ${server.origin}`);
+    expect(message).toBe(`GET /applications.json: status 301, a redirect to ${server.origin} (reason redirect)`);
     expect(server.asked).toHaveLength(1);
   });
 
   it('to nowhere is an error', async () => {
     const { reader, call } = await serve((response) => json(response, '', {}, 302));
-    expect((await failureOf(reader.listApplications({}, call))).message).toMatch(/status 302, a redirect$/);
+    expect((await failureOf(reader.listApplications({}, call))).message).toMatch(
+      /status 302, a redirect \(reason redirect\)$/,
+    );
   });
 });

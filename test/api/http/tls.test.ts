@@ -34,7 +34,7 @@ describe('TLS', () => {
   it('does not trust a self-signed certificate', async () => {
     const { reader, call } = await serve(none, {}, selfSigned);
     const { message } = await failureOf(reader.listApplications({}, call));
-    expect(message).toBe('GET /applications.json: certificate not trusted: self-signed certificate');
+    expect(message).toBe('GET /applications.json: certificate not trusted: self-signed certificate (reason network)');
   });
 
   it('does not trust a self-signed certificate when the environment switches verification off either', async () => {
@@ -53,7 +53,9 @@ describe('TLS', () => {
       maxRetries: 2,
     });
     const { message } = await failureOf(reader.listApplications({}, call));
-    expect(message).toBe('GET /applications.json: certificate not trusted: it was issued for another name');
+    expect(message).toBe(
+      'GET /applications.json: certificate not trusted: it was issued for another name (reason network)',
+    );
     expect(notes.entered).toBe(1);
     expect(server.asked).toHaveLength(0);
   });

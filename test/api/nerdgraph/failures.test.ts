@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { KeyMask } from '../../../src/api/http/keyMask.ts';
-import { badKeyOf, failureOf, mayReportError } from '../../../src/api/nerdgraph/failures.ts';
+import { badKeyOf, judge, mayReportError, TABLE } from '../../../src/api/nerdgraph/failures.ts';
 
 const MASK = new KeyMask('NRAK-0123456789ABCDEFGHIJ');
 const ROOT = ['actor', 'account', 'nrql'];
 const GOOD = { actor: { account: { nrql: { results: [] } } } };
+
+const LIMIT = { errorCode: 'NRDB:1106924' };
 
 const errors = (message: string, extensions?: unknown, path?: unknown): unknown[] => [{ message, extensions, path }];
 
@@ -31,52 +33,80 @@ describe('the body of an answer', () => {
     ['tells access denied by its class', { errors: errors('x', { errorClass: 'ACCESS_DENIED' }) }, 'forbidden'],
     ['tells what is forbidden by its class', { errors: errors('x', { errorClass: 'FORBIDDEN' }) }, 'forbidden'],
     ['tells access denied by its words', { errors: errors('Access denied.') }, 'forbidden'],
-    ['tells what is not authorized by its words', { errors: errors('You are not authorized to do this') }, 'forbidden'],
-    ['tells an overload by its class', { errors: errors('x', { errorClass: 'TOO_MANY_REQUESTS' }) }, 'rate_limited'],
     [
-      'tells the query limit by its words',
-      { errors: errors('You have exceeded the query limit of your account') },
-      'rate_limited',
-    ],
-    ['tells the rate limit by its words', { errors: errors('NRQL queries rate limit exceeded') }, 'rate_limited'],
-    [
-      'tells a limit of queries per minute',
-      { errors: errors('The limit of NRQL queries per minute was reached') },
-      'rate_limited',
-    ],
-    ['tells a query count limit', { errors: errors('Rejected: query count limit exceeded') }, 'rate_limited'],
-    [
-      'tells a query per minute limit',
-      { errors: errors('Account reached its query per minute limit') },
-      'rate_limited',
-    ],
-    ['tells a limit of the size of one query', { errors: errors('query size limit exceeded') }, 'too big'],
-    [
-      'tells the query limit by its words although the class says something else',
-      { errors: errors('The query limit of the account is reached', { errorClass: 'SERVER_ERROR' }) },
-      'rate_limited',
+      'tells what is not authorized by its words',
+      { errors: errors('You are not authorized to query account 7') },
+      'forbidden',
     ],
     [
-      'tells a server error that speaks of length',
-      { errors: errors('too long', { errorClass: 'SERVER_ERROR' }) },
+      'tells a missing right, which comes as an error of the server',
+      {
+        errors: errors('You do not have permission to do this', {
+          errorClass: 'SERVER_ERROR',
+          classification: 'DataFetchingException',
+        }),
+      },
+      'forbidden',
+    ],
+    [
+      'tells an error of the server that fetches data from a missing right',
+      { errors: errors('An error occurred', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }) },
       'server',
     ],
-    ['tells a limit of buckets', { errors: errors('Exceeded the limit of 366 buckets for this query') }, 'other'],
-    ['tells a limit of facets', { errors: errors('Your query exceeded the limit of 5,000 facets') }, 'other'],
+    ['tells an overload by its class', { errors: errors('x', { errorClass: 'TOO_MANY_REQUESTS' }) }, 'rate_limited'],
+    ['tells an overload by the code of the database', { errors: errors('x', LIMIT) }, 'rate_limited'],
+    [
+      'tells an overload by the code of the database, whatever the class',
+      { errors: errors('x', { ...LIMIT, errorClass: 'SERVER_ERROR' }) },
+      'rate_limited',
+    ],
+    ['tells an overload by that code in the message', { errors: errors('NRDB:1106924: limit') }, 'rate_limited'],
+    ['tells the query limit by its words', { errors: errors('You have exceeded the query limit') }, 'rate_limited'],
+    ['tells too many queries at once', { errors: errors('Too many concurrent queries') }, 'rate_limited'],
+    ['tells too many requests', { errors: errors('Exceeded maximum number of requests per minute') }, 'rate_limited'],
+    [
+      'believes the class more than the words',
+      { errors: errors('The query limit of the account is reached', { errorClass: 'SERVER_ERROR' }) },
+      'server',
+    ],
+    ['tells a query that is too long', { errors: errors('Query limit of 10000 characters exceeded') }, 'too_big'],
+    [
+      'tells a query that is too complex',
+      { errors: errors('The query may fail due to complexity', { errorClass: 'INVALID_INPUT' }) },
+      'too_big',
+    ],
+    [
+      'tells what is too big',
+      { errors: errors('that query is a little too big. If using TIMESERIES, try fewer buckets') },
+      'too_big',
+    ],
+    ['tells a limit of buckets', { errors: errors('TIMESERIES query supports a maximum of 366 buckets') }, 'other'],
     ['tells a syntax error near LIMIT', { errors: errors('Syntax error in query near LIMIT') }, 'other'],
     ['tells a timeout by its class', { errors: errors('x', { errorClass: 'TIMEOUT' }) }, 'timeout'],
+    ['tells a timeout by the code of the database', { errors: errors('x', { errorCode: 'NRDB:1101002' }) }, 'timeout'],
     ['tells a timeout by its words', { errors: errors('NRDB query duration exceeded the set timeout') }, 'timeout'],
     ['tells a server error', { errors: errors('x', { errorClass: 'SERVER_ERROR' }) }, 'server'],
     ['tells an internal server error', { errors: errors('x', { errorClass: 'INTERNAL_SERVER_ERROR' }) }, 'server'],
     [
-      'tells what is too big',
-      { errors: errors('that query is a little too big. If using TIMESERIES, try fewer buckets') },
-      'too big',
+      'tells a heavy load, which passes',
+      { errors: errors("Your query either timed out or we're under heavy load") },
+      'passing',
     ],
     [
-      'tells what is too long',
-      { errors: errors('query length exceeds the maximum', { errorClass: 'INVALID_INPUT' }) },
-      'too big',
+      'tells what went wrong for a moment',
+      { errors: errors('Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }) },
+      'passing',
+    ],
+    [
+      'tells a circuit that is open',
+      { errors: errors('NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed') },
+      'passing',
+    ],
+    ['tells a field that failed', { errors: errors('An error occurred resolving this field') }, 'passing'],
+    [
+      'tells that nothing matched',
+      { errors: errors('No application was matched (did you specify appId, appName or entity.guid?)') },
+      'unmatched',
     ],
     ['tells a complaint about the query', { errors: errors('NRQL Syntax error: invalid query') }, 'other'],
     ['tells invalid input', { errors: errors('no', { errorClass: 'INVALID_INPUT' }) }, 'other'],
@@ -93,14 +123,35 @@ describe('the body of an answer', () => {
       { data: GOOD, errors: errors('x', { errorClass: 'TIMEOUT' }, [...ROOT, 'otherResult']) },
       'timeout',
     ],
-  ])('%s', (_, body, reason) => {
-    const failure = failureOf(body, 200, MASK, ROOT, undefined);
-    expect(failure?.constructor.name === 'TooBig' ? 'too big' : failure?.reason).toBe(reason);
-    expect(failure?.overload !== undefined).toBe(reason === 'rate_limited');
-    expect(failure?.retriable ?? false).toBe(reason === 'timeout' || reason === 'server');
+  ])('%s', (_, body, meaning) => {
+    const verdict = judge(body, 200, MASK, { root: ROOT, list: undefined });
+    expect(verdict?.meaning).toBe(meaning);
+    expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
+    expect(verdict?.failure.retriable ?? false).toBe(['timeout', 'server', 'passing'].includes(meaning ?? ''));
+    expect(verdict?.failure.isSaidToPass ?? false).toBe(meaning === 'passing');
+  });
+
+  it('is judged by rows that each have a source', () => {
+    expect(TABLE.filter(({ source }) => source.length < 10)).toEqual([]);
+  });
+
+  it('is shown with the class of its error, which says more than its words', () => {
+    const body = { errors: errors('An error occurred', { errorClass: 'TIMEOUT' }) };
+    expect(judge(body, 200, MASK, { root: ROOT, list: undefined })?.failure.message).toBe(
+      'status 200 with an error: TIMEOUT: An error occurred',
+    );
+  });
+
+  it('is looked at as far as the hundredth of its errors', () => {
+    const many = Array.from({ length: 100 }, () => 0);
+    const judged = (list: unknown[]) => judge({ data: GOOD, errors: list }, 200, MASK, { root: ROOT, list: undefined });
+    const denied = errors('x', { errorClass: 'ACCESS_DENIED' });
+    expect(judged([...many.slice(1), ...denied])?.meaning).toBe('forbidden');
+    expect(judged([...many, ...denied])?.meaning).toBe('invalid_response');
   });
 
   const SEARCH = ['actor', 'entitySearch'];
+  const LISTED = { root: SEARCH, list: ['results', 'entities'] };
   const listed = { actor: { entitySearch: { count: 1, results: { entities: [{ apmSummary: null }] } } } };
   const below = [...SEARCH, 'results', 'entities', 0, 'apmSummary'];
 
@@ -121,7 +172,7 @@ describe('the body of an answer', () => {
     ],
     ['another alias', errors('x', undefined, ['actor', 'other', 'x']), 'invalid_response'],
   ])('of entities may have an error that concerns %s', (_, list, reason) => {
-    expect(failureOf({ data: listed, errors: list }, 200, MASK, SEARCH, ['results', 'entities'])?.reason).toBe(reason);
+    expect(judge({ data: listed, errors: list }, 200, MASK, LISTED)?.failure.reason).toBe(reason);
   });
 
   it.each<[string, Record<string, unknown>, string, string | undefined]>([
@@ -134,19 +185,14 @@ describe('the body of an answer', () => {
       data: { actor: { entitySearch } },
       errors: errors('x', { errorClass }, [...SEARCH, 'results']),
     };
-    expect(failureOf(body, 200, MASK, SEARCH, ['results', 'entities'])?.reason).toBe(reason);
+    expect(judge(body, 200, MASK, LISTED)?.failure.reason).toBe(reason);
   });
 
   it('never shows the key that it echoes', () => {
     const message = 'bad key NRAK-0123456789ABCDEFGHIJ and NRAK-OLDOLDOLDOLD';
-    const failure = failureOf(
-      { errors: [{ message, extensions: { api_key: 'NRAK-OLDOLDOLDOLD' } }] },
-      200,
-      MASK,
-      ROOT,
-      undefined,
-    );
-    expect(failure?.message).not.toMatch(/0123456789|OLDOLD/);
+    const body = { errors: [{ message, extensions: { api_key: 'NRAK-OLDOLDOLDOLD' } }] };
+    const verdict = judge(body, 200, MASK, { root: ROOT, list: undefined });
+    expect(verdict?.failure.message).not.toMatch(/0123456789|OLDOLD/);
   });
 
   it('of another status says more than the status only for a bad key', () => {
@@ -166,7 +212,8 @@ describe('the text of an answer, before it is parsed,', () => {
     ['a member whose name is escaped', '{"data":null,"\\u0065rrors":[{"message":"x"}]}'],
     ['a member whose name is escaped further in', '{"data":null,"erro\\u0072s":[{"message":"x"}]}'],
   ])('may report an error where it has %s', (_, text) => {
-    expect(failureOf(JSON.parse(text) as Record<string, unknown>, 200, MASK, ROOT, undefined)).toBeDefined();
+    const body = JSON.parse(text) as Record<string, unknown>;
+    expect(judge(body, 200, MASK, { root: ROOT, list: undefined })).toBeDefined();
     expect(mayReportError(text)).toBe(true);
   });
 

@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { Found, ITSELF } from '../../../src/api/nerdgraph/rows.ts';
+import { ApplicationRows, ITSELF, type BucketRow, type Row } from '../../../src/api/nerdgraph/rows.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';
 const MYSQL = 'Datastore/MySQL/allWeb';
 const REDIS = 'Datastore/Redis/allWeb';
 
-function found(hosts: Readonly<Record<string, readonly string[]>>): Found {
-  const result = new Found();
+const ROW: Row = { c: 1, t: 1, x: undefined, mn: undefined, mx: undefined, q: undefined };
+
+function found(hosts: Readonly<Record<string, readonly string[]>>): ApplicationRows {
+  const result = new ApplicationRows();
   for (const [host, names] of Object.entries(hosts)) {
-    result.rows.set(host, new Map(names.map((name) => [name, []])));
+    result.rows.set(host, new Map(names.map((name) => [name, ROW])));
   }
   return result;
 }
@@ -33,40 +35,41 @@ describe('the datastores of what was found of an application', () => {
 });
 
 describe('what was found of an application', () => {
-  const row = (from: number) => ({
-    ...{ from, to: from + 60, count: 1, sum: 1 },
-    ...{ exclusive: undefined, min: undefined, max: undefined, squares: undefined },
+  const bucket = (from: number): BucketRow => ({
+    ...{ from, to: from + 60, c: 1, t: 1 },
+    ...{ x: undefined, mn: undefined, mx: undefined, q: undefined },
   });
-  const rowsOf = (host: string, name: string, ...from: number[]): Found => {
-    const result = new Found();
-    result.rows.set(host, new Map([[name, from.map(row)]]));
+  const bucketsOf = (host: string, name: string, ...from: number[]): ApplicationRows => {
+    const result = new ApplicationRows();
+    result.buckets.set(host, new Map([[name, from.map(bucket)]]));
     return result;
   };
   const failure = (words: string) => new UpstreamError(words, { reason: 'server', endpoint: 'graphql:hosts' });
 
-  it('goes on with the rows of a later range, by host and metric', () => {
-    const first = rowsOf('a', WEB, 0, 60);
-    for (const later of [rowsOf('a', WEB, 120), rowsOf('a', MYSQL, 120), rowsOf('b', WEB, 120)]) first.append(later);
-    expect([...first.rows].map(([host, metrics]) => [host, [...metrics]])).toEqual([
+  it('goes on with the buckets of a later range, by host and metric', () => {
+    const first = bucketsOf('a', WEB, 0, 60);
+    for (const later of [bucketsOf('a', WEB, 120), bucketsOf('a', MYSQL, 120), bucketsOf('b', WEB, 120)])
+      first.append(later);
+    expect([...first.buckets].map(([host, metrics]) => [host, [...metrics]])).toEqual([
       [
         'a',
         [
-          [WEB, [row(0), row(60), row(120)]],
-          [MYSQL, [row(120)]],
+          [WEB, [bucket(0), bucket(60), bucket(120)]],
+          [MYSQL, [bucket(120)]],
         ],
       ],
-      ['b', [[WEB, [row(120)]]]],
+      ['b', [[WEB, [bucket(120)]]]],
     ]);
   });
 
   it('fails where a later range does: one host, or all of them for the first reason', () => {
-    const first = rowsOf('a', WEB, 0);
-    const later = rowsOf('a', WEB, 60);
+    const first = bucketsOf('a', WEB, 0);
+    const later = bucketsOf('a', WEB, 60);
     later.failures.set('a', failure('of one'));
     first.append(later);
     expect([first.failureOf('a')?.message, first.failureOf('b')]).toEqual(['of one', undefined]);
     for (const words of ['of all', 'of all, later']) {
-      const failed = new Found();
+      const failed = new ApplicationRows();
       failed.failure = failure(words);
       first.append(failed);
     }

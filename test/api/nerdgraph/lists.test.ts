@@ -79,14 +79,42 @@ describe('the account', () => {
     expect(failure.message).toMatch(words);
   });
 
-  it('is told apart from those that the key sees', async () => {
-    const { nerdGraph } = await startBoth({ applications: 2, accounts: [{ id: 7, name: 'Alpha' }] });
-    const { reader, call } = nerdGraph;
-    await reader.listApplications({}, call);
-    expect(await reader.diagnose(RANGE, call)).toMatchObject({
-      facts: [`the key sees 7 (Alpha); account ${ACCOUNT} is read`],
-      warnings: [expect.stringContaining(`the key does not list account ${ACCOUNT}`)],
-    });
+  it('that shows nothing, because the key does not list it, is a failure, and looked up once while it stays so', async () => {
+    let now = 0;
+    const hours = (count: number): void => void (now += count * 3_600_000);
+    const between = await startBetween({ applications: 2 }, { monotonic: () => now });
+    const { reader, call, asked } = between;
+    const lookUps = (): number => asked.filter(({ text }) => text.includes('accounts {')).length;
+    let listed = 7;
+    let isEmpty = true;
+    between.fault = (response, { text }, good) => {
+      if (text.includes('accounts {')) {
+        response.end(JSON.stringify({ data: { actor: { accounts: [{ id: listed, name: 'Alpha' }] } } }));
+        return true;
+      }
+      if (!isEmpty) return false;
+      const body = JSON.parse(good) as Page;
+      body.data.actor.entitySearch = { count: 0, results: { nextCursor: null, entities: [] } };
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    for (let refresh = 0; refresh < 3; refresh += 1) {
+      const { failure, message } = await failureOf(reader.listApplications({}, call));
+      expect([failure.reason, failure.endpoint]).toEqual(['forbidden', 'graphql:applications']);
+      expect(message).toContain(`the key does not list account ${ACCOUNT} (account_id), it lists 7 (Alpha)`);
+    }
+    expect(lookUps()).toBe(1);
+    hours(6);
+    listed = ACCOUNT;
+    expect(await reader.listApplications({}, call)).toEqual([]);
+    expect(await reader.listApplications({}, call)).toEqual([]);
+    expect(lookUps()).toBe(2);
+    isEmpty = false;
+    expect(await reader.listApplications({}, call)).toHaveLength(2);
+    expect(lookUps()).toBe(2);
+    isEmpty = true;
+    listed = 7;
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('forbidden');
   });
 
   it('without any timeslice is pointed out, and one with timeslices is not', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkAnswer, MOST_BUCKET_ROWS } from '../../../src/api/nerdgraph/nrqlAnswer.ts';
-import { Truncated } from '../../../src/api/nerdgraph/transport.ts';
+import { nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrqlAnswer.ts';
 import { RANGE } from './nerdGraphReading.ts';
 
 const FACETS = ['appId', 'metricTimesliceName'];
@@ -19,10 +18,36 @@ describe('an answer with rows of buckets', () => {
     ['with as many facets as the service gives may lack others', rowsOf(5_000, 2), true],
     ['with facets under the names of attributes, as many as the service gives,', rowsOf(5_000, 1, false), true],
     ['with few facets is whole', rowsOf(20, 366), false],
-    ['with as many rows as the service gives may lack others', rowsOf(500, MOST_BUCKET_ROWS / 500), true],
+    ['with as many rows as the service gives may lack others', rowsOf(500, 100), true],
   ])('%s', (_, results, isTruncated) => {
-    const check = () => checkAnswer({ results, metadata }, { range: RANGE, facets: FACETS, bucketed: true });
-    if (isTruncated) expect(check).toThrow(Truncated);
-    else expect(check().rows).toHaveLength(results.length);
+    const rows = rowsIn({ results, metadata }, FACETS, true)?.rows;
+    expect(rows?.length).toBe(isTruncated ? undefined : results.length);
+  });
+});
+
+describe('the window that was answered', () => {
+  const near = (begin: number, end: number): unknown => {
+    const timeWindow = { begin: begin * 1000, end: end * 1000 };
+    const answer = rowsIn({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
+    try {
+      return nearWindow(answer!, RANGE);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const { from, to } = RANGE;
+  const ANOTHER = 'the answer is for another time than was asked for';
+
+  it.each<[string, number, number, unknown]>([
+    ['is taken where it is the one that was asked for', from, to, RANGE],
+    ['is on whole minutes, where its end is given inclusive', from, to - 0.001, RANGE],
+    ['is taken where both ends are five minutes early', from - 300, to - 300, { from: from - 300, to: to - 300 }],
+    ['is refused where it ends earlier than that', from - 360, to - 360, ANOTHER],
+    ['is refused where it ends later', from, to + 120, ANOTHER],
+    ['is taken where four fifths of it are there', from + 360, to, { from: from + 360, to }],
+    ['is refused where less of it is there', from + 420, to, ANOTHER],
+    ['is taken where it is longer', from - 600, to, { from: from - 600, to }],
+  ])('%s', (_, begin, end, expected) => {
+    expect(near(begin, end)).toEqual(expected);
   });
 });

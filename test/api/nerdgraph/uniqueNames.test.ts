@@ -7,6 +7,8 @@ import type { Between } from './proxy.ts';
 
 const WORLD = { applications: 1, hostsPerApplication: 1 };
 const APPLICATION = 1_000_001;
+/** A day is asked for on the ten minutes before the end. */
+const DAY_END = Math.floor(RANGE.to / 600) * 600;
 
 /** The texts of `LIKE` in a part of a query; they match beginnings, whatever the case. */
 function patternsIn(text: string): string[] {
@@ -89,10 +91,10 @@ describe('more metric names than one query gives', () => {
     expect(queries).toHaveLength(1);
   });
 
-  it('are those of the day that ends when it is told to', async () => {
+  it('are those of the day that ends, on ten minutes, when it is told to', async () => {
     const between = await startBetween(WORLD);
     await between.reader.listMetricNames({ applicationId: APPLICATION, to: RANGE.to }, between.call);
-    expect(between.asked[0]?.nrql).toContain(`SINCE ${(RANGE.to - 86_400) * 1000} UNTIL ${RANGE.to * 1000}`);
+    expect(between.asked[0]?.nrql).toContain(`SINCE ${(DAY_END - 86_400) * 1000} UNTIL ${DAY_END * 1000}`);
   });
 
   it('are narrowed by a text in every query', async () => {
@@ -143,7 +145,7 @@ describe('the names of custom metrics', () => {
     const [{ nrql } = { nrql: '' }] = between.asked;
     expect(nrql).toContain('appId IN (1000001,1000002) AND scope IS NULL');
     expect(nrql).toContain("metricTimesliceName LIKE '%Custom/Queue/%' OR metricTimesliceName LIKE '%Jobs/c%'");
-    expect(nrql).toContain(`SINCE ${(RANGE.to - 86_400) * 1000} UNTIL ${RANGE.to * 1000} LIMIT MAX`);
+    expect(nrql).toContain(`SINCE ${(DAY_END - 86_400) * 1000} UNTIL ${DAY_END * 1000} LIMIT MAX`);
   });
 
   it.each([

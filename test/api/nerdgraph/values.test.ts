@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRows, type Row } from '../../../src/api/nerdgraph/rows.ts';
-import { keyTransactionOf, rollingOf, answerOf, NEED_SQUARES, valuesOf } from '../../../src/api/nerdgraph/rowValues.ts';
+import { mergeRows, type Row, type Rows } from '../../../src/api/nerdgraph/rows.ts';
+import { keyTransactionOf, NEED_SQUARES, rollingOf, ValuePlan } from '../../../src/api/nerdgraph/rowValues.ts';
 import { NERDGRAPH_VALUES } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 
 const row = (members: Partial<Row> = {}): Row => ({
-  ...RANGE,
-  ...{ count: 120, sum: 30, exclusive: 12, min: 0.1, max: 2, squares: 9 },
+  ...{ c: 120, t: 30, x: 12, mn: 0.1, mx: 2, q: 9 },
   ...members,
 });
+
+function valuesOf(name: string, of: Row, rows: Rows, wanted?: readonly string[]): Readonly<Record<string, number>> {
+  const plan = wanted === undefined ? new ValuePlan([name]) : new ValuePlan([name], () => wanted);
+  return plan.valuesOf(name, of, rows, RANGE.to - RANGE.from);
+}
 
 describe('the values of a row', () => {
   it.each<[string, string, number]>([
@@ -38,6 +42,20 @@ describe('the values of a row', () => {
     ['CPU/User Time', 'percent', (100 * 30) / 1_800],
     ['Memory/Physical', 'used_mb_by_host', 0.25],
     ['Memory/Physical', 'total_used_mb', (0.25 * 60 * 90) / 1_800],
+    ['Memory/Heap/Used', 'used_mb_by_host', 0.25],
+    ['Memory/NonHeap/Max', 'used_bytes_by_host', 0.25 * 1024 * 1024],
+    ['Custom/x', 'average_time', 250],
+    ['Custom/x', 'total_time', 30_000],
+    ['Custom/x', 'sessions_active', 0.25],
+    ['Custom/x', 'total_visits', 30],
+    ['Instance/Busy', 'utilization', (100 * 30) / 1_800],
+    ['Custom/x', 'time_percentage', (100 * 30) / 1_800],
+    ['Custom/x', 'visits_percentage', (100 * 30) / 1_800],
+    ['Mobile/x', 'launch_count', 120],
+    ['EndUser/x', 'average_app_time', 9 / 120],
+    ['EndUser/x', 'total_network_time', 30 - 12 - 9],
+    ['EndUser/x', 'total_queue_time', 12_000],
+    ['EndUser/x', 'average_dom_content_load_time', 250],
     ['EndUser', 'average_fe_response_time', 100],
     ['EndUser', 'average_be_response_time', 150],
     ['EndUser', 'average_network_time', 75],
@@ -50,7 +68,7 @@ describe('the values of a row', () => {
     ['Apdex/Controller/x', 'threshold', 2],
     ['Apdex', 'threshold_min', 0.1],
   ])('%s has %s', (metric, value, expected) => {
-    const signs = row({ count: 90 });
+    const signs = row({ c: 90 });
     const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', signs]]));
     expect(values[value]).toBeCloseTo(expected, 12);
   });
@@ -58,8 +76,9 @@ describe('the values of a row', () => {
   it.each<[string, readonly string[], string]>([
     ['any metric', NERDGRAPH_VALUES.any, 'Custom/x'],
     ['an Apdex metric', NERDGRAPH_VALUES.apdex, 'EndUser/Apdex/x'],
-    ['browser metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.endUser], 'EndUser'],
-    ['memory', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.memory], 'Memory/Physical'],
+    ['browser metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.devices], 'EndUser'],
+    ['mobile metrics', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.devices], 'Mobile/Crash/All'],
+    ['memory', [...NERDGRAPH_VALUES.any, ...NERDGRAPH_VALUES.memory], 'Memory/Heap/Used'],
   ])('are all that a custom metric may ask for of %s', (_, names, metric) => {
     const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
     expect(names.filter((name) => values[name] === undefined)).toEqual([]);
@@ -68,7 +87,7 @@ describe('the values of a row', () => {
   it.each(['HttpDispatcher', 'EndUser', 'Apdex', 'Memory/Physical', 'CPU/User Time'])(
     'are the same where only some of them are wanted: %s',
     (metric) => {
-      const rows = new Map([['Agent/MetricsReported/count', row({ count: 90 })]]);
+      const rows = new Map([['Agent/MetricsReported/count', row({ c: 90 })]]);
       const wanted = ['percent', 'call_count', 'total_used_mb', 'f', 'average_fe_response_time', 'no such value'];
       const all = Object.entries(valuesOf(metric, row(), rows)).filter(([name]) => wanted.includes(name));
       expect(all).not.toEqual([]);
@@ -77,10 +96,10 @@ describe('the values of a row', () => {
   );
 
   it('have no average over nothing', () => {
-    const values = valuesOf('HttpDispatcher', row({ count: 0, sum: 0, exclusive: 0 }), new Map());
+    const values = valuesOf('HttpDispatcher', row({ c: 0, t: 0, x: 0 }), new Map());
     expect(values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
     expect(Object.keys(values).filter((name) => name.startsWith('average'))).toEqual([]);
-    expect(valuesOf('Apdex', row({ count: 0, sum: 0, exclusive: 0 }), new Map())['score']).toBeUndefined();
+    expect(valuesOf('Apdex', row({ c: 0, t: 0, x: 0 }), new Map())['score']).toBeUndefined();
   });
 
   it('are finite numbers, whatever the row', () => {
@@ -92,7 +111,7 @@ describe('the values of a row', () => {
         amount,
         amount,
         (name, count, sum, exclusive) => {
-          const values = valuesOf(name, row({ count, sum, exclusive }), new Map());
+          const values = valuesOf(name, row({ c: count, t: sum, x: exclusive }), new Map());
           expect(Object.values(values).every(Number.isFinite)).toBe(true);
         },
       ),
@@ -102,7 +121,7 @@ describe('the values of a row', () => {
 
 describe('the values that need the sum of squares', () => {
   it('are all that are absent without it', () => {
-    const [whole, without] = [row(), row({ squares: undefined })];
+    const [whole, without] = [row(), row({ q: undefined })];
     const missing = ['Custom/a', 'EndUser', 'Apdex'].flatMap((name) => {
       const rows = new Map([[name, whole]]);
       const all = Object.keys(valuesOf(name, whole, rows));
@@ -115,14 +134,14 @@ describe('the values that need the sum of squares', () => {
 describe('the answer for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
-    const { window, metrics } = answerOf(new Map([['Memory/Physical', row()]]), names, RANGE);
+    const { window, metrics } = new ValuePlan(names).answerOf(new Map([['Memory/Physical', row()]]), RANGE);
     expect([...metrics.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
     expect(metrics.get('Errors/all')).toMatchObject({ error_count: 0 });
     expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(answerOf(new Map(), ['HttpDispatcher'], RANGE)).toEqual({
+    expect(new ValuePlan(['HttpDispatcher']).answerOf(new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -136,47 +155,45 @@ describe('the answer for an application or a host', () => {
         row(),
       ]),
     );
-    expect(answerOf(rows, [], RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
+    expect(new ValuePlan([]).answerOf(rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
   });
 });
 
 describe('rows in a run', () => {
   const amount = fc.integer({ min: 0, max: 1_000 });
-  const rows = fc.array(
-    fc.record({ count: amount, sum: amount, exclusive: amount, min: amount, max: amount, squares: amount }),
-    { minLength: 1, maxLength: 30 },
-  );
+  const rows = fc.array(fc.record({ c: amount, t: amount, x: amount, mn: amount, mx: amount, q: amount }), {
+    minLength: 1,
+    maxLength: 30,
+  });
 
   it('make the row that one query over all of them gives', () => {
     fc.assert(
       fc.property(rows, (list) => {
-        const merged = mergeRows(list.map((each, index) => ({ ...each, from: 60 * index, to: 60 * index + 60 })));
+        const merged = mergeRows(list);
         const sum = (of: (each: (typeof list)[number]) => number): number =>
           list.reduce((all, each) => all + of(each), 0);
         expect(merged).toEqual({
-          from: 0,
-          to: 60 * list.length,
-          count: sum(({ count }) => count),
-          sum: sum(({ sum: each }) => each),
-          exclusive: sum(({ exclusive }) => exclusive),
-          min: Math.min(...list.map(({ min }) => min)),
-          max: Math.max(...list.map(({ max }) => max)),
-          squares: sum(({ squares }) => squares),
+          c: sum(({ c }) => c),
+          t: sum((each) => each.t),
+          x: sum(({ x }) => x),
+          mn: Math.min(...list.map(({ mn }) => mn)),
+          mx: Math.max(...list.map(({ mx }) => mx)),
+          q: sum(({ q }) => q),
         });
       }),
     );
   });
 
   it('make no part of a sum where one of them is not known', () => {
-    expect(mergeRows([row(), row({ exclusive: undefined })])?.exclusive).toBeUndefined();
+    expect(mergeRows([row(), row({ x: undefined })])?.x).toBeUndefined();
   });
 });
 
 describe('rolling values', () => {
   it('are absent where their own denominator is 0, and only there', () => {
     const jobs = new Map([
-      ['OtherTransaction/all', row({ count: 10 })],
-      ['Errors/all', row({ count: 1 })],
+      ['OtherTransaction/all', row({ c: 10 })],
+      ['Errors/all', row({ c: 1 })],
     ]);
     expect(rollingOf(jobs, 240).summary).toMatchObject({
       responseTime: undefined,

@@ -40,7 +40,9 @@ describe('a call', () => {
       const { server, reader, call, notes } = await serve((response) => json(response, NONE), { key: () => key });
       const { failure, message } = await failureOf(reader.listApplications({}, call));
       expect(failure.reason).toBe('auth');
-      expect(message).toBe('GET /applications.json: the API key is empty or holds characters that no key has');
+      expect(message).toBe(
+        'GET /applications.json: the API key is empty or holds characters that no key has (reason auth)',
+      );
       expect(server.asked).toHaveLength(0);
       await expect.poll(() => notes.places).toBe(0);
     },
@@ -264,7 +266,7 @@ describe('a failed status', () => {
   it('needs no readable body', async () => {
     const { reader, call } = await serve((response) => json(response, '<html><h1>Forbidden</h1></html>', {}, 403));
     const { message } = await failureOf(listHosts(reader, 5, call));
-    expect(message).toBe('GET /applications/{id}/hosts.json: status 403');
+    expect(message).toBe('GET /applications/{id}/hosts.json: status 403 (reason forbidden)');
   });
 
   it('reports the overload at the gate', async () => {
@@ -346,7 +348,7 @@ describe('a failed status', () => {
       json(response, { error: { title: `Invalid API Key ${KEY} ${encodeURIComponent(KEY)}`, api_key: KEY } }, {}, 401),
     );
     const error = await failureOf(reader.listApplications({}, call));
-    expect(error.message).toBe('GET /applications.json: status 401: Invalid API Key <secret> <secret>');
+    expect(error.message).toBe('GET /applications.json: status 401: Invalid API Key <secret> <secret> (reason auth)');
     expect(`${String(error.stack)} ${JSON.stringify(notes)} ${JSON.stringify(error.failure)}`).not.toContain(
       '0123456789',
     );

@@ -107,7 +107,9 @@ describe('a list over several pages', () => {
     );
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('invalid_response');
-    expect(message).toBe('GET /applications.json: page 1: its next page is on another origin');
+    expect(message).toBe(
+      'GET /applications.json: page 1: its next page is on another origin (reason invalid_response)',
+    );
     expect(other.connections()).toBe(0);
   });
 

@@ -1,0 +1,170 @@
+import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.ts';
+import { isDatastore } from '../types.ts';
+
+/** The names of the REST interface that this reader treats apart. */
+export const WEB = 'HttpDispatcher';
+export const NON_WEB = 'OtherTransaction/all';
+export const ERRORS = 'Errors/all';
+export const APDEX = 'Apdex';
+export const END_USER = 'EndUser';
+export const END_USER_APDEX = 'EndUser/Apdex';
+export const MEMORY = 'Memory/Physical';
+export const CPU = 'CPU/User Time';
+
+/**
+ * Agents report it once a minute: the sign that an application or host lives. That agents of every language send it, and
+ * with a host, is our inference.
+ */
+export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
+
+/** For what reports, these count 0 where nothing was recorded. */
+export const ZERO_WITHOUT_ROW: readonly string[] = [WEB, NON_WEB, ERRORS];
+
+/** Browsers report no host. */
+const BROWSER: ReadonlySet<string> = new Set([END_USER, END_USER_APDEX]);
+
+/** Sums that agents keep beside the metrics of single transactions: they are never reported for one transaction only. */
+const ROLLUPS: ReadonlySet<string> = new Set([
+  ...[WEB, NON_WEB, ERRORS, APDEX, END_USER, END_USER_APDEX, MEMORY, CPU, SIGN_OF_LIFE],
+  ...['WebTransactionTotalTime', 'WebFrontend/QueueTime', 'Database/allWeb', 'ActiveRecord/all'],
+  ...['Memcache/allWeb', 'External/allWeb'],
+]);
+
+/** What finds the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
+const DATASTORES_LIKE = 'Datastore/%/allWeb';
+
+function isRollup(name: string): boolean {
+  return ROLLUPS.has(name) || isDatastore(name);
+}
+
+/** Whether its count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
+export function isApdex(name: string): boolean {
+  return name === APDEX || name.startsWith('Apdex/') || name.startsWith(END_USER_APDEX);
+}
+
+/** Times, counts and sizes cannot be below zero; what an agent's gauge holds may be, whatever its name. */
+export function isNeverNegative(name: string): boolean {
+  return isRollup(name) || isApdex(name);
+}
+
+/** Names that patterns found; beyond so many it is cheaper to match them anew. */
+const MOST_FOUND = 10_000;
+
+/** The metrics that a query asks for of an application, or of its hosts. Who asks for the same shares one object. */
+export class Wanted {
+  readonly names: readonly string[];
+  /** Texts that names contain. */
+  readonly filters: readonly string[];
+  /** Whether the metrics of all datastore types come with them. */
+  readonly hasDatastores: boolean;
+  /** The names and patterns in the WHERE clause. */
+  readonly condition: Condition;
+  /** How long that text is. */
+  readonly characters: number;
+  readonly #found = new Map<string, string>();
+
+  constructor(names: readonly string[], filters: readonly string[], hasDatastores: boolean) {
+    this.names = names;
+    this.filters = filters;
+    this.hasDatastores = hasDatastores;
+    // Agents report some names also for single transactions, in the attribute `scope`. Whether a name counts those too when
+    // no scope is asked for is not documented, so names that may have them are asked for without a scope.
+    const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
+    const others = conditionOf(
+      names.filter((name) => !isRollup(name)),
+      filters.map((filter) => `%${filter}%`),
+    );
+    const unscoped = others === undefined ? undefined : all([isNull('scope'), others]);
+    const conditions = filled([rollups, unscoped].filter((condition) => condition !== undefined));
+    if (conditions === undefined) throw new RangeError('a query needs a metric');
+    this.condition = any(conditions);
+    this.characters = this.condition.text.length;
+    this.#forget();
+  }
+
+  /** How many rows it brings of one application or host, when that has so many datastore types and matching names. */
+  rows(datastores: number, matches: number): number {
+    return this.names.length + (this.hasDatastores ? datastores : 0) + (this.filters.length > 0 ? matches : 0);
+  }
+
+  /**
+   * The name itself, as it was asked for, or undefined when it was not. An answer names each metric in thousands of rows, so
+   * they are told apart by one look-up, and the rows all hold the same text instead of a copy each. Patterns are matched
+   * again: the service ignores case.
+   */
+  find(name: string): string | undefined {
+    const known = this.#found.get(name);
+    if (known !== undefined || !this.#matches(name)) return known;
+    if (this.#found.size >= MOST_FOUND) this.#forget();
+    this.#found.set(name, name);
+    return name;
+  }
+
+  /** Two that ask for half of it each; undefined where there is but one name or pattern. */
+  halves(): readonly [Wanted, Wanted] | undefined {
+    const { names, filters, hasDatastores } = this;
+    if (names.length > 1) return [this.#part(names.slice(0, names.length >> 1)), this.#rest(names.length >> 1)];
+    if (names.length === 1 && (hasDatastores || filters.length > 0)) return [this.#part(names), this.#rest(1)];
+    if (filters.length < 2) return undefined;
+    const middle = filters.length >> 1;
+    return [new Wanted([], filters.slice(0, middle), hasDatastores), new Wanted([], filters.slice(middle), false)];
+  }
+
+  #part(names: readonly string[]): Wanted {
+    return new Wanted(names, [], false);
+  }
+
+  #rest(from: number): Wanted {
+    return new Wanted(this.names.slice(from), this.filters, this.hasDatastores);
+  }
+
+  #matches(name: string): boolean {
+    return (this.hasDatastores && isDatastore(name)) || this.filters.some((filter) => name.includes(filter));
+  }
+
+  #forget(): void {
+    this.#found.clear();
+    for (const name of this.names) this.#found.set(name, name);
+  }
+}
+
+function conditionOf(names: readonly string[], patterns: readonly string[]): Condition | undefined {
+  const literals = filled(names);
+  const conditions = filled([
+    ...(literals === undefined ? [] : [isIn('metricTimesliceName', literals)]),
+    ...patterns.map((pattern) => isLike('metricTimesliceName', pattern)),
+  ]);
+  return conditions === undefined ? undefined : any(conditions);
+}
+
+/** Lists in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */
+const MOST_REMEMBERED = 10_000;
+
+/** Makes what is wanted, the same object for the same names, so that who wants the same is told at no cost. */
+export class WantedMetrics {
+  readonly #byList = {
+    application: new WeakMap<readonly string[], Wanted>(),
+    host: new WeakMap<readonly string[], Wanted>(),
+  };
+  readonly #byText = new Map<string, Wanted>();
+
+  /** The sign of life and the datastores come with whatever is asked for; browsers report no host. */
+  ofMetricData(names: readonly string[], scope: 'application' | 'host'): Wanted {
+    const known = this.#byList[scope].get(names);
+    if (known !== undefined) return known;
+    const asked = names.filter((name) => !isDatastore(name) && !(scope === 'host' && BROWSER.has(name)));
+    const wanted = this.of([...asked, SIGN_OF_LIFE], [], true);
+    this.#byList[scope].set(names, wanted);
+    return wanted;
+  }
+
+  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): Wanted {
+    const text = JSON.stringify([names, filters, hasDatastores]);
+    let wanted = this.#byText.get(text);
+    if (wanted !== undefined) return wanted;
+    if (this.#byText.size >= MOST_REMEMBERED) this.#byText.clear();
+    wanted = new Wanted([...new Set(names)], filters, hasDatastores);
+    this.#byText.set(text, wanted);
+    return wanted;
+  }
+}

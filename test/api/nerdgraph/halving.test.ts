@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
+import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { startBetween, type Between, type Fault } from './proxy.ts';
+
+const IDS = Array.from({ length: 100 }, (_, index) => 1_000_001 + index);
+const WORLD = { applications: 100, hostsPerApplication: 1, keyTransactions: 0 };
+const UNMATCHED = 'No application was matched (did you specify appId, appName or entity.guid?)';
+const MINUTE = 60_000;
+
+function idsIn(text: string): number[] {
+  return [...new Set(text.match(/\b10000\d\d\b|\b1000100\b/g))].map(Number);
+}
+
+const say = (message: string, errorClass?: string): Fault => {
+  const extensions = errorClass === undefined ? {} : { extensions: { errorClass } };
+  return (response) => {
+    response.end(JSON.stringify({ data: null, errors: [{ message, ...extensions }] }));
+    return true;
+  };
+};
+
+const cut: Fault = (response) => (response.destroy(), true);
+
+/** Strikes queries about any of these applications. */
+const where =
+  (isStruck: (ids: readonly number[]) => boolean, fault: Fault): Fault =>
+  (response, asked, good) =>
+    asked.nrql !== '' && isStruck(idsIn(asked.nrql)) && fault(response, asked, good);
+
+function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome<MetricDataAnswer>[]> {
+  const subjects = ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
+  return reader.metricData.read(subjects, RANGE, call);
+}
+
+function failed(outcomes: readonly Outcome<unknown>[], ids = IDS): number[] {
+  return ids.filter((_, index) => 'error' in outcomes[index]!);
+}
+
+/** What a run does, and how many queries it took. */
+async function counted<T>(between: Between, run: () => Promise<T>): Promise<readonly [T, number]> {
+  const before = between.asked.length;
+  const result = await run();
+  return [result, between.asked.length - before];
+}
+
+describe('three bad applications of a hundred', () => {
+  const BAD = [1_000_014, 1_000_051, 1_000_088];
+
+  it.each<[string, Fault]>([
+    ['a connection that breaks', cut],
+    ['an error of the server', say('oops', 'SERVER_ERROR')],
+    ['a timeout', say('slow', 'TIMEOUT')],
+    ['a refusal', say('no', 'ACCESS_DENIED')],
+    ['an odd error', say('odd')],
+  ])('fail none of the others, whatever they break queries with: %s', async (_, fault) => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    between.fault = where((ids) => ids.some((id) => BAD.includes(id)), fault);
+    expect(failed(await readAll(between))).toEqual(BAD);
+    const [again, queries] = await counted(between, () => readAll(between));
+    expect(failed(again)).toEqual(BAD);
+    expect(queries).toBe(4);
+  });
+
+  it('fail none of the others where the first of all is among them', async () => {
+    const between = await startBetween(WORLD);
+    const bad = [1_000_001, 1_000_002, 1_000_003];
+    between.fault = where((ids) => ids.some((id) => bad.includes(id)), cut);
+    expect(failed(await readAll(between))).toEqual(bad);
+  });
+});
+
+describe('an account that answers nothing', () => {
+  it('is asked three times in all, then once for each query, and read again as soon as it answers', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    between.fault = where(() => true, say('slow', 'TIMEOUT'));
+    expect((await counted(between, () => readAll(between)))[1]).toBe(3);
+    expect((await counted(between, () => readAll(between)))[1]).toBe(1);
+    between.fault = undefined;
+    const [outcomes, queries] = await counted(between, () => readAll(between));
+    expect([failed(outcomes), queries]).toEqual([[], 2]);
+  });
+
+  it('has no call tried again after three failures in a row, but for patient callers', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 5 });
+    between.fault = (response) => (response.destroy(), true);
+    const read = (patient: boolean) =>
+      counted(between, () => between.reader.listApplications({}, { ...between.call, patient }).catch(() => undefined));
+    expect([(await read(false))[1], (await read(false))[1], (await read(true))[1]]).toEqual([3, 1, 6]);
+  });
+});
+
+describe('an application that breaks queries', () => {
+  it('makes at most four failing queries a minute, whatever is read of it, and is healed', async () => {
+    let now = 0;
+    const between = await startBetween(WORLD, { monotonic: () => now });
+    const bad = IDS[9]!;
+    const isBad = (ids: readonly number[]): boolean => ids.includes(bad);
+    between.fault = where(isBad, say('oops', 'SERVER_ERROR'));
+    await readAll(between);
+    const { reader, call } = between;
+    const rolling = () => reader.rolling!.read([{ kind: 'application', applicationId: bad }], RANGE, call);
+    const struck = (): number => between.asked.filter(({ nrql }) => idsIn(nrql).join() === String(bad)).length;
+    const first = struck();
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      expect(failed(await readAll(between, [bad]), [bad])).toEqual([bad]);
+      now += MINUTE / 20;
+    }
+    expect(struck() - first).toBeLessThanOrEqual(4);
+    expect('error' in (await rolling())[0]!).toBe(true);
+    between.fault = undefined;
+    now += MINUTE;
+    expect(failed(await readAll(between, [bad]), [bad])).toEqual([]);
+  });
+
+  it('is one failure for all its hosts, and costs few queries', async () => {
+    const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    const outcomes = await reader.hosts.read([{ applicationId: IDS[0]! }, { applicationId: IDS[1]! }], RANGE, call);
+    const subjects = outcomes.flatMap((outcome, index) =>
+      ('value' in outcome ? outcome.value : []).map(({ key }) => ({
+        ...{ applicationId: IDS[index]!, hostKey: key, names: NAMES },
+      })),
+    );
+    expect(subjects).toHaveLength(40);
+    between.fault = where((ids) => ids.includes(IDS[0]!), say('oops', 'SERVER_ERROR'));
+    const [read, queries] = await counted(between, () => reader.metricData.read(subjects, RANGE, call));
+    expect(read.map((outcome) => 'error' in outcome)).toEqual(subjects.map((_, index) => index < 20));
+    expect(queries).toBeLessThanOrEqual(9);
+    expect((await counted(between, () => reader.metricData.read(subjects, RANGE, call)))[1]).toBeLessThanOrEqual(4);
+  });
+
+  it('by one of its hosts fails no other host', async () => {
+    const between = await startBetween({ applications: 3, hostsPerApplication: 20 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    const [hosts] = await reader.hosts.read([{ applicationId: IDS[0]! }], RANGE, call);
+    const keys = hosts !== undefined && 'value' in hosts ? hosts.value.map(({ key }) => key) : [];
+    const bad = keys[7]!;
+    between.fault = (response, asked, good) =>
+      (asked.nrql.includes(`'${bad}'`) || !asked.nrql.includes('host IN')) && say('oops', 'ODD')(response, asked, good);
+    const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, names: NAMES }));
+    for (const most of [12, 2]) {
+      const [read, queries] = await counted(between, () => reader.metricData.read(subjects, RANGE, call));
+      expect(keys.filter((_, index) => 'error' in read[index]!)).toEqual([bad]);
+      expect(queries).toBeLessThanOrEqual(most);
+    }
+  });
+});
+
+describe('what the service words as passing', () => {
+  it('is tried again and not divided; where it goes on, the next refresh divides', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    const bad = IDS[40]!;
+    const words = "Your query either timed out or we're under heavy load. Try again in a few minutes.";
+    between.fault = where((ids) => ids.includes(bad), say(words));
+    const [outcomes, queries] = await counted(between, () => readAll(between));
+    expect([failed(outcomes), queries]).toEqual([IDS, 3]);
+    between.notes.splits.length = 0;
+    await between.reader.listApplications({}, between.call);
+    expect(failed(await readAll(between))).toEqual([bad]);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
+  });
+
+  it('and passes costs one more call', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    let left = 1;
+    between.fault = where(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
+    const [outcomes, queries] = await counted(between, () => readAll(between));
+    expect([failed(outcomes), queries]).toEqual([[], 2]);
+  });
+});
+
+describe('applications of which the service says that none was matched', () => {
+  it('count as without rows, are found by halving, and are left out while metric names are kept', async () => {
+    let now = 0;
+    const between = await startBetween(WORLD, { monotonic: () => now });
+    const unmatched = [IDS[3]!, IDS[70]!];
+    const isEmpty = (outcome: Outcome<MetricDataAnswer>): boolean =>
+      'value' in outcome && outcome.value.metrics.size === 0;
+    const silent = (await readAll(between)).map(isEmpty);
+    between.fault = where((ids) => ids.some((id) => unmatched.includes(id)), say(UNMATCHED, 'INVALID_INPUT'));
+    const outcomes = await readAll(between);
+    expect(failed(outcomes)).toEqual([]);
+    expect(IDS.filter((_, index) => isEmpty(outcomes[index]!) && !silent[index]!)).toEqual(unmatched);
+    const [again, queries] = await counted(between, () => readAll(between));
+    expect([failed(again), queries]).toEqual([[], 1]);
+    expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(0);
+    expect(between.notes.failures).toEqual([]);
+    now += 6 * 60 * MINUTE;
+    expect((await counted(between, () => readAll(between, unmatched)))[1]).toBe(3);
+  });
+
+  it('leave the key transactions that they own their own values', async () => {
+    const between = await startBetween({ applications: 2, hostsPerApplication: 1, keyTransactions: 2 });
+    const { reader, call } = between;
+    await reader.listApplications({}, call);
+    const list = await reader.listKeyTransactions({}, call);
+    const subjects = list.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
+    between.fault = (response, asked, good) =>
+      asked.nrql.includes('appId') && say(UNMATCHED, 'INVALID_INPUT')(response, asked, good);
+    const outcomes = await reader.rolling!.read(subjects, RANGE, call);
+    expect(outcomes.map((outcome) => 'value' in outcome)).toEqual(list.map(() => true));
+    const [first] = outcomes;
+    expect(first !== undefined && 'value' in first && first.value.summary?.throughput).toBeGreaterThan(0);
+  });
+});
+
+describe('a gauge below zero', () => {
+  it('is a value, whatever its name, and fails neither its application nor the search for names', async () => {
+    const between = await startBetween({ ...WORLD, applications: 2 });
+    const row = { facet: ['1000001', 'Memory/NonHeap/Max'], c: 2, t: -2, x: -2, mn: -1, mx: -1 };
+    between.fault = (response, asked, good) => {
+      if (asked.nrql === '') return false;
+      const body = JSON.parse(good) as { data: { actor: { account: { nrql: { results: unknown[] } } } } };
+      body.data.actor.account.nrql.results.push(row);
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    const names = ['HttpDispatcher', 'Memory/NonHeap/Max'];
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, names };
+    const [data] = await between.reader.metricData.read([subject], RANGE, between.call);
+    const metrics = data !== undefined && 'value' in data ? data.value.metrics : undefined;
+    expect(metrics?.get('Memory/NonHeap/Max')).toMatchObject({ average_value: -1, total_value: -2, min_value: -1 });
+    const filters = ['Memory/'];
+    const [found] = await between.reader.customNames.read([{ ...subject, filters }], RANGE, between.call);
+    expect(found !== undefined && 'value' in found && found.value).toContain('Memory/NonHeap/Max');
+  });
+});
