@@ -184,6 +184,7 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
       language: application.language ?? null,
       reporting: application.reporting ?? null,
       health_status: application.healthStatus ?? null,
+      tags: application.tags === undefined ? null : application.tags.map(({ key, values }) => ({ key, values })),
       hosts: hosts?.map(({ key, host }) => ({ id: asId(key), host })) ?? null,
       instances: instances?.map(({ id, host, port }) => ({ id, host, port: port ?? null })) ?? null,
     })),
@@ -202,7 +203,10 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
 function asYaml({ account, applications }: Discovered): string {
   const document = new Document(applications.map(({ application }) => ({ id: application.id })));
   const comments = applications.map(({ application, hosts }) =>
-    [application.name, application.language, stateOf(application), `${hosts?.length ?? UNKNOWN} hosts`].join(', '),
+    [
+      ...[application.name, application.language, stateOf(application), `${hosts?.length ?? UNKNOWN} hosts`],
+      ...(application.tags ?? []).map(tagText),
+    ].join(', '),
   );
   const lines = document.toString().trimEnd().split('\n');
   const entries =
@@ -230,8 +234,10 @@ function asTables(discovered: Discovered): string {
 }
 
 function applicationRows({ applications, hasInstances }: Discovered): Rows {
+  const hasTags = applications.some(({ application }) => application.tags !== undefined);
+  const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
   return [
-    ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...(hasInstances ? ['INSTANCES'] : [])],
+    ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more],
     ...applications.map(({ application, hosts, instances }) => [
       application.id,
       application.name,
@@ -240,6 +246,7 @@ function applicationRows({ applications, hasInstances }: Discovered): Rows {
       application.healthStatus ?? '',
       hosts?.length ?? UNKNOWN,
       ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
+      ...(hasTags ? [(application.tags ?? []).map(tagText).join(' ')] : []),
     ]),
   ];
 }
@@ -275,6 +282,11 @@ function keyTransactionRows({ applications, keyTransactions, everything }: Disco
       applicationId === undefined ? '' : (names.get(applicationId) ?? unknown),
     ]),
   ];
+}
+
+/** A tag as the service shows it: `team=shop,web`. */
+function tagText({ key, values }: NonNullable<Application['tags']>[number]): string {
+  return `${key}=${values.join(',')}`;
 }
 
 /** The id of the REST interface is a number; NerdGraph knows a host by its name only. */
