@@ -10,6 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
+/** What was said on standard error but how far the command has come, which it says when it takes some time. */
+function complaintsOf(stderr: string): string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
+}
+
 describe('check --live', () => {
   it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
     const settings = {
@@ -20,7 +25,7 @@ describe('check --live', () => {
       ],
     };
     const result = await runTool(['check', '--live'], { config: { accounts: [account(simulator, 'shop', settings)] } });
-    expect(result.stderr).toBe('');
+    expect(complaintsOf(result.stderr)).toEqual([]);
     expect(result.stdout.split('\n')).toEqual([
       'config.yaml: valid',
       `account shop (${simulator.url}/v2): the key is accepted`,
@@ -123,7 +128,7 @@ describe('check --live', () => {
       config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
     });
     await upstream.close();
-    expect(stderr).toBe('');
+    expect(complaintsOf(stderr)).toEqual([]);
     expect(stdout.split('\n')).toEqual([
       'config.yaml: valid',
       `account shop (${upstream.url}/graphql): the key is accepted`,
