@@ -1,4 +1,9 @@
+import type { Api } from '../api/reader.ts';
+import { METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
+import type { CatalogueFamily } from '../metrics/family.ts';
+import { WINDOW_TABLE } from '../metrics/windowFamilies.ts';
+import { EVERY_DATASTORE } from '../metrics/windowTable.ts';
 import { GROUPS, type Group, type Block, type Family } from '../metrics/sample.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import { concerns } from './inventory.ts';
@@ -53,7 +58,9 @@ export async function probeAccount(
       ...work.map((entity) => noteOf(account, entity, time)),
       ...whatWasFound(record),
       ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
-      ...absentFamilies(blocks, groupsRead(account, record)),
+      ...absentFamilies(blocks, groupsRead(account, record), (family) =>
+        reasonFor(family, account.context.account.api, record),
+      ),
     ],
   };
 }
@@ -114,10 +121,40 @@ function groupsRead({ inventory }: AccountCollector, { application, data }: Appl
   return groups;
 }
 
-/** For each family of these groups that an answer holds no series of, what it is made of. */
-function absentFamilies(blocks: readonly Block[], groups: ReadonlySet<Group>): string[] {
+/** For each family of these groups that an answer holds no series of, why, and what it is made of. */
+function absentFamilies(
+  blocks: readonly Block[],
+  groups: ReadonlySet<Group>,
+  whyAbsent: (family: CatalogueFamily) => string,
+): string[] {
   const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family)));
   return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
-    (family) => `${family.name} is absent; it comes from ${family.source}`,
+    (family) => `${family.name} is absent: ${whyAbsent(family)}; it comes from ${family.source}`,
   );
+}
+
+const WINDOW_ROWS = new Map(Object.values(WINDOW_TABLE.rows).flatMap((rows) => rows.map((row) => [row.name, row])));
+
+/** Why the application, or all of its hosts, have no series of a family. */
+function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
+  if (!family.interfaces.includes(api))
+    return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;
+  const wanted = WINDOW_ROWS.get(family.name)?.wanted;
+  if (wanted === undefined) return 'upstream told no such value, or nothing that it could be an average of';
+  const hosts = [...(data?.hosts.values() ?? [])].map(({ reading }) => reading);
+  const readings = family.group === 'host_metrics' ? hosts : [data?.reading];
+  const answered = readings.flatMap((reading) => (reading === undefined ? [] : [reading.values.metrics]));
+  const valuesOf = (name: string) =>
+    answered.map((metrics) => metrics.get(name)).filter((values) => values !== undefined);
+  const names = [...new Set(wanted.flatMap(({ metric }) => (typeof metric === 'string' ? [metric] : [])))];
+  if (wanted.some(({ metric }) => metric === EVERY_DATASTORE)) {
+    if (data?.database === undefined) return 'the kind of database is not known yet';
+    if (names.every((name) => name === METRIC.web || valuesOf(name).length === 0))
+      return 'upstream answered no component';
+  }
+  const requests = valuesOf(METRIC.web).reduce((sum, values) => sum + (values['call_count'] ?? 0), 0);
+  if (names.includes(METRIC.web) && requests === 0) return 'there were no web requests in the window';
+  const missing = names.filter((name) => valuesOf(name).every((values) => Object.keys(values).length === 0));
+  if (missing.length > 0) return `upstream answered no ${missing.join(', ')}`;
+  return `what upstream answered gives no value: ${names.map((name) => `${name} ${JSON.stringify(valuesOf(name))}`).join(', ')}`;
 }

@@ -544,11 +544,17 @@ describe('a probe', () => {
     const present = new Set(
       probed.blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family.name)),
     );
-    const absent = probed.notes.flatMap((note) => /^(newrelic_\w+) is absent; it comes from ./.exec(note)?.[1] ?? []);
+    const absent = probed.notes.flatMap(
+      (note) => /^(newrelic_\w+) is absent: .+; it comes from ./.exec(note)?.[1] ?? [],
+    );
     const read = FAMILIES.filter(({ group }) => group !== 'instances').map(({ name }) => name);
     expect(read.filter((name) => !present.has(name))).toEqual(absent);
     expect(absent).toContain('newrelic_application_queue_time_seconds');
     expect(absent).toContain('newrelic_host_queue_time_seconds');
+    const noteOf = (name: string) => probed.notes.find((note) => note.startsWith(`${name} is absent: `)) ?? '';
+    expect(noteOf('newrelic_application_queue_time_seconds')).toContain(
+      'upstream answered no WebFrontend/QueueTime; it comes from',
+    );
     const without = new World([accountConfig({ hosts: false })]);
     without.populate(1, 1);
     const alone = await without.clock.run(without.collector.probe('main', 1, 9_500));
