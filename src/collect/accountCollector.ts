@@ -12,7 +12,7 @@ import { Limiter } from './limiter.ts';
 import { NextCalls, type NextCall } from './nextCalls.ts';
 import type { Queue } from './queue.ts';
 import { Refresh } from './refresh.ts';
-import { covers, isEnabled, type AccountContext } from './scope.ts';
+import { asksForListsOfAccount, covers, isEnabled, type AccountContext } from './scope.ts';
 import { Timetable, type CurrentWindow } from './timetable.ts';
 import type { Scope } from './view.ts';
 
@@ -149,11 +149,7 @@ export class AccountCollector {
   /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
   progressing(): boolean {
     if (this.#queue.size === 0 && this.#running.size === 0) return true;
-    const { budget, lastProgress } = this.limiter;
-    const now = this.#clock.monotonic();
-    if (budget.inFlight === 0 && budget.nextStart(now) !== now) return true;
-    const since = Math.max(lastProgress, Math.min(now, budget.lastPauseEnd));
-    return now - since < STUCK_AFTER + 2 * this.config.limits.request_timeout;
+    return this.limiter.idleFor() < STUCK_AFTER + 2 * this.config.limits.request_timeout;
   }
 
   /** Resolves when what is being read now has ended. */
@@ -177,7 +173,7 @@ export class AccountCollector {
   #open(scope: Scope, now: number): Refresh {
     const key = Refresh.keyOf(scope);
     const open = this.#refreshes.get(key) ?? new Refresh(scope, now, this.context);
-    open.askedAt = now;
+    open.askAgain(now, this.context);
     this.#refreshes.set(key, open);
     if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
     return open;
@@ -185,9 +181,9 @@ export class AccountCollector {
 
   /** Asks for everything of the scope, unless that is under way. The caller has counted one more asking. */
   async #askForAll(refresh: Refresh): Promise<void> {
-    const { applicationId, listsOnly, groups } = refresh.scope;
-    const onlyLists = listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
-    const entities = onlyLists ? this.inventory.lists() : this.inventory.entities(applicationId);
+    const entities = asksForListsOfAccount(refresh.scope)
+      ? this.inventory.lists()
+      : this.inventory.entities(refresh.scope.applicationId);
     await refresh.askForAll(this.timetable.window.to, () => this.#ask(refresh, entities));
     this.#askingEnded(refresh);
   }
@@ -352,7 +348,7 @@ export class AccountCollector {
     this.#forgetLeft();
     for (const refresh of this.#refreshes.values()) {
       if (refresh.isWaitedFor && refresh.askedAt < this.timetable.everythingDueSince) {
-        refresh.askedAt = this.#clock.monotonic();
+        refresh.askAgain(this.#clock.monotonic(), this.context);
         refresh.asking += 1;
         void this.#askForAll(refresh);
         continue;
@@ -491,9 +487,6 @@ export class AccountCollector {
     return progress;
   }
 }
-
-/** The groups whose lists are of the account, not of an application. */
-const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
 
 function differ(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) !== JSON.stringify(b);

@@ -50,6 +50,7 @@ export class Limiter implements Gate {
   #shared: SharedPlaces | undefined;
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
+  /** When a call last started or ended, or work came after there was none. */
   #lastProgress: number;
   #lastReserved = -Infinity;
   #closed = false;
@@ -73,9 +74,11 @@ export class Limiter implements Gate {
     return this.#averageCall;
   }
 
-  /** When a call last started or ended, or work came after there was none. */
-  get lastProgress(): number {
-    return this.#lastProgress;
+  /** How long no call has started or ended although one could; 0 during a pause, and while the budget is spent. */
+  idleFor(): number {
+    const now = this.#clock.monotonic();
+    if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;
+    return now - Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
   }
 
   /** Work came after there was none: time without calls counts from now on. */

@@ -35,13 +35,12 @@ interface CameTo {
  */
 export class Refresh {
   readonly scope: Scope;
-  readonly needs: Needs;
   /** The scope as a text: refreshes of one key are one. */
   readonly key: string;
-  /** When it was asked for last: what becomes due later is not its work. */
-  askedAt: number;
   /** How many askings are under way: until they have ended, it is not known what it waits for. */
   asking = 0;
+  #needs: Needs;
+  #askedAt: number;
   #waiting: Waiting | undefined;
   /** The asking for all of the scope that is under way: for which window, and for whom what is added is remembered. */
   #askingForAll:
@@ -49,13 +48,28 @@ export class Refresh {
 
   constructor(scope: Scope, askedAt: number, context: NeedsContext) {
     this.scope = scope;
-    this.askedAt = askedAt;
-    this.needs = neededGroups(scope, context);
     this.key = Refresh.keyOf(scope);
+    this.#askedAt = askedAt;
+    this.#needs = neededGroups(scope, context);
   }
 
   static keyOf({ groups, applicationId, listsOnly }: Scope): string {
     return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
+  }
+
+  get needs(): Needs {
+    return this.#needs;
+  }
+
+  /** When it was asked for last: what becomes due later is not its work. */
+  get askedAt(): number {
+    return this.#askedAt;
+  }
+
+  /** Somebody asks for it once more. */
+  askAgain(now: number, context: NeedsContext): void {
+    this.#askedAt = now;
+    this.#needs = neededGroups(this.scope, context);
   }
 
   /** True while somebody waits for it. */

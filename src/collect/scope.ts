@@ -116,6 +116,14 @@ export function covers({ always, once, rolling }: Needs, scope: Scope, entity: E
   return coversApplication(scope, subject.applicationId);
 }
 
+/** The groups whose lists are of the account, not of an application. */
+const LISTS_OF_ACCOUNT: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
+
+/** True when the scope needs nothing that belongs to an application. */
+export function asksForListsOfAccount({ groups, listsOnly }: Scope): boolean {
+  return listsOnly === true && [...groups].every((group) => LISTS_OF_ACCOUNT.has(group));
+}
+
 /** True when the scope takes in this account. */
 export function coversAccount(scope: Scope, account: string): boolean {
   return scope.account === undefined || scope.account === account;
