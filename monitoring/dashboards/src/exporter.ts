@@ -22,6 +22,14 @@ const orZero = (expression: string): string =>
 const AGES: Builder<Panel>[] = [
   lines(
     {
+      title: 'Applications',
+      description: 'Listed by New Relic, of them exported, of them reporting. A list that shrinks is not health.',
+      unit: 'short',
+    },
+    [[`max by (instance, account, state) (${own('applications')})`, `${NAME} {{state}}`]],
+  ).min(0),
+  lines(
+    {
       title: 'Age of the data',
       description: 'Time since the end of the oldest window served, per group: at least the delay of the collection.',
       unit: 's',
