@@ -125,7 +125,7 @@ export class AccountAnswer {
       this.#add(
         'applications',
         labels,
-        this.#samplesOf(record, () => writeApplication(application)),
+        this.#samplesOf(record, () => writeApplication(application, record.tags)),
       );
     }
     if (data === undefined) return;

@@ -33,8 +33,11 @@ interface Written {
 }
 
 /** The samples of an application's entry in the list and, where they are read apart, its rolling values. */
-export const writeApplication = (application: Application, values?: RollingValues): WrittenSamples =>
-  writeSamples('applications', applicationSamples(application, values));
+export const writeApplication = (
+  application: Application,
+  tags: readonly string[],
+  values?: RollingValues,
+): WrittenSamples => writeSamples('applications', applicationSamples(application, values, tags));
 
 /** As `writeApplication`, of a host. */
 export const writeHost = (host: Host, values?: RollingValues): WrittenSamples =>
@@ -172,7 +175,7 @@ export class Inventory {
       if (turn !== undefined) await turn;
       if (!selects(this.#context.account.applications, application)) continue;
       const values = this.#applications.get(application.id)?.rolling?.values;
-      written.set(application, { samples: writeApplication(application, values), values });
+      written.set(application, { samples: writeApplication(application, this.#tags, values), values });
     }
     return written;
   }
@@ -254,7 +257,7 @@ export class Inventory {
       const record = this.dataOf(subject);
       if (record?.rolling === undefined) return;
       record.rolling.values = values;
-      record.samples = writeApplication(record.application, values);
+      record.samples = writeApplication(record.application, this.#tags, values);
     }
   }
 
@@ -324,22 +327,25 @@ export class Inventory {
     const { account } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const settings = effectiveSettings(account, application);
-    const isUnchanged = before?.application === application;
+    const isUnchanged = before?.application === application && before.tags === this.#tags;
     const isRelabelled = before !== undefined && before.labels !== labels;
     const record = before ?? {
       application,
       settings,
       labels,
+      tags: this.#tags,
       samples: NO_SAMPLES,
       rolling: undefined,
       data: undefined,
     };
-    Object.assign(record, { application, settings, labels });
+    Object.assign(record, { application, settings, labels, tags: this.#tags });
     this.#setData(record);
     if (!isUnchanged) {
       const values = record.rolling?.values;
       record.samples =
-        written?.values === values && written !== undefined ? written.samples : writeApplication(application, values);
+        written?.values === values && written !== undefined
+          ? written.samples
+          : writeApplication(application, this.#tags, values);
     }
     if (isRelabelled && record.data !== undefined) {
       this.setHosts(
@@ -359,7 +365,7 @@ export class Inventory {
     const { account, customMetrics, reader } = this.#context;
     if (!readsMetricData(account, record.application)) {
       this.#retire(entitiesOf(record));
-      if (record.rolling?.values !== undefined) record.samples = writeApplication(record.application);
+      if (record.rolling?.values !== undefined) record.samples = writeApplication(record.application, this.#tags);
       record.data = undefined;
       record.rolling = undefined;
       return;
@@ -432,6 +438,11 @@ export class Inventory {
           : writeKeyTransaction(keyTransaction, rolling?.values),
       rolling,
     };
+  }
+
+  /** Keys of the tags that are published. */
+  get #tags(): readonly string[] {
+    return this.#context.account.applications.tags;
   }
 
   #make(kind: Kind, subject: Subject): Entity {

@@ -103,6 +103,8 @@ export interface ApplicationData {
 export interface ApplicationRecord extends Listed {
   application: Application;
   settings: EffectiveSettings;
+  /** Keys of the tags that its samples were written with. */
+  tags: readonly string[];
   /** Undefined while its metric data are not read: it does not report. */
   data: ApplicationData | undefined;
 }

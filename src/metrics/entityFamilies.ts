@@ -11,11 +11,14 @@ import {
   reportingRows,
   rollingOf,
 } from './rollingRows.ts';
-import type { Sample } from './sample.ts';
+import { tagLabel } from './labelNames.ts';
+import type { Labels, Sample } from './sample.ts';
 
 /** An application's entry in the list, and its rolling values. */
 interface ApplicationInput extends WithRolling {
   readonly entry: Application;
+  /** Keys of the tags that the configuration publishes. */
+  readonly tags: readonly string[];
 }
 
 const PREFIX = { prefix: 'newrelic_application', group: 'applications' } as const;
@@ -32,6 +35,14 @@ export const APPLICATION = {
     labelNames: ['language', 'alert_policy_id'],
     calculate: ({ entry: { language = '', alertPolicyId } }) =>
       info({ language, alert_policy_id: alertPolicyId === undefined ? '' : String(alertPolicyId) }),
+  }),
+  tags: state({
+    suffix: 'tags',
+    meaning:
+      '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
+    source: 'tags',
+    rest: false,
+    calculate: ({ entry, tags }) => (tags.length === 0 ? undefined : info(tagLabels(entry, tags))),
   }),
   ...reportingRows(state, 'application'),
   healthStatus: healthStatusRow(state, 'application', true),
@@ -203,10 +214,25 @@ const KEY_TRANSACTION_ROWS = Object.values(KEY_TRANSACTION);
 
 /**
  * State and rolling values of an application, in base units. `rolling`: its rolling values where they are read apart from
- * the list; settings, Apdex target and numbers of hosts and instances are the list's with either interface.
+ * the list; settings, Apdex target and numbers of hosts and instances are the list's with either interface. `tags`: the keys
+ * of those that are published.
  */
-export function applicationSamples(application: Application, rolling?: RollingValues): Sample[] {
-  return samplesOf(APPLICATION_ROWS, { entry: application, rolling: rollingOf(application, rolling) });
+export function applicationSamples(
+  application: Application,
+  rolling?: RollingValues,
+  tags: readonly string[] = [],
+): Sample[] {
+  return samplesOf(APPLICATION_ROWS, { entry: application, tags, rolling: rollingOf(application, rolling) });
+}
+
+/** Keys are compared without case; a tag that the application lacks is an empty label. */
+function tagLabels({ tags = [] }: Application, keys: readonly string[]): Labels {
+  return Object.fromEntries(
+    keys.map((key) => {
+      const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
+      return [tagLabel(key), [...new Set(found.flatMap(({ values }) => values))].sort().join(',')];
+    }),
+  );
 }
 
 /** State and rolling values of a host, in base units; `rolling` as for applications. */

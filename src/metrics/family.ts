@@ -35,6 +35,8 @@ export interface FamilySpec {
   readonly source: string;
   /** Where NerdGraph has it, if that is another place; false: NerdGraph does not have it. */
   readonly nerdgraph?: string | false;
+  /** False: the REST interface does not have it. */
+  readonly rest?: false;
   readonly labelNames?: readonly string[];
 }
 
@@ -80,7 +82,10 @@ export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFa
     meaning,
     source,
     timeBase,
-    interfaces: nerdgraph === false ? ['rest'] : ['rest', 'nerdgraph'],
+    interfaces: [
+      ...(spec.rest === false ? [] : ['rest' as const]),
+      ...(nerdgraph === false ? [] : ['nerdgraph' as const]),
+    ],
   };
 }
 
@@ -104,7 +109,8 @@ export function samplesOf<Input>(rows: readonly Row<Input>[], input: Input): Sam
   return samples;
 }
 
-function sourceText({ source, nerdgraph }: FamilySpec): string {
+function sourceText({ source, nerdgraph, rest }: FamilySpec): string {
+  if (rest === false) return `${source} (NerdGraph only)`;
   if (nerdgraph === undefined) return source;
   return nerdgraph === false ? `${source} (REST only)` : `${source}; with NerdGraph ${nerdgraph}`;
 }

@@ -35,6 +35,7 @@ const WINDOW = [
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   applications: [
     'info{language,alert_policy_id}',
+    'tags',
     'reporting',
     'health_status{status}',
     'last_reported_timestamp_seconds',

@@ -14,13 +14,7 @@ export const PACK_NAMES: ReadonlySet<string> = new Set(
 );
 
 /** Families that rules and pages name already and that are about to be published. */
-export const COMING: ReadonlySet<string> = new Set([
-  'newrelic_application_tags',
-  'newrelic_exporter_query_success',
-  'newrelic_exporter_query_duration_seconds',
-  'newrelic_exporter_query_series',
-  'newrelic_exporter_query_rows_dropped_total',
-]);
+export const COMING: ReadonlySet<string> = new Set([]);
 
 /** What Prometheus itself and the client library add, as far as rules and dashboards use it. */
 const OTHERS = new Set([
