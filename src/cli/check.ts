@@ -56,10 +56,15 @@ export async function runCheck(options: CheckOptions): Promise<void> {
  */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal }) => {
+    if (config.accounts.some(({ queries }) => queries.length > 0)) {
+      await collector.refreshNow({ groups: new Set(['queries']) }, Infinity, signal);
+      signal.throwIfAborted();
+    }
     const statuses = new Map(collector.status().map((status) => [status.name, status]));
     const reports = await Promise.all(
       config.accounts.map(async (account) => {
         const status = statuses.get(account.name);
+        if (!account.applications.read && status !== undefined) return reportQueries(account, status);
         if (!isRead(status)) return unreadable(account, status);
         return report(account, status, await tried(collector, account, signal), Date.now());
       }),
@@ -116,8 +121,8 @@ function placeOf({ name, region, base_url }: AccountConfig): string {
 
 /** What there is to say about one account at a time, Unix milliseconds. */
 function report(account: AccountConfig, status: ReadStatus, found: Tried, now: number): Report {
-  const failing = status.entities.filter(({ problem }) => problem !== undefined);
-  const { applications, visible, plan } = status;
+  const failing = status.entities.filter(({ problem, query }) => problem !== undefined && query === undefined);
+  const { applications, visible } = status;
   const reporting = applications.filter((application) => application.reporting).length;
   const { facts, warnings } = 'problem' in found ? NOTHING : found;
   const lines = [
@@ -126,15 +131,49 @@ function report(account: AccountConfig, status: ReadStatus, found: Tried, now: n
     ...facts.map((fact) => `  account: ${fact}`),
     `  applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
     `  key transactions: ${keyTransactions(account, status, failing)}`,
-    `  plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ` +
-      (plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval'),
+    ...queryLines(status),
+    ...planLine(status),
     ...[...status.warnings, ...warnings].map((warning) => `  warning: ${warning}`),
     ...failing.map(({ group, application, problem }) =>
       [`  problem: ${group}`, application === undefined ? '' : ` of "${application}"`, `: ${problem}`].join(''),
     ),
     ...('problem' in found ? [`  problem: ${found.problem}`] : []),
   ];
-  return { text: lines.map(escapeUnsafe).join('\n'), failed: failing.length > 0 || 'problem' in found };
+  return {
+    text: lines.map(escapeUnsafe).join('\n'),
+    failed: failing.length > 0 || hasFailedQuery(status) || 'problem' in found,
+  };
+}
+
+/** About an account that reads no applications. */
+function reportQueries(account: AccountConfig, status: AccountStatus): Report {
+  const lines = [`${placeOf(account)}: no applications are read`, ...queryLines(status), ...planLine(status)];
+  const warnings = status.warnings.map((warning) => `  warning: ${warning}`);
+  return { text: [...lines, ...warnings].map(escapeUnsafe).join('\n'), failed: hasFailedQuery(status) };
+}
+
+/** Each query was run once. */
+function queryLines({ queries }: AccountStatus): readonly string[] {
+  return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
+    if (problem !== undefined) return `  query ${name}: problem: ${problem}`;
+    const parts = [
+      `${rows} rows`,
+      `columns ${columns.length === 0 ? 'none' : columns.join(', ')}`,
+      `labels ${labels.length === 0 ? 'none' : labels.join(', ')}`,
+      `${series} series`,
+      cut === 0 ? 'not cut' : `${cut} series cut by max_series`,
+    ];
+    return `  query ${name}: ${parts.join('; ')}`;
+  });
+}
+
+function hasFailedQuery({ queries }: AccountStatus): boolean {
+  return queries.some(({ problem }) => problem !== undefined);
+}
+
+function planLine({ plan }: AccountStatus): readonly string[] {
+  const fits = plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval';
+  return [`  plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`];
 }
 
 function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly EntityStatus[]): string {

@@ -54,12 +54,14 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
 
 function printPlans(collector: Collector, format: 'table' | 'json'): void {
   const statuses = collector.status();
-  const unread = statuses.filter(({ applications }) => applications === undefined);
+  const unread = statuses.filter(
+    ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
+  );
   for (const { name, entities } of unread) {
     const problem = entities.find(({ group }) => group === 'applications')?.problem ?? 'nothing was read';
     process.stderr.write(`account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}\n`);
   }
-  const read = statuses.filter(({ applications }) => applications !== undefined);
+  const read = statuses.filter((status) => !unread.includes(status));
   const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
   if (plans.length > 0) process.stdout.write(formatPlans(plans, format));
   if (unread.length > 0) throw new ExitStatus(1);
@@ -100,7 +102,7 @@ export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): str
   const needed = Math.ceil(callsPerMinute);
   if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
   for (const { group, callsPerRefresh, callsPerMinute: ofGroup } of groups) {
-    if (group === 'custom_metrics') continue;
+    if (group === 'custom_metrics' || group === 'queries') continue;
     const left = budget - (callsPerMinute - ofGroup);
     if (left <= 0) continue;
     const interval = Math.ceil(callsPerRefresh / left) * MINUTE;

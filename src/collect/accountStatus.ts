@@ -228,7 +228,7 @@ function groupStatus(account: AccountCollector, group: Group, { entities, oldest
 }
 
 function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time: AnswerTime): QueryStatus {
-  const { entity, query, rows, samples, dropped } = record;
+  const { entity, query, rows, columns, cut, samples, dropped } = record;
   const state = timetable.stateOf(entity, time);
   return {
     name: query.definition.name,
@@ -238,6 +238,9 @@ function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time:
     seconds: entity.seconds,
     lastSuccess: entity.held === undefined ? undefined : entity.held.shownAt / 1000,
     rows,
+    columns,
+    labels: query.rules.labels,
+    cut: cut.reduce((sum, { series }) => sum + series, 0),
     series: state === 'missing' ? 0 : samples.values.length,
     dropped: { ...dropped },
     problem: entity.problem?.text,

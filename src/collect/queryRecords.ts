@@ -16,6 +16,7 @@ export interface QueryRecord {
   cut: readonly DroppedSeries[];
   /** Undefined before it was read. */
   rows: number | undefined;
+  columns: readonly string[];
   /** Rows that became no series, since the start. */
   readonly dropped: Record<RowDropReason, number>;
   /** What is wrong with the last rows, in sentences. */
@@ -89,6 +90,7 @@ export class QueryRecords {
     if (record === undefined) return;
     const { query, dropped } = record;
     record.rows = rows.length;
+    record.columns = reading.columns;
     record.all = querySamples(query, reading, record.all);
     const repeated = this.#publish(record) + reading.dropped.repeated;
     dropped.not_a_number += reading.dropped.not_a_number;
@@ -123,6 +125,7 @@ export class QueryRecords {
       samples: NO_SAMPLES,
       cut: [],
       rows: undefined,
+      columns: [],
       dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
       warnings: [],
       all: [],

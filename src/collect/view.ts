@@ -110,8 +110,12 @@ export interface QueryStatus {
   readonly lastSuccess: number | undefined;
   /** Of the last good answer; undefined before there was one. */
   readonly rows: number | undefined;
-  /** How many it serves now. */
+  /** The columns of that answer. */
+  readonly columns: readonly string[];
+  readonly labels: readonly string[];
+  /** How many it serves now, and how many its limit has cut. */
   readonly series: number;
+  readonly cut: number;
   /** Rows that became no series, since the start. */
   readonly dropped: Readonly<Record<RowDropReason, number>>;
   /** Why the last attempt failed, in words; undefined when it did not. */

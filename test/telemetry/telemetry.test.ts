@@ -30,7 +30,10 @@ const QUERY: QueryStatus = {
   seconds: 0.25,
   lastSuccess: 1_700_000_000,
   rows: 4,
+  columns: ['count'],
+  labels: ['region'],
   series: 3,
+  cut: 0,
   dropped: { not_a_number: 0, repeated: 1 },
   problem: undefined,
 };
