@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { hashSync } from 'bcryptjs';
 import { Agent } from 'undici';
@@ -9,6 +8,7 @@ import { certificate, LOCALHOST } from '../web/support/certificates.ts';
 import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';
 import { get } from '../web/support/http.ts';
 import { account } from './support/config.ts';
+import { residentBytes } from './support/processFacts.ts';
 import { startExporter, type Exporter } from './support/program.ts';
 
 /** So few that one slot which is not given back is noticed. */
@@ -250,10 +250,12 @@ const wrong = (index: number) => requestText('/metrics', [passwordLine(`promethe
 
 test.each(BEHAVIOURS)('$what', { timeout: 60_000 }, async ({ attack, secured: locked }) => {
   const exporter = locked ? secured : plain;
-  const before = memory(exporter);
+  const before = residentBytes(exporter.pid);
   left.push(...(await attack(exporter)));
   await until('four scrapes at once', async () => ((await fourScrapes(exporter)) ? true : undefined));
-  await until('memory to be back', () => Promise.resolve(memory(exporter) < before + MEMORY_ALLOWANCE || undefined));
+  await until('memory to be back', () =>
+    Promise.resolve(residentBytes(exporter.pid) < before + MEMORY_ALLOWANCE || undefined),
+  );
   const output = exporter.output();
   expect(output.match(/level=error/g)?.length ?? 0, output).toBeLessThanOrEqual(3);
   expect(output).not.toMatch(/MaxListeners|Unhandled|uncaught/i);
@@ -292,9 +294,4 @@ async function fourScrapes(exporter: Exporter): Promise<boolean> {
 
 function authorizationOf(credentials: string): string {
   return passwordLine(credentials).replace('Authorization: ', '');
-}
-
-/** Bytes of memory that the process has in use, as the kernel counts them. */
-function memory({ pid }: Exporter): number {
-  return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
@@ -7,6 +7,7 @@ import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { account, delayUntilNextWindow } from './support/config.ts';
+import { commandLine } from './support/processFacts.ts';
 import { startExporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
@@ -146,8 +147,7 @@ test('a refused account heals when its key file changes, without a restart', asy
     writeFileSync(join(exporter.folder, 'key.txt'), `${DEMO_API_KEY}\n`);
     const healed = await scrapeUntilFresh(exporter);
     expect(value(healed, 'newrelic_up')).toBe(1);
-    const command = readFileSync(`/proc/${exporter.pid}/cmdline`, 'utf8');
-    for (const text of [command, exporter.output(), await exporter.text('/config')]) {
+    for (const text of [commandLine(exporter.pid), exporter.output(), await exporter.text('/config')]) {
       expect(text).not.toMatch(new RegExp(`REVOKEDSECRET|${DEMO_API_KEY}`));
     }
   } finally {

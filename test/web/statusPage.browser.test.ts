@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { skippedName } from '../real/support/skipMark.ts';
 import { faulty, fleet, HOSTILE_NAMES } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
 
@@ -21,11 +22,9 @@ const missing = !existsSync(EXECUTABLE);
 if (missing && process.env.REQUIRE_REAL === '1') {
   throw new Error(`REQUIRE_REAL=1, but there is no Chromium at ${EXECUTABLE} (set CHROMIUM)`);
 }
-if (missing) {
-  process.stderr.write(`SKIPPED: the status page in a browser: no Chromium at ${EXECUTABLE} (set CHROMIUM)\n`);
-}
+const NAME = 'the status page in Chromium';
 
-describe.skipIf(missing)('the status page in Chromium', () => {
+describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABLE} (set CHROMIUM)`) : NAME, () => {
   let browser: Browser;
 
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest';
 import { onPath, unpackedDebianPackages } from './debianPackages.ts';
 import { fetchedNode } from './nodes.ts';
 import { runCommand } from './processes.ts';
-import { SKIP_MARK } from './skipMark.ts';
+import { skippedName } from './skipMark.ts';
 
 interface Place {
   /** Names the program, before anything else is tried; with the ending _NEWEST for the newest line. */
@@ -125,7 +125,7 @@ async function describeLine<T extends Tool>(name: string, line: Line, { tools, d
     });
   } else {
     process.stderr.write(`real-program tests: "${title}" is skipped: ${problems}\n`);
-    describe.skip(`${title} [${SKIP_MARK}${problems}]`, () => define(program, line));
+    describe.skip(skippedName(title, problems), () => define(program, line));
   }
 }
 
