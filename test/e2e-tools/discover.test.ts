@@ -121,11 +121,14 @@ describe('discover', () => {
     expect(table.stdout).toMatch(/^Account shop: 16 applications$/m);
     expect(table.stdout).toMatch(/^Account shop: 8 key transactions$/m);
     expect(table.stdout).not.toMatch(/instances/i);
+    expect(table.stdout).toMatch(/^ID +NAME .* HOSTS +TAGS$/m);
+    expect(table.stdout).toMatch(/^1000001 .*\bteam=\w/m);
     const { accounts } = JSON.parse(json.stdout) as {
       accounts: { applications: { id: number; hosts: { id: unknown; host: string }[]; instances: null }[] }[];
     };
     const [storefront] = accounts[0]!.applications.filter(({ id }) => id === 1000001);
-    expect(storefront).toMatchObject({ instances: null });
+    const tags: unknown = expect.arrayContaining([expect.objectContaining({ key: 'team' })]);
+    expect(storefront).toMatchObject({ instances: null, tags });
     expect(storefront!.hosts.map(({ id }) => id)).toEqual(storefront!.hosts.map(({ host }) => host));
     expect(storefront!.hosts).toHaveLength(2);
     expect(JSON.parse(one.stdout)).toMatchObject({ accounts: [{ applications: [storefront] }] });

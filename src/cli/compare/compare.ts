@@ -264,7 +264,9 @@ export function comparisonText(comparison: Comparison, most: number): string {
     table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST', 'ONLY REST', 'ONLY NERDGRAPH'], ...rows], most),
     `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences, most)}`,
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, most)}`,
-    wrapped(verdict(comparison), most),
+    verdict(comparison)
+      .map((sentence) => wrapped(sentence, most))
+      .join('\n'),
   ];
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
@@ -314,14 +316,15 @@ function explained(differences: readonly Difference[], most: number): string {
   );
 }
 
-function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string {
+/** Two sentences on lines of their own: whether the interfaces agree, and what that does not say. */
+function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string[] {
   const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
-  const left =
-    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one ` +
-    'interface does not have or keeps by its nature.';
-  return unexpected === 0
-    ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}. ${left}`
-    : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. ${left} docs/migrating.md says what to look at.`;
+  return [
+    unexpected === 0
+      ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}.`
+      : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
+    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.`,
+  ];
 }
 
 function entityText({ labels }: Difference): string {
