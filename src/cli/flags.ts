@@ -106,7 +106,7 @@ export function addWebFlags(command: Command): Command {
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
       '--web.max-requests <number>',
-      'scrapes answered at once; more get 503; 0: no limit',
+      'scrapes answered at once; one more ends the longest wait for upstream; 0: no limit',
       (text) => checked(text, parseCount),
       40,
     )

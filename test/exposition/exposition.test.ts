@@ -346,3 +346,39 @@ describe('rendering the same blocks again', () => {
     expect((await exposition.render(blocks, undefined, options)).pieces[0]).toBe(first.pieces[0]);
   });
 });
+
+describe('large answers', () => {
+  const options = { format: 'text', gzip: false, ...limitless } as const;
+  const blocksOf = (offset: number) => fleet(offset, ENTITIES).map(written);
+
+  it('are made one after the other, and none for who has gone before its turn', async () => {
+    const exposition = new Exposition();
+    const gone = new AbortController();
+    const order: string[] = [];
+    const made = (name: string) => () => {
+      order.push(name);
+      return [];
+    };
+    const first = exposition.render(blocksOf(0), made('first'), options);
+    const left = exposition.render(blocksOf(1), made('left'), { ...options, gone: gone.signal });
+    const last = exposition.render(blocksOf(2), made('last'), options);
+    gone.abort();
+    await expect(left).rejects.toThrow('nobody waits for the answer');
+    await Promise.all([first, last]);
+    expect(order).toEqual(['first', 'last']);
+  });
+
+  it('are shared by all who take the same, also while others are made in between', async () => {
+    const exposition = new Exposition();
+    const [one, other] = [blocksOf(0), blocksOf(1)];
+    const taken = [];
+    for (let round = 0; round < 5; round += 1) {
+      taken.push(await exposition.render(one, undefined, options), await exposition.render(other, undefined, options));
+    }
+    const bytes = new Map(taken.flatMap(({ pieces }) => pieces).map((piece) => [piece, piece.length]));
+    const distinct = [...bytes.values()].reduce((sum, length) => sum + length, 0);
+    const lengths = taken.slice(0, 2).map(({ pieces }) => Buffer.concat(pieces).length);
+    expect(distinct).toBe((lengths[0] ?? 0) + (lengths[1] ?? 0));
+    expect(new Set(taken.map(({ madeOf }) => madeOf)).size).toBe(2);
+  });
+});
