@@ -6,7 +6,7 @@ import { runTool, type ToolResult } from './support/tool.ts';
 
 let simulator: Simulator;
 beforeAll(async () => {
-  simulator = await startSimulator({ applications: 3, hostsPerApplication: 1 });
+  simulator = await startSimulator({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
 });
 afterAll(() => simulator.close());
 afterEach(() => simulator.faults.clear());

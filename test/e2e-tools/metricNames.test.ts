@@ -14,7 +14,7 @@ interface NamesDocument {
 let simulator: Simulator;
 let config: ConfigInput;
 beforeAll(async () => {
-  simulator = await startSimulator({ applications: 16, hostsPerApplication: 1 });
+  simulator = await startSimulator({ nrqlSnapping: true, applications: 16, hostsPerApplication: 1 });
   config = { accounts: [account(simulator)] };
 });
 afterAll(() => simulator.close());

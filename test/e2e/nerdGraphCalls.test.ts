@@ -23,7 +23,12 @@ test.each(FLEETS)(
   '$applications applications with $hosts hosts each are all fresh every minute in at most $steady calls, the first in $first',
   async ({ applications, hosts, first, steady }) => {
     const clock = new MovedClock({ speed: 0.05 });
-    const simulator = await startSimulator({ applications, hostsPerApplication: hosts, now: clock.now });
+    const simulator = await startSimulator({
+      nrqlSnapping: true,
+      applications,
+      hostsPerApplication: hosts,
+      now: clock.now,
+    });
     const exporter = await startExporter({
       ...clock.program,
       config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(59) } },
@@ -84,7 +89,12 @@ test.each([
   'one application with $what is complete in spite of the limit of rows',
   async ({ hosts, types, truncate }) => {
     const now = Date.now();
-    const simulator = await startSimulator({ applications: 1, hostsPerApplication: hosts, now: () => now });
+    const simulator = await startSimulator({
+      nrqlSnapping: true,
+      applications: 1,
+      hostsPerApplication: hosts,
+      now: () => now,
+    });
     if (truncate > 0) simulator.faults.add({ effect: 'truncate', on: 'graphql_nrql', times: truncate });
     const upstream = await ManyTypes.open(simulator.url, types);
     const exporter = await startExporter({

@@ -94,7 +94,13 @@ test.each(WORLDS)(
   'every series of an account that is read through NerdGraph has the value that the world gives: seed $seed, $hosts hosts',
   async ({ seed, hosts }) => {
     const now = Date.now();
-    const simulator = await startSimulator({ seed, hostsPerApplication: hosts, keyTransactions: 17, now: () => now });
+    const simulator = await startSimulator({
+      nrqlSnapping: true,
+      seed,
+      hostsPerApplication: hosts,
+      keyTransactions: 17,
+      now: () => now,
+    });
     const exporter = await startExporter({
       config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(58) } },
     });

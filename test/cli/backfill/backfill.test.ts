@@ -23,7 +23,13 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   let session: ReturnType<typeof openSession>;
 
   beforeAll(async () => {
-    simulator = await startSimulator({ rounding: false, now: () => NOW, hostMetrics: 'all', hostsPerApplication: 1 });
+    simulator = await startSimulator({
+      nrqlSnapping: true,
+      rounding: false,
+      now: () => NOW,
+      hostMetrics: 'all',
+      hostsPerApplication: 1,
+    });
     const account = accountConfig({ ...ofInterface, labels: { team: 'a "b"' } });
     session = openSession(simulator, { config: config(account) });
   });
@@ -142,7 +148,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   describe('an application that fell silent', () => {
     it('has no series in the windows that lie in its silence', async () => {
       let now = minutesAgo(60) * 1000;
-      const silent = await startSimulator({ rounding: false, now: () => now, applications: 1 });
+      const silent = await startSimulator({ nrqlSnapping: true, rounding: false, now: () => now, applications: 1 });
       const own = openSession(silent, { config: config(accountConfig(ofInterface)) });
       try {
         const { id } = silent.world.applications()[0]!;

@@ -11,7 +11,7 @@ const PER_MINUTE = 3;
 
 let simulator: Simulator;
 beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
+  simulator = await startSimulator({ nrqlSnapping: true, now: () => NOW, applications: 3, hostsPerApplication: 1 });
 });
 afterAll(() => simulator.close());
 
