@@ -168,16 +168,15 @@ export class MetricDataCalls {
     const target = (some: readonly string[]): endpoints.Target =>
       endpoints.metricData({ applicationId, hostKey, names: some, range, summarize, raw: this.#raw });
     const answered: (readonly string[])[] = [];
-    const data = await this.#splitting.read(
-      subject,
-      async (some) => {
+    const data = await this.#splitting.read(subject, {
+      read: async (some) => {
         const found = await this.#client.one(target(some), call, BOUNDS.metricData, (body, leftOut) =>
           parseMetricData(body, range, leftOut),
         );
         answered.push(some);
         return found;
       },
-      (name) => {
+      refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         this.#client.leftOut(
@@ -185,7 +184,8 @@ export class MetricDataCalls {
           `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
-    );
+      isSilent: () => this.#client.isSilentFor(call),
+    });
     return answered[0] === names ? data : withUnknown(data, names, answered, range);
   }
 }

@@ -29,6 +29,11 @@ export class MetricNames {
     this.#client = client;
   }
 
+  /** Forgets applications that are not on the list any more. */
+  keepOnly(applicationIds: ReadonlySet<number>): void {
+    for (const id of this.#customCalls.keys()) if (!applicationIds.has(id)) this.#customCalls.delete(id);
+  }
+
   async list(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
     const target = endpoints.metricNames(query);
     const found = new Map<string, MetricName>();

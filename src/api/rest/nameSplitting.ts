@@ -71,6 +71,13 @@ export class RefusedNames {
     let names = byApplication.get(applicationId);
     if (names === undefined) byApplication.set(applicationId, (names = new Map<string, number>()));
     names.set(name, this.#monotonic() + this.#keepMs);
+    // What is over goes when something is added: applications that are gone are never asked for again.
+    for (const all of [this.#ofApplications, this.#ofHosts]) for (const id of all.keys()) this.#now(all, id);
+  }
+
+  /** Of how many applications, and of hosts of how many, names are left out. */
+  get size(): number {
+    return this.#ofApplications.size + this.#ofHosts.size;
   }
 
   /** The names that may be asked for now: the same list where all of them may. */
@@ -122,15 +129,14 @@ export class NameSplitting {
    * Rejects when any call fails for another reason than a refusal, because half of the inputs would give wrong
    * calculations. Rejects too when the first and the last of the names are both refused before anything was answered: then
    * it is not about a name.
-   *
-   * @param leftOut told of each name that is refused
    */
-  async read(subject: MetricDataSubject, read: ReadNames, leftOut: (name: string) => void): Promise<MetricData> {
+  async read(subject: MetricDataSubject, calls: SplitCalls): Promise<MetricData> {
     const { names } = subject;
-    const reading = new SplitReading([...new Set([names[0], names.at(-1)])], read, (name) => {
+    const refuse = (name: string): void => {
       this.#refused.add(subject, name);
-      leftOut(name);
-    });
+      calls.refuse(name);
+    };
+    const reading = new SplitReading([...new Set([names[0], names.at(-1)])], { ...calls, refuse });
     let left = this.#refused.allowed(subject, names);
     while (left.length > 0) {
       // Cut anew for each call: the one before, or that of another subject, may have shown that lists must be shorter.
@@ -143,6 +149,14 @@ export class NameSplitting {
   }
 }
 
+interface SplitCalls {
+  readonly read: ReadNames;
+  /** Told of each name that is refused. */
+  readonly refuse: (name: string) => void;
+  /** Whether the account answers nothing at the moment. */
+  readonly isSilent: () => boolean;
+}
+
 /** One reading of one subject's names. */
 class SplitReading {
   readonly data = new Map<string, readonly Timeslice[]>();
@@ -151,18 +165,24 @@ class SplitReading {
   readonly #samples: readonly (string | undefined)[];
   readonly #read: ReadNames;
   readonly #refuse: (name: string) => void;
+  readonly #isSilent: () => boolean;
+  /** What became of each list that was asked for: none is asked for twice. */
+  readonly #asked = new Map<string, UpstreamError | undefined>();
   #answered = false;
 
   /** @param samples names that tell a refusal of names from one of everything */
-  constructor(samples: readonly (string | undefined)[], read: ReadNames, refuse: (name: string) => void) {
+  constructor(samples: readonly (string | undefined)[], { read, refuse, isSilent }: SplitCalls) {
     this.#samples = samples;
     this.#read = read;
     this.#refuse = refuse;
+    this.#isSilent = isSilent;
   }
 
   async readBatch(batch: readonly string[]): Promise<void> {
     const refusal = await this.#refusal(batch);
     if (refusal === undefined) return;
+    // Where calls about others are refused, too, it is not about names.
+    if (!this.#answered && this.#isSilent()) throw refusal;
     if (batch.length <= CAUTIOUS_NAMES) {
       await this.#hunt(batch, refusal);
       return;
@@ -207,14 +227,18 @@ class SplitReading {
 
   /** Reads names in one call; gives the refusal if that was the answer. */
   async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
+    const key = names.join('\0');
+    if (this.#asked.has(key)) return this.#asked.get(key);
+    let refusal: UpstreamError | undefined;
     try {
       for (const [name, timeslices] of await this.#read(names)) this.data.set(name, timeslices);
       this.#answered = true;
-      return undefined;
     } catch (error) {
-      if (error instanceof UpstreamError && isRefusal(error)) return error;
-      throw error;
+      if (!(error instanceof UpstreamError) || !isRefusal(error)) throw error;
+      refusal = error;
     }
+    this.#asked.set(key, refusal);
+    return refusal;
   }
 }
 

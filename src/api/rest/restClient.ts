@@ -109,6 +109,11 @@ export class RestClient {
     }
   }
 
+  /** True while the account answers nothing. */
+  isSilentFor(call: CallOptions): boolean {
+    return this.#client.isSilentFor(call);
+  }
+
   /** Reports that a part of what was asked for is left out. */
   leftOut({ endpoint }: Target, words: string): void {
     this.#client.reports.leftOut(endpoint, words);

@@ -96,10 +96,12 @@ class RestReader implements UpstreamReader {
     this.metricSeries = data.series;
   }
 
-  listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
-    return byIds(ids, (some) =>
+  async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
+    const list = await byIds(ids, (some) =>
       this.#client.list(endpoints.applicationList(some), 'applications', application, ({ id }) => id, call),
     );
+    if (ids === undefined) this.#names.keepOnly(new Set(list.map(({ id }) => id)));
+    return list;
   }
 
   readApplication(id: number, call: CallOptions): Promise<Application> {

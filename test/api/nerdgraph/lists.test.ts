@@ -3,7 +3,8 @@ import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
 import type { Outcome } from '../../../src/api/reader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf } from '../support/reading.ts';
-import { ACCOUNT, NAMES, RANGE, startBoth } from './nerdGraphReading.ts';
+import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { ACCOUNT, NAMES, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
 import { startBetween, type Fault } from './proxy.ts';
 
 type Entity = Record<string, unknown>;
@@ -23,6 +24,23 @@ const edit =
     response.end(JSON.stringify({ data: body.data }));
     return true;
   };
+
+describe('a key transaction whose entity is null because a field of it failed', () => {
+  it('has failed, and is not gone, and the others are there', async () => {
+    const { simulator, nerdGraph } = await startBoth({ applications: 2, keyTransactions: 3 });
+    const { reader, call } = nerdGraph;
+    const [first] = await reader.listKeyTransactions({}, call);
+    const again = readNerdGraph(`${simulator.url}/graphql`, { key: () => DEMO_API_KEY });
+    simulator.change(first!.id, { failing: true });
+    const list = await again.reader.listKeyTransactions({}, again.call);
+    expect(list.map(({ id, unread }) => [id, unread !== undefined])).toEqual(
+      list.map(({ id }) => [id, id === first!.id]),
+    );
+    expect(list).toHaveLength(3);
+    // What was read before stays in use.
+    expect((await reader.listKeyTransactions({}, call)).every(({ unread }) => unread === undefined)).toBe(true);
+  });
+});
 
 describe('the account', () => {
   it('that the key sees is found once, however many ask', async () => {

@@ -12,24 +12,62 @@ const refusal = (status = 422): UpstreamError =>
 /** An account whose upstream answers a list of names, or refuses it. */
 function account(isRefused: (asked: readonly string[]) => boolean, status?: number) {
   const clock = { now: 0 };
+  const silence = { isSilent: false };
   const splitting = new NameSplitting(new RefusedNames(6 * HOUR, () => clock.now));
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
     const data = await splitting.read(
       { applicationId, hostKey, names: asked },
-      (some) => {
-        calls.push(some);
-        return isRefused(some)
-          ? Promise.reject(refusal(status))
-          : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, values: {} }]])));
+      {
+        read: (some) => {
+          calls.push(some);
+          return isRefused(some)
+            ? Promise.reject(refusal(status))
+            : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, values: {} }]])));
+        },
+        refuse: (name) => leftOut.push(name),
+        isSilent: () => silence.isSilent,
       },
-      (name) => leftOut.push(name),
     );
     return [...data.keys()].sort();
   };
-  return { clock, splitting, calls, leftOut, read };
+  return { clock, silence, splitting, calls, leftOut, read };
 }
+
+describe('a refused list of names', () => {
+  it('is never asked for again as it is', async () => {
+    for (const bad of [['metric/0'], ['metric/16'], ['metric/0', 'metric/16'], names(17), ['metric/3', 'metric/4']]) {
+      const { read, calls } = account((asked) => asked.some((name) => bad.includes(name)));
+      await read(names(17)).catch(() => undefined);
+      expect(new Set(calls.map((call) => call.join())).size).toBe(calls.length);
+    }
+    const single = account(() => true);
+    await expect(single.read(['Custom/bad'])).rejects.toThrow('refused');
+    expect(single.calls).toHaveLength(1);
+  });
+
+  it('costs one call while all calls of the account are refused', async () => {
+    const { read, calls, silence } = account(() => true);
+    silence.isSilent = true;
+    await expect(read(names(17))).rejects.toThrow('refused');
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('names that are left out', () => {
+  it('are forgotten once their time is over, also of applications that are gone', () => {
+    let now = 0;
+    const refused = new RefusedNames(6 * HOUR, () => now);
+    for (let applicationId = 1; applicationId <= 50; applicationId += 1) {
+      refused.add({ applicationId, hostKey: applicationId % 2 === 0 ? 'a' : undefined }, 'Custom/bad');
+    }
+    expect(refused.size).toBe(50);
+    now = 6 * HOUR;
+    refused.add({ applicationId: 51, hostKey: undefined }, 'Custom/bad');
+    expect(refused.size).toBe(1);
+  });
+});
 
 describe('a list of metric names', () => {
   it('is read in one call up to 30 names', async () => {

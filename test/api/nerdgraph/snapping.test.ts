@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../src/api/reader.ts';
+import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+import { startBetween } from './proxy.ts';
+
+const IDS = [1_000_001, 1_000_002];
+const WORLD = { applications: 2, hostsPerApplication: 2, nrqlSnapping: true };
+/** Ends on none of the steps that the service keeps. */
+const TO = RANGE.to - 120;
+
+function valueOf<A>(outcome: Outcome<A> | undefined): A {
+  if (outcome === undefined) throw new Error('no outcome');
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}
+
+const times = (nrql: string): readonly number[] =>
+  [...nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, ms]) => Number(ms));
+
+describe('a service that answers long ranges for the steps that it keeps', () => {
+  it('gives hosts and names at every minute, and is asked on the steps', async () => {
+    const between = await startBetween(WORLD);
+    const { reader, call, asked } = between;
+    for (let to = TO; to < TO + 600; to += 60) {
+      const range = { from: to - 1_800, to };
+      expect(valueOf((await reader.hosts.read([{ applicationId: IDS[0]! }], range, call))[0])).toHaveLength(2);
+      const query = { applicationId: IDS[0]!, name: 'HttpDispatcher', to };
+      expect((await reader.listMetricNames(query, call)).names.map(({ name }) => name)).toContain('HttpDispatcher');
+      const custom = { applicationId: IDS[0]!, filters: ['Custom/'] };
+      expect(valueOf((await reader.customNames.read([custom], range, call))[0]).length).toBeGreaterThan(0);
+    }
+    for (const { nrql } of asked) {
+      const [from = 0, to = 0] = times(nrql);
+      const step = to - from >= 86_400_000 ? 600_000 : 300_000;
+      expect([from % step, to % step]).toEqual([0, 0]);
+    }
+  });
+
+  it('gives values of the window that it answered, which the answer names', async () => {
+    const { nerdGraph } = await startBoth(WORLD);
+    const { reader, call } = nerdGraph;
+    const subject = { applicationId: IDS[0]!, hostKey: undefined, names: NAMES };
+    const asked = { from: TO - 7_200, to: TO };
+    const snapped = valueOf((await reader.metricData.read([subject], asked, call))[0]);
+    const end = Math.floor(TO / 300) * 300;
+    expect(end).toBeLessThan(TO);
+    expect(snapped.window).toEqual({ from: end - 7_200, to: end });
+    const exact = valueOf((await reader.metricData.read([subject], { from: end - 7_200, to: end }, call))[0]);
+    expect(snapped.metrics).toEqual(exact.metrics);
+  });
+
+  it('loses no minute of a series and gives no wrong one, wherever the range begins and ends', async () => {
+    const { nerdGraph: snapping } = await startBoth(WORLD);
+    const { nerdGraph: exact } = await startBoth({ ...WORLD, nrqlSnapping: false });
+    const subjects = IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
+    for (const [before, length] of [
+      [0, 3_600],
+      [60, 3_660],
+      [120, 22_800],
+      [240, 5_940],
+    ] as const) {
+      const range = { from: TO - before - length, to: TO - before };
+      const read = async ({ reader, call }: typeof exact): Promise<Map<string, unknown>> => {
+        const minutes = new Map<string, unknown>();
+        for (const chunk of reader.metricSeries.plan(range, 1_800, NOW / 1000)) {
+          const series = (await reader.metricSeries.read(subjects, chunk, call)).map(valueOf);
+          for (const [index, { metrics }] of series.entries()) {
+            for (const [name, slices] of metrics) {
+              for (const slice of slices) {
+                if (slice.from >= chunk.from) minutes.set(`${index} ${name} ${slice.from}`, slice.values);
+              }
+            }
+          }
+        }
+        return minutes;
+      };
+      const [found, expected] = [await read(snapping), await read(exact)];
+      expect(found.size).toBeGreaterThan(length / 60);
+      expect(found).toEqual(expected);
+    }
+  }, 60_000);
+});
