@@ -1,4 +1,4 @@
-import type { Turns } from '../eventLoop/turns.ts';
+import type { TimeSlice } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
@@ -49,8 +49,8 @@ type DraftsOfColumns = readonly (FamilySeriesDraft | undefined)[];
  * Collects the series of each family: families in the order in which they first appear, series in the order of
  * their rows. Where there are more than `maxSeries` series, whole families are left out, and their series counted.
  */
-export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns: Turns): Promise<AnswerFamilies> {
-  const found = await countedFamilies(rows, turns);
+export async function answerFamilies(rows: AnswerRows, maxSeries: number, slice: TimeSlice): Promise<AnswerFamilies> {
+  const found = await countedFamilies(rows, slice);
   const all = new Map(Array.from(found, ([name, { series }]) => [name, series]));
   const leftOut = familiesOverLimit(maxSeries, all);
   const drafts = new Map<string, FamilySeriesDraft>();
@@ -69,10 +69,10 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns:
       ofColumns = draftsOf(columns, drafts, draftsByColumns);
     }
     for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
-    const turn = turns.after(ofColumns.length);
+    const turn = slice.over();
     if (turn !== undefined) await turn;
   }
-  const dropped = leftOut.size === 0 ? [] : await droppedSeries(rows, leftOut, turns);
+  const dropped = leftOut.size === 0 ? [] : await droppedSeries(rows, leftOut, slice);
   return { rows, families: [...drafts.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
@@ -80,7 +80,7 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, turns:
 async function droppedSeries(
   { columns, numbers }: AnswerRows,
   leftOut: ReadonlyMap<string, number>,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<readonly DroppedSeries[]> {
   const dropped: DroppedSeries[] = [];
   const countsOf = new Map<Columns, ReadonlyMap<string, number>>();
@@ -88,7 +88,7 @@ async function droppedSeries(
     let counts = countsOf.get(ofRow);
     if (counts === undefined) countsOf.set(ofRow, (counts = seriesByFamily(ofRow, leftOut)));
     for (const [family, series] of counts) dropped.push({ family, series, number: numbers[row] ?? 0 });
-    const turn = turns.after(1 + counts.size);
+    const turn = slice.over();
     if (turn !== undefined) await turn;
   }
   return dropped;
@@ -114,14 +114,14 @@ function draftsOf(
 }
 
 /** The families that have series, by name, in the order in which they first appear. */
-async function countedFamilies({ columns }: AnswerRows, turns: Turns): Promise<ReadonlyMap<string, SeriesCount>> {
+async function countedFamilies({ columns }: AnswerRows, slice: TimeSlice): Promise<ReadonlyMap<string, SeriesCount>> {
   const rowsWith = new Map<Columns, number>();
   for (let first = 0; first < columns.length;) {
     const those = columns[first];
     let end = first + 1;
     while (end < columns.length && columns[end] === those) end += 1;
     if (those !== undefined) rowsWith.set(those, (rowsWith.get(those) ?? 0) + end - first);
-    const turn = turns.after(1);
+    const turn = slice.over();
     if (turn !== undefined) await turn;
     first = end;
   }
@@ -132,7 +132,7 @@ async function countedFamilies({ columns }: AnswerRows, turns: Turns): Promise<R
       if (counted === undefined) found.set(family.name, { family, series: times });
       else counted.series += times;
     }
-    const turn = turns.after(list.length);
+    const turn = slice.over();
     if (turn !== undefined) await turn;
   }
   return found;
@@ -158,7 +158,7 @@ export interface AnswerRows {
 }
 
 /** Blocks that are visited before other work may go on: less than two milliseconds. */
-const BLOCKS_PER_TURN = 8192;
+const BLOCKS_AT_ONCE = 8192;
 
 /** The rows of an answer while its blocks are visited. */
 class RowsDraft implements AnswerRows {
@@ -193,11 +193,12 @@ class RowsDraft implements AnswerRows {
 }
 
 /** Visits the blocks of an answer. */
-export async function answerRows(blocks: readonly Block[], turns: Turns): Promise<AnswerRows> {
+export async function answerRows(blocks: readonly Block[], slice: TimeSlice): Promise<AnswerRows> {
   const rows = new RowsDraft(blocks.length);
-  for (let start = 0; start < blocks.length; start += BLOCKS_PER_TURN) {
-    if (start > 0) await turns.next();
-    rows.visit(blocks, start, Math.min(start + BLOCKS_PER_TURN, blocks.length));
+  for (let start = 0; start < blocks.length; start += BLOCKS_AT_ONCE) {
+    const turn = slice.over();
+    if (turn !== undefined) await turn;
+    rows.visit(blocks, start, Math.min(start + BLOCKS_AT_ONCE, blocks.length));
   }
   return rows;
 }

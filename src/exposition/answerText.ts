@@ -1,9 +1,9 @@
-import type { Turns } from '../eventLoop/turns.ts';
+import type { TimeSlice } from '../eventLoop/turns.ts';
 import type { AnswerFamilies, FamilySeries, AnswerRows } from './answerFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
 /** Lines that are written before other work may go on; they take less than a millisecond. */
-const LINES_PER_TURN = 1000;
+const LINES_AT_ONCE = 1000;
 
 /** Takes the pieces of an answer. */
 interface PieceTaker {
@@ -20,7 +20,7 @@ export async function writeAnswer(
   { rows, families }: AnswerFamilies,
   format: Format,
   taker: PieceTaker,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<void> {
   const writer = new PieceWriter(taker.size, taker.inUse);
   for (const series of families) {
@@ -28,7 +28,8 @@ export async function writeAnswer(
     for (let next = 0; next < series.rows.length;) {
       next = addLines(writer, series, rows, next);
       if (writer.full) await taker.take(writer.take());
-      await turns.next();
+      const turn = slice.over();
+      if (turn !== undefined) await turn;
     }
   }
   if (writer.length > 0) await taker.take(writer.take());
@@ -43,7 +44,7 @@ function addLines(
 ): number {
   const name = Buffer.from(family.name, 'utf8');
   let place = first;
-  const end = Math.min(first + LINES_PER_TURN, rowOf.length);
+  const end = Math.min(first + LINES_AT_ONCE, rowOf.length);
   for (; place < end && !writer.full; place += 1) {
     const row = rowOf[place];
     const column = columnOf[place];

@@ -1,4 +1,4 @@
-import { Turns } from '../eventLoop/turns.ts';
+import { TimeSlice } from '../eventLoop/turns.ts';
 import type { Block } from '../metrics/sample.ts';
 import {
   answerFamilies,
@@ -11,9 +11,6 @@ import { writeAnswer } from './answerText.ts';
 import { type Format, CONTENT_TYPES, END_OF_ANSWER } from './formats.ts';
 import { type GzipStart, COMPRESSED_AT_ONCE, GZIP_PIECE, GzipWriter, gzipWith } from './gzip.ts';
 import { type OwnMetrics, ownText } from './ownFamilies.ts';
-
-/** Steps of making an answer, each well below a microsecond, that are done before other work may go on. */
-const STEPS_PER_TURN = 8192;
 
 /** Bytes of a piece of an answer that is not compressed. */
 const PIECE = 128 * 1024;
@@ -45,11 +42,11 @@ export class Exposition {
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
     const { format, gzip, maxSeries, gone } = options;
-    const turns = new Turns(STEPS_PER_TURN);
-    const rows = await answerRows(blocks, turns);
+    const slice = new TimeSlice();
+    const rows = await answerRows(blocks, slice);
     const make = async (): Promise<Collected> => {
-      const families = await answerFamilies(rows, maxSeries, turns);
-      const collected = gzip ? compressed(families, format, turns) : pieces(families, format, turns);
+      const families = await answerFamilies(rows, maxSeries, slice);
+      const collected = gzip ? compressed(families, format, slice) : pieces(families, format, slice);
       return { counts: families.counts, start: await collected };
     };
     const collected = await this.#kept.of({ kind: `${format} ${gzip} ${maxSeries}`, rows, gone }, make);
@@ -67,17 +64,17 @@ export class Exposition {
   }
 }
 
-async function pieces(families: AnswerFamilies, format: Format, turns: Turns): Promise<readonly Buffer[]> {
+async function pieces(families: AnswerFamilies, format: Format, slice: TimeSlice): Promise<readonly Buffer[]> {
   const all: Buffer[] = [];
-  await writeAnswer(families, format, { size: PIECE, inUse: Infinity, take: (piece) => void all.push(piece) }, turns);
+  await writeAnswer(families, format, { size: PIECE, inUse: Infinity, take: (piece) => void all.push(piece) }, slice);
   return all;
 }
 
 /** Does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
-async function compressed(families: AnswerFamilies, format: Format, turns: Turns): Promise<GzipStart> {
+async function compressed(families: AnswerFamilies, format: Format, slice: TimeSlice): Promise<GzipStart> {
   const gzip = new GzipWriter();
   const taker = { size: GZIP_PIECE, inUse: COMPRESSED_AT_ONCE, take: (piece: Buffer) => gzip.add(piece) };
-  await writeAnswer(families, format, taker, turns);
+  await writeAnswer(families, format, taker, slice);
   return gzip.finish();
 }
 

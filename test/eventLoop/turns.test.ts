@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { countTurns } from './countTurns.ts';
-import { firstTurn, inTurns, nextTurn, Turns } from '../../src/eventLoop/turns.ts';
+import { inSlices, nextTurn, TimeSlice } from '../../src/eventLoop/turns.ts';
 
 describe('waiting for the next turn of the event loop', () => {
   it('gives each turn to one of those that wait, in the order in which they came', async () => {
@@ -18,13 +18,6 @@ describe('waiting for the next turn of the event loop', () => {
     expect(new Set(given.map(([, at]) => at)).size).toBe(given.length);
   });
 
-  it('goes to what upstream calls wait for before everything else', async () => {
-    const given: string[] = [];
-    const note = (name: string, turn: Promise<void>): Promise<void> => turn.then(() => void given.push(name));
-    await Promise.all([note('a', nextTurn()), note('b', nextTurn()), note('c', firstTurn()), note('d', nextTurn())]);
-    expect(given).toEqual(['c', 'a', 'b', 'd']);
-  });
-
   it('lets timers and input have their turn between two portions', async () => {
     let fired = false;
     setTimeout(() => (fired = true), 0);
@@ -35,24 +28,32 @@ describe('waiting for the next turn of the event loop', () => {
   });
 });
 
+/** Keeps the event loop busy for so many milliseconds. */
+function work(milliseconds: number): void {
+  const until = performance.now() + milliseconds;
+  while (performance.now() < until);
+}
+
 describe('work in portions', () => {
-  it('waits after so many steps, however they come', async () => {
-    const turns = new Turns(10);
-    expect([turns.after(4), turns.after(5)]).toEqual([undefined, undefined]);
-    const turn = turns.after(1);
+  it('goes on until it has had its time, and after a turn has as much again', async () => {
+    const slice = new TimeSlice();
+    work(5);
+    const turn = slice.over();
     expect(turn).toBeInstanceOf(Promise);
     await turn;
-    expect(turns.after(9)).toBeUndefined();
+    work(5);
+    expect(slice.over()).toBeInstanceOf(Promise);
   });
 
-  it('hands each element over once and in order, so many in a turn', async () => {
+  it('hands each element over once and in order, the long ones each in a turn of its own', async () => {
     const { turn, stop } = countTurns();
     const taken: [element: number, turn: number][] = [];
-    await inTurns([1, 2, 3, 4, 5], 2, (element) => taken.push([element, turn()]));
+    await inSlices([1, 2, 3, 4, 5], (element) => {
+      taken.push([element, turn()]);
+      work(5);
+    });
     stop();
     expect(taken.map(([element]) => element)).toEqual([1, 2, 3, 4, 5]);
-    const [first, , third, , fifth] = taken.map(([, at]) => at);
-    expect(taken.map(([, at]) => at)).toEqual([first, first, third, third, fifth]);
-    expect(new Set([first, third, fifth]).size).toBe(3);
+    expect(new Set(taken.map(([, at]) => at)).size).toBe(5);
   });
 });

@@ -16,7 +16,7 @@ import {
   type Wanted,
   type WantedMetrics,
 } from './wanted.ts';
-import { inTurns } from '../../eventLoop/turns.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -31,9 +31,6 @@ import type {
 import type { Host, RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
-/** So many answers are put together before other work gets its turn. */
-const SUBJECTS_PER_TURN = 25;
-
 /** Seconds before the end of the range that the rolling values of applications and hosts are taken over. */
 const ROLLING_SECONDS = 240;
 
@@ -100,7 +97,7 @@ abstract class RowsRead<S, A> implements BatchRead<S, A> {
       }),
     );
     const outcomes: Outcome<A>[] = [];
-    await inTurns(subjects, SUBJECTS_PER_TURN, (subject) => {
+    await inSlices(subjects, (subject) => {
       const { applicationId, host = ITSELF } = this.askedOf(subject);
       const ofApplication = found.get(this.kindOf(subject))?.get(applicationId);
       const error = ofApplication?.failureOf(host);

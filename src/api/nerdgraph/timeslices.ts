@@ -15,16 +15,13 @@ import { nearWindow, rowsOf } from './nrqlAnswer.ts';
 import { ApplicationRows, RowReading } from './rows.ts';
 import type { Suspects } from './suspects.ts';
 import type { CallGroup, Transport } from './transport.ts';
-import { inTurns } from '../../eventLoop/turns.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { BOUNDS } from '../http/jsonShape.ts';
 import type { AnswerRules } from '../http/body.ts';
 import type { CallOptions, Outcome, SplitReason, TimeRange } from '../reader.ts';
 import { LeftOut } from '../records/lenient.ts';
 import { UpstreamError } from '../types.ts';
-
-/** So many rows are read before other work gets its turn. */
-const ROWS_PER_TURN = 500;
 
 export interface TimesliceQuery extends QueryKind {
   readonly group: CallGroup;
@@ -216,7 +213,7 @@ class TimesliceBatch extends HalvingRead<Batch> {
     }
     const times = { bucket, range, window };
     const reading = new RowReading(batch, facet, answer, { times, isNamesOnly: columns === 'names' }, leftOut);
-    await inTurns(answer.rows, ROWS_PER_TURN, (row) => reading.take(row));
+    await inSlices(answer.rows, (row) => reading.take(row));
     reading.handOver(this.#found, columns === 'names' ? undefined : window, (words) =>
       this.#sources.transport.invalid(group, words),
     );
