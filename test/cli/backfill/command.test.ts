@@ -70,13 +70,15 @@ describe('the command backfill', () => {
     expect(simulator.requests.count()).toBe(calls);
   });
 
-  it('ends with status 1 and a sentence when the key is refused', async () => {
+  it('ends with status 1, a sentence and a hint when the key is refused', async () => {
     simulator.faults.add({ effect: 'invalid-key' });
     const { error, said } = await run('--from=10m');
     simulator.faults.clear();
     expect(error).toMatchObject({ status: 1 });
-    expect(said.trim().split('\n')).toHaveLength(1);
-    expect(said).toContain('401');
+    expect(said.trim().split('\n')).toEqual([
+      expect.stringMatching(/^account default: the application list cannot be read: .*401/),
+      expect.stringMatching(/^hint: the key must be a user key/),
+    ]);
     expect(said).not.toContain(DEMO_API_KEY);
   });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -226,6 +227,17 @@ describe('faults', () => {
     expect(loadWebConfig(folder)).toMatchObject({
       faults: [{ message: 'the web configuration is a directory, not a file' }],
     });
+  });
+
+  test('a pipe that nobody writes to, in its place and in that of a certificate, which never waits', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect(loadWebConfig(pipe)).toMatchObject({
+      faults: [{ message: 'the web configuration is not a regular file' }],
+    });
+    expect(faults('tls_server_config:\n  cert_file: pipe\n  key_file: one.key\n')).toEqual([
+      expect.stringMatching(/^web\.yaml:2:14: tls_server_config\.cert_file: .*pipe is not a regular file$/),
+    ]);
   });
 
   test('of YAML itself', () => {
