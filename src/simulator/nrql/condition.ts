@@ -172,6 +172,9 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
   }
   if (reader.takeWord('IS')) {
     const isNot = reader.takeWord('NOT');
+    const literal = ['TRUE', 'FALSE'].find((word) => reader.takeWord(word));
+    if (literal !== undefined)
+      return negated(isNot, { kind: 'in', attribute, values: new Set([literal.toLowerCase()]) });
     reader.expectWord('NULL');
     return negated(isNot, { kind: 'null', attribute });
   }

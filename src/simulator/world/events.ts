@@ -49,7 +49,6 @@ const SOURCES: Readonly<Record<string, Source>> = {
       transactionName: `WebTransaction/${one(archetype.transactions, random())?.name ?? 'none'}`,
       'error.class': random() < 0.7 ? 'TimeoutError' : 'ValidationError',
       'error.message': 'the other side did not answer',
-      'error.expected': false,
     }),
   ),
   PageView: sampled(

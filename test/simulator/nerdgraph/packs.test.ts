@@ -8,7 +8,7 @@ import { nrql } from './client.ts';
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
 const MINUTE = 60_000;
 const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
-const MINUTES: Readonly<Record<string, number>> = { '30m': 30, '1h': 60, '30d': 30 * 1440 };
+const MINUTES: Readonly<Record<string, number>> = { '5m': 5, '30m': 30, '1h': 60, '30d': 30 * 1440 };
 
 interface Pack {
   readonly queries: readonly {
@@ -26,8 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 
-describe.each(readdirSync('packs').filter((file) => file.endsWith('.yaml')))('the shipped pack %s', (file) => {
-  const { queries } = parse(readFileSync(`packs/${file}`, 'utf8')) as Pack;
+const PACKS = readdirSync('packs').filter((file) => file.endsWith('.yaml'));
+const [, recipes = ''] = /## Recipes\s+```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/queries.md', 'utf8')) ?? [];
+
+describe.each([
+  ...PACKS.map((file) => [`the shipped pack ${file}`, readFileSync(`packs/${file}`, 'utf8')] as const),
+  ['the recipes of the page on queries', recipes] as const,
+])('%s', (_, text) => {
+  const { queries } = parse(text) as Pack;
 
   it.each(queries)('has rows of $name with every column that its metrics name', async (query) => {
     const minutes = MINUTES[query.window ?? '30m']!;

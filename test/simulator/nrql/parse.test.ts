@@ -146,6 +146,9 @@ describe('a condition', () => {
     [`appName != 'Shop'`, false],
     [`appName <> 'shop'`, true],
     ['error = FALSE', true],
+    ['error IS FALSE', true],
+    ['error IS NOT FALSE', false],
+    ['error IS TRUE', false],
     [`eventType() = 'Transaction'`, true],
     [`\`appName\` LIKE 'sHOP'`, true],
   ])('%s is %s', (condition, expected) => {
