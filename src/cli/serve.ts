@@ -37,6 +37,9 @@ export interface ReloaderOptions {
   readonly mask: (text: string) => string;
 }
 
+/** A reload counts as running until this long after its end, in milliseconds. */
+const PAUSE = 100;
+
 /**
  * Reloads the configuration, one reload at a time: two at once could leave that of the older file running. Whoever asks while
  * one runs shares the next: what runs may have read the file before it was changed.
@@ -55,7 +58,8 @@ export class Reloader {
     this.#next ??= Promise.resolve(this.#running).then(() => {
       this.#next = undefined;
       const reloaded = this.#reload(trigger);
-      this.#running = reloaded;
+      // Reading takes no time: without a pause, whoever asks in a flood would find none running and start one more.
+      this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
       return reloaded;
     });
     return this.#next;

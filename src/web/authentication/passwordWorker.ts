@@ -1,9 +1,5 @@
-import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import bcrypt from 'bcryptjs';
-
-/** How much the main thread, which answers scrapes, goes before this one. */
-const NICENESS = 10;
 
 /** What the main thread asks: whether the password belongs to the bcrypt hash. */
 export interface ComparisonRequest {
@@ -19,9 +15,6 @@ export interface ComparisonResult {
   readonly id: number;
   readonly matches: boolean;
 }
-
-// On Linux a thread has a priority of its own; elsewhere this would be that of the whole process.
-if (process.platform === 'linux') setPriority(NICENESS);
 
 parentPort?.on('message', ({ id, password, hash, cost }: ComparisonRequest) => {
   const matches = bcrypt.compareSync(password, hash);

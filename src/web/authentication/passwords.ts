@@ -13,7 +13,7 @@ export const COMPARED_AT_ONCE = 2;
 const MAX_WAITING = 256;
 
 /** A password that has waited while so many others were compared is turned away: the next try of its client goes first. */
-const MAX_TURNS = 80;
+const MAX_TURNS = 40;
 
 /**
  * Whether a password belongs to a bcrypt hash. Where it does not, the answer takes as long as a comparison of `cost` takes, whatever

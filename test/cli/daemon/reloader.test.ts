@@ -67,6 +67,23 @@ describe('a reload', () => {
     expect(await reloader.reload('/-/reload')).toMatchObject({ ok: false });
   });
 
+  it('makes few reloads of many that are asked for one after the other', async () => {
+    let reads = 0;
+    const { reloader } = recording({
+      read: () => {
+        reads += 1;
+        return Promise.resolve({ config: configOf('main'), warnings: [] });
+      },
+    });
+    const asked: Promise<unknown>[] = [];
+    for (let count = 0; count < 1_000; count += 1) {
+      asked.push(reloader.reload('/-/reload'));
+      await Promise.resolve();
+    }
+    await Promise.all(asked);
+    expect(reads).toBe(2);
+  });
+
   it('shares one more reload among all who ask while one runs, and none is answered by the one that runs', async () => {
     const reads: ((name: string) => void)[] = [];
     const { reloader, done } = recording({

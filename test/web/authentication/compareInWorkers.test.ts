@@ -70,7 +70,6 @@ describe('the thread that compares passwords', () => {
     const results: unknown[] = [];
     Object.assign(port, { postMessage: (result: unknown) => results.push(result) });
     vi.doMock('node:worker_threads', () => ({ parentPort: port }));
-    vi.doMock('node:os', () => ({ setPriority: () => undefined }));
     await import('../../../src/web/authentication/passwordWorker.ts');
     const workOf = (password: string, cost: number): number => {
       compared.length = 0;
