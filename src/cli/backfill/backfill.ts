@@ -140,6 +140,9 @@ export async function backfill(
 ): Promise<void> {
   const target = chooseTarget(request, io.stdout);
   const { folder } = target;
+  if (session.config.accounts.some(({ queries }) => queries.length > 0)) {
+    io.note('Queries are left out: a backfill has the window metrics of applications and hosts.');
+  }
   const resumed = request.resume ? await loadState(folder, resumeKeyOf(session, request)) : undefined;
   const state = resumed ?? (await decide(session, request, io));
   await target.open();

@@ -1,4 +1,4 @@
-import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus } from '../dependencies.ts';
+import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus, QueryStatus } from '../dependencies.ts';
 import { html, type Html, ago, counted, inWords, timeInWords, trim, DOT } from './markup.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
@@ -58,7 +58,8 @@ export function accountSection(account: AccountStatus, now: number, docs: string
         <dd>${planInWords(account.plan)}</dd>
       </div>
     </dl>
-    ${groupTable(account.groups, now)} ${failingEntities(account.entities, docs)} ${slowestEntities(account.entities)}
+    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failingEntities(account.entities, docs)}
+    ${slowestEntities(account.entities)}
   </section>`;
 }
 
@@ -181,6 +182,46 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
   return html`<span
     >${success ? html`<span class="good">ended well</span>` : html`<span class="bad">had failures</span>`}${took}</span
   >`;
+}
+
+/** The queries of an account, each with its text: rows, series, and how it went last. */
+function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
+  if (queries.length === 0) return undefined;
+  return html`<table class="stack">
+    <caption>
+      Queries
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Query</th>
+        <th scope="col">Rows</th>
+        <th scope="col">Series</th>
+        <th scope="col">Last success</th>
+        <th scope="col">Last attempt</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${queries.map((query) => queryRow(query, now))}
+    </tbody>
+  </table>`;
+}
+
+function queryRow({ name, nrql, rows, series, lastSuccess, success, problem }: QueryStatus, now: number): Html {
+  const attempt = success === undefined ? html`not yet` : html`<span class="good">ended well</span>`;
+  return html`<tr>
+    <th scope="row">
+      <details>
+        <summary><bdi>${name}</bdi></summary>
+        <code>${nrql}</code>
+      </details>
+    </th>
+    <td data-label="Rows" class="number">${rows ?? '–'}</td>
+    <td data-label="Series" class="number">${series}</td>
+    <td data-label="Last success">
+      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
+    </td>
+    <td data-label="Last attempt">${problem === undefined ? attempt : html`<span class="bad">${problem}</span>`}</td>
+  </tr>`;
 }
 
 const SHOWN_FAILING = 20;

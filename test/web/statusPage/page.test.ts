@@ -380,3 +380,30 @@ describe('/api/status', () => {
     });
   });
 });
+
+describe('the queries of an account', () => {
+  const query = {
+    name: 'orders',
+    nrql: "SELECT count(*) FROM Order WHERE a < '<b>'",
+    state: 'fresh',
+    success: true,
+    seconds: 0.2,
+    lastSuccess: TEST_NOW - 30,
+    rows: 12,
+    columns: ['count'],
+    labels: [],
+    series: 11,
+    cut: 0,
+    dropped: { not_a_number: 0, repeated: 1 },
+    problem: undefined,
+  } as const;
+
+  test('are shown with their text, rows and series, and why one failed', async () => {
+    const failed = { ...query, name: 'broken', success: false, problem: 'graphql:queries: too many rows' };
+    const page = await pageOf(({ collector }) => {
+      collector.accounts = [accountStatus({ queries: [query, failed] })];
+    });
+    expect(words(page)).toContain("orders SELECT count(*) FROM Order WHERE a < '<b>' 12 11");
+    expect(words(page)).toContain('graphql:queries: too many rows');
+  });
+});
