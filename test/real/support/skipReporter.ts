@@ -15,12 +15,12 @@ export class SkipReporter implements Reporter {
   }
 }
 
-/** One line per reason with the number of tests: the reason in the name, else the note, else the name itself. */
+/** One line per reason with the number of tests: the reason in the name, else the note. */
 export function summarizeSkips(skipped: readonly Skipped[]): string[] {
   const counts = new Map<string, number>();
   for (const { name, note } of skipped) {
     const marked = new RegExp(`\\[${SKIP_MARK}(.*?)\\]`, 's').exec(name)?.[1];
-    const reason = marked ?? note ?? `without a reason: ${name}`;
+    const reason = marked ?? note ?? 'without a reason in their names';
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return [...counts].map(([reason, count]) => `skipped: ${count} ${count === 1 ? 'test' : 'tests'}, ${reason}`);
