@@ -340,7 +340,8 @@ export class AccountCollector {
       if (entity.gone) continue;
       const error = typeof result === 'number' ? undefined : result.error;
       this.#noteRefusal(entity, typeof result === 'number', error);
-      const list = this.#readListAgain(entity, error);
+      const isUnknown = error instanceof UpstreamError && error.failure.reason === 'not_found';
+      const list = isUnknown ? this.inventory.readListAgain(entity, this.timetable.window.to) : undefined;
       if (list !== undefined) lists.add(list);
       this.#waitsNoLonger(entity, typeof result !== 'number');
       if (isFirst && typeof result === 'number' && entity.kind === 'application_metrics') this.#trustHosts(entity);
@@ -437,22 +438,6 @@ export class AccountCollector {
     this.#refused = reason;
     if ((reason === undefined) !== (before === undefined)) this.#refusalDecidedAt = this.#clock.monotonic();
     this.log.refused(reason);
-  }
-
-  /**
-   * An entity that upstream does not know may be gone: the list that it is from tells, and is made overdue. Once it was
-   * read since then and still has the entity, its interval holds again.
-   *
-   * @returns that list; undefined when it was read since then, or just before, or the failure is another one
-   */
-  #readListAgain(entity: Entity, error: unknown): Entity | undefined {
-    if (!(error instanceof UpstreamError) || error.failure.reason !== 'not_found') return undefined;
-    const since = entity.unknown(this.#clock.monotonic());
-    const list = this.inventory.listOf(entity);
-    if (list?.held === undefined || list.held.windowEnd >= this.timetable.window.to) return undefined;
-    if (list.failures === 0 && list.startedAt >= since) return undefined;
-    if (list.state === 'idle') list.makeOverdue();
-    return list;
   }
 
   /** Nothing of a group has to be read: that, too, is a refresh that went well. */

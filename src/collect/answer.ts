@@ -2,7 +2,8 @@ import { TimeSlice } from '../eventLoop/turns.ts';
 import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
-import { concerns, writeApplication, writeHost, writeKeyTransaction } from './inventory.ts';
+import { concerns } from './inventory.ts';
+import { writeApplication, writeHost, writeKeyTransaction } from './records.ts';
 import type {
   ApplicationData,
   ApplicationRecord,

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { hostPlaces } from '../metrics/customMetrics.ts';
-import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
+import { instanceSamples } from '../metrics/entityFamilies.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels, writeSamples } from '../metrics/writeSamples.ts';
@@ -11,6 +11,9 @@ import { QueryRecords } from './queryRecords.ts';
 import {
   entitiesOf,
   entitiesOfHost,
+  writeApplication,
+  writeHost,
+  writeKeyTransaction,
   type ApplicationData,
   type ApplicationRecord,
   type HostRecord,
@@ -31,21 +34,6 @@ interface Written {
   readonly samples: WrittenSamples;
   readonly values: RollingValues | undefined;
 }
-
-/** The samples of an application's entry in the list and, where they are read apart, its rolling values. */
-export const writeApplication = (
-  application: Application,
-  tags: readonly string[],
-  values?: RollingValues,
-): WrittenSamples => writeSamples('applications', applicationSamples(application, values, tags));
-
-/** As `writeApplication`, of a host. */
-export const writeHost = (host: Host, values?: RollingValues): WrittenSamples =>
-  writeSamples('hosts', hostSamples(host, values));
-
-/** As `writeApplication`, of a key transaction. */
-export const writeKeyTransaction = (keyTransaction: KeyTransaction, values?: RollingValues): WrittenSamples =>
-  writeSamples('key_transactions', keyTransactionSamples(keyTransaction, values));
 
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the entities that
@@ -150,10 +138,26 @@ export class Inventory {
   }
 
   /** The list that says whether what an entity is about exists; undefined for a list of the account, and for a query. */
-  listOf({ kind, subject }: Entity): Entity | undefined {
+  #listOf({ kind, subject }: Entity): Entity | undefined {
     if (kind === 'applications' || kind === 'key_transactions' || kind === 'queries') return undefined;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
     return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.data.hostList;
+  }
+
+  /**
+   * Upstream does not know an entity: it may be gone. The list that it is from tells, and is made overdue; once that was read
+   * since then and still has the entity, its interval holds again.
+   *
+   * @param windowEnd of the window of now
+   * @returns that list; undefined when it was read since then, or just before
+   */
+  readListAgain(entity: Entity, windowEnd: number): Entity | undefined {
+    const since = entity.unknown(this.#now());
+    const list = this.#listOf(entity);
+    if (list?.held === undefined || list.held.windowEnd >= windowEnd) return undefined;
+    if (list.failures === 0 && list.startedAt >= since) return undefined;
+    if (list.state === 'idle') list.makeOverdue();
+    return list;
   }
 
   /** The entities that have left since this was asked last: nobody waits for them any more. */

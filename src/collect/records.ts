@@ -2,6 +2,8 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import type { DatabaseChoice } from '../formulas/responseTimes.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { applicationSamples, hostSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
+import { writeSamples } from '../metrics/writeSamples.ts';
 import type { CustomMatches, CustomMetric } from '../metrics/customMetrics.ts';
 import type { Entity } from './entity.ts';
 import type { EffectiveSettings } from './selection.ts';
@@ -131,3 +133,18 @@ export function entitiesOfHost({ rolling, metrics }: HostRecord, found: Entity[]
 function add(entity: Entity | undefined, found: Entity[]): void {
   if (entity !== undefined) found.push(entity);
 }
+
+/** The samples of an application's entry in the list and, where they are read apart, its rolling values. */
+export const writeApplication = (
+  application: Application,
+  tags: readonly string[],
+  values?: RollingValues,
+): WrittenSamples => writeSamples('applications', applicationSamples(application, values, tags));
+
+/** As `writeApplication`, of a host. */
+export const writeHost = (host: Host, values?: RollingValues): WrittenSamples =>
+  writeSamples('hosts', hostSamples(host, values));
+
+/** As `writeApplication`, of a key transaction. */
+export const writeKeyTransaction = (keyTransaction: KeyTransaction, values?: RollingValues): WrittenSamples =>
+  writeSamples('key_transactions', keyTransactionSamples(keyTransaction, values));
