@@ -125,12 +125,17 @@ describe('custom metrics', () => {
     expect(without.filter(({ name }) => name.startsWith('custom_'))).toEqual([]);
   });
 
-  it('say on the status page when a template matches nothing', async () => {
+  it('say on the status page when a template matches nothing, and when upstream has no such value', async () => {
     const page = await exporter.text('/');
     const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { warnings: string[] }[] };
     const warning =
       'custom_metrics: "Custom/Nothing/{what}" (custom_no_such_metric) matches no metric of any application';
-    expect(status.accounts[0]?.warnings).toEqual([warning]);
+    expect(status.accounts[0]?.warnings.toSorted()).toEqual([
+      warning,
+      expect.stringMatching(
+        /^custom_metrics: upstream answers no value "nonsense_value" of .*\(custom_no_such_value\)/,
+      ),
+    ]);
     expect(page).toContain('(custom_no_such_metric) matches no metric of any application');
   });
 
