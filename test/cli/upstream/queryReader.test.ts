@@ -1,0 +1,149 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Outcome, QueryAnswer } from '../../../src/api/reader.ts';
+import { openReader, SILENT } from '../../../src/cli/upstream/readers.ts';
+import { Secrets } from '../../../src/log/secrets.ts';
+import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
+import { configOf } from '../../config/reading.ts';
+
+const HOUR = 3_600;
+const TO = 1_790_000_040;
+const RANGE = { from: TO - 1_800, to: TO };
+
+interface Asked {
+  readonly path: string | undefined;
+  readonly key: unknown;
+  readonly otherKey: unknown;
+  readonly variables: { readonly account: number; readonly nrql: string };
+}
+
+const DEFINITION: QueryDefinition = {
+  name: 'orders',
+  nrql: 'SELECT count(*) FROM Order FACET region -- all',
+  metrics: [{ name: 'shop_orders', help: 'Orders', scale: 1 }],
+  interval: 60_000,
+  max_series: 5_000,
+};
+
+let asked: Asked[];
+let answer: (begin: number, end: number) => object;
+
+/** Reads the query through an account of the REST interface, from a server that answers as `answer` says. */
+async function read(over: Partial<QueryDefinition> = {}): Promise<Outcome<QueryAnswer> | undefined> {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const { variables } = JSON.parse(Buffer.concat(pieces).toString()) as Pick<Asked, 'variables'>;
+      const { headers, url } = request;
+      asked.push({ path: url, key: headers['api-key'], otherKey: headers['x-api-key'], variables });
+      const [begin, end] = [...variables.nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, time]) => Number(time));
+      response.setHeader('content-type', 'application/json');
+      const nrql = answer(begin ?? 0, end ?? 0);
+      response.end(JSON.stringify({ data: { actor: { account: { nrql } } } }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const definition = { ...DEFINITION, ...over };
+  const file = {
+    base_url: `http://127.0.0.1:${port}/v2`,
+    api_key: 'NRAK-TEST',
+    account_id: 77,
+    limits: { max_retries: 0 },
+  };
+  const config = configOf(JSON.stringify({ accounts: [file] }));
+  const [account] = config.accounts;
+  if (account === undefined) throw new Error('there is no account');
+  const { reader } = openReader({ ...account, queries: [definition] }, config, {
+    secrets: new Secrets(),
+    environment: {},
+    observer: () => SILENT,
+    keyProblem: () => undefined,
+  });
+  onTestFinished(async () => {
+    await reader.close();
+    server.close();
+  });
+  const rules = prepareQueries([definition])[0]?.rules;
+  if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
+  const window = definition.window === undefined ? undefined : definition.window / 1000;
+  const call = { signal: new AbortController().signal, gate: { enter: () => Promise.resolve(() => undefined) } };
+  const [outcome] = await reader.queries.read([{ nrql: definition.nrql, window, rules }], RANGE, call);
+  return outcome;
+}
+
+const answered =
+  (rows: readonly object[], more: object = {}, earlier = 0, shorter = 0) =>
+  (begin: number, end: number) => ({
+    results: rows,
+    otherResult: null,
+    metadata: {
+      facets: ['region'],
+      messages: [],
+      timeWindow: { begin: begin - earlier + shorter, end: end - earlier },
+    },
+    ...more,
+  });
+
+const failureOf = (outcome: Outcome<QueryAnswer> | undefined): string | undefined =>
+  outcome !== undefined && 'error' in outcome ? outcome.error.failure.reason : undefined;
+
+beforeEach(() => {
+  asked = [];
+  answer = answered([{ facet: 'eu', region: 'eu', count: 3 }]);
+});
+
+describe('a query of an account of the REST interface', () => {
+  it('is one call to the NerdGraph address of the same place, with the header Api-Key and time and limit on a new line', async () => {
+    const outcome = await read();
+    expect(asked).toEqual([
+      {
+        path: '/graphql',
+        key: 'NRAK-TEST',
+        otherKey: undefined,
+        variables: {
+          account: 77,
+          nrql: `${DEFINITION.nrql}\nSINCE ${RANGE.from * 1000} UNTIL ${TO * 1000} LIMIT MAX`,
+          timeout: expect.any(Number) as number,
+        },
+      },
+    ]);
+    expect(outcome).toMatchObject({
+      value: { window: RANGE, reading: { series: [[{ labels: { region: 'eu' }, value: 3 }]] } },
+    });
+  });
+
+  it('has its own window and limit', async () => {
+    await read({ window: 30 * 24 * HOUR * 1000, limit: 20 });
+    const since = (TO - 30 * 24 * HOUR) * 1000;
+    expect(asked[0]?.variables.nrql).toContain(`\nSINCE ${since} UNTIL ${TO * 1000} LIMIT 20`);
+  });
+
+  it.each([
+    ['ends 5 minutes earlier', 300_000, 0, undefined, undefined],
+    ['ends 6 minutes earlier', 360_000, 0, undefined, 'invalid_response'],
+    ['is 80 % as long', 0, 360_000, undefined, undefined],
+    ['is shorter', 0, 420_000, undefined, 'invalid_response'],
+    ['of a day ends 10 minutes earlier', 600_000, 0, 24 * HOUR * 1000, undefined],
+    ['of a day ends 11 minutes earlier', 660_000, 0, 24 * HOUR * 1000, 'invalid_response'],
+  ])('whose answered window %s', async (_what, earlier, shorter, window, reason) => {
+    answer = answered([{ facet: 'eu', count: 3 }], {}, earlier, shorter);
+    expect(failureOf(await read({ window }))).toBe(reason);
+  });
+
+  it.each([
+    ['something in otherResult', answered([], { otherResult: { count: 1 } }), 'too_large'],
+    [
+      'as many rows as the service gives',
+      answered(Array.from({ length: 5_000 }, (_, n) => ({ facet: String(n), count: 1 }))),
+      'too_large',
+    ],
+    ['rows whose facets cannot be read', answered([{ count: 1 }]), 'invalid_response'],
+    ['no rows', () => ({ metadata: {} }), 'invalid_response'],
+  ])('fails with %s', async (_what, given, reason) => {
+    answer = given;
+    expect(failureOf(await read())).toBe(reason);
+  });
+});
