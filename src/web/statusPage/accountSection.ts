@@ -63,7 +63,8 @@ export function accountSection(account: AccountStatus, now: number, docs: string
   </section>`;
 }
 
-function applicationsInWords({ applications, applicationCounts }: AccountStatus): string {
+function applicationsInWords({ applications, applicationCounts, groups }: AccountStatus): string {
+  if (!groups.some(({ group }) => group === 'applications')) return 'none: queries only';
   if (applications === undefined) return 'not read yet';
   if (applicationCounts === undefined) return counted(applications.length, 'application');
   const { listed, exported, reporting } = applicationCounts;
@@ -301,8 +302,9 @@ const SERVED: Readonly<Record<EntityStatus['state'], string>> = {
   missing: 'nothing',
 };
 
-function nameOf({ group, application, applicationId, host, hostId }: EntityStatus): Html {
+function nameOf({ group, application, applicationId, host, hostId, query }: EntityStatus): Html {
   const of = [
+    query === undefined ? undefined : html`<bdi>${query}</bdi>`,
     host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,
     application === undefined && applicationId === undefined
       ? undefined

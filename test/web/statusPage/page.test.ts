@@ -109,6 +109,14 @@ describe('the status page', () => {
     expect(page).not.toContain('Nothing fails');
   });
 
+  test('an account that is there for its queries only has no applications to wait for', async () => {
+    const groups = [{ ...accountStatus().groups[0]!, group: 'queries' as const }];
+    const page = await pageOf((app) => {
+      app.collector.accounts = [accountStatus({ groups, applications: undefined })];
+    });
+    expect(words(page)).toContain('Applications none: queries only');
+  });
+
   test('an account whose list is read but where something fails is not simply up', async () => {
     const text = words(
       await pageOf(
