@@ -49,7 +49,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
 /** Commander asks for a missing flag before it looks at unknown ones, of which one may be that flag misspelt. */
 function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
   const command = commands.find((one) => one.name() === args[0]);
-  const given = new Set(args.map((arg) => arg.replace(/=.*$/s, '')));
+  const given = new Set(args.map((arg) => arg.split('=', 1)[0] ?? arg));
   if (command?.options.some(({ mandatory, long }) => mandatory && !given.has(long ?? '')) !== true) return;
   const known = [...command.options.map(({ long }) => long ?? ''), '--help'];
   const unknown = [...given].find((flag) => flag.startsWith('--') && flag !== '--' && !known.includes(flag));

@@ -36,7 +36,7 @@ function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): st
   return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${own}`).toString('base64');
 }
 
-const unpadded = (guid: string): string => guid.replace(/=+$/, '');
+const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
 
 /** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
 export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
