@@ -1,3 +1,4 @@
+import { queryFile } from '../../src/config/schema/query.ts';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -33,4 +34,12 @@ test('the page has every pack with its families, and the calls that it makes', (
     families.split(', ').sort().join(', '),
   ]);
   expect(shown.sort()).toEqual(packs.sort());
+});
+
+test('the page has the text of every query of the packs', () => {
+  const oneSpace = (text: string): string => text.replace(/\s+/g, ' ').trim();
+  const page = oneSpace(PAGE.text);
+  for (const file of readdirSync(join(ROOT, 'packs'))) {
+    for (const { nrql } of queryFile.parse(strictYaml(`packs/${file}`)).queries) expect(page).toContain(oneSpace(nrql));
+  }
 });
