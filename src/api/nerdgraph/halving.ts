@@ -113,21 +113,25 @@ export abstract class HalvingRead<B> {
     let lastError: UpstreamError | undefined = failed?.error;
     if (failed !== undefined) this.split(failed.reason);
     for (const last of [false, true]) {
+      if (last && !this.#answered && this.isSilent()) break;
       const taken = this.takeOne(others, last);
-      if (taken === undefined || (last && !this.#answered && this.isSilent())) break;
-      others = taken[1];
-      const end = await this.query(taken[0], false);
+      // Of two, the other one is all that is left.
+      const one = taken?.[0] ?? others;
+      const end = await this.query(one, false);
       if (end.kind === 'failed') {
         lastError = end.error;
-        tried.push(taken[0]);
-        this.fail(taken[0], end.error);
+        tried.push(one);
+        this.fail(one, end.error);
+        if (taken === undefined) break;
+        others = taken[1];
         continue;
       }
       this.#answered = true;
       this.#failed.push(...tried);
-      const isRead = end.kind === 'answered' || (await this.#readEnded(taken[0], end.kind));
+      const isRead = end.kind === 'answered' || (await this.#readEnded(one, end.kind));
+      if (taken === undefined) return isRead && tried.length === 0;
       const rest =
-        failed === undefined ? this.#read(others, false) : this.#readHalves(others, failed.reason, failed.error);
+        failed === undefined ? this.#read(taken[1], false) : this.#readHalves(taken[1], failed.reason, failed.error);
       return (await rest) && isRead;
     }
     this.#failed.push(...(this.isOneApplication(batch) ? [batch] : tried));

@@ -70,6 +70,16 @@ describe('three bad applications of a hundred', () => {
   });
 });
 
+describe('one bad application of two', () => {
+  it.each([0, 1])('fails the other one never, whichever it is', async (place) => {
+    const between = await startBetween({ ...WORLD, applications: 2 });
+    const ids = IDS.slice(0, 2);
+    const bad = ids[place]!;
+    between.fault = where((some) => some.includes(bad), say('oops', 'SERVER_ERROR'));
+    for (let refresh = 0; refresh < 3; refresh += 1) expect(failed(await readAll(between, ids), ids)).toEqual([bad]);
+  });
+});
+
 describe('an account that answers nothing', () => {
   it('is asked three times in all, then once for each query, and read again as soon as it answers', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
