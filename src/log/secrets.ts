@@ -10,6 +10,9 @@ const HASHED = 3;
 /** Places of the table that rules most of a text out before it is looked at closely. */
 const TABLE_SIZE = 4096;
 
+/** Of places that may begin a run, in one text: an ordinary one has hardly any. */
+const MOST_LOOKS = 100_000;
+
 /** The same character all over. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
@@ -65,13 +68,23 @@ export class Secrets {
     return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
   }
 
-  /** Whether a run stands in the text as it is, not encoded or split; of a large text only every tenth place is looked at. */
+  /**
+   * Whether a run stands in the text as it is, not encoded or split; of a large text only every tenth place is looked at. True
+   * also of a text made of pieces of a secret, which would take long to look through.
+   */
   holdsRun(text: string): boolean {
     const step = RUN - HASHED + 1;
+    let looks = 0;
     for (let place = 0; place + HASHED <= text.length; place += step) {
       if (this.#table[hashAt(text, place)] === 0) continue;
-      for (let start = Math.max(0, place - step + 1); start <= place; start += 1) {
-        if (this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
+      // All places of a run are marked.
+      let first = place;
+      while (first > Math.max(0, place - step + 1) && this.#table[hashAt(text, first - 1)] === 1) first -= 1;
+      let last = place;
+      while (last < place + step - 1 && this.#table[hashAt(text, last + 1)] === 1) last += 1;
+      for (let start = first; start + step - 1 <= last; start += 1) {
+        looks += 1;
+        if (looks > MOST_LOOKS || this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
       }
     }
     return false;

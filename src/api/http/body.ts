@@ -185,9 +185,10 @@ function parseObject(text: string, status: number, mask: KeyMask, elements: numb
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the answer has more than ${elements} elements`, { status });
   }
+  const shown = mask.hideInBody(text);
   let body: unknown;
   try {
-    body = JSON.parse(mask.hideInBody(text));
+    body = JSON.parse(shown);
   } catch {
     throw invalid(notJson(text));
   }

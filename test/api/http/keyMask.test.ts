@@ -49,4 +49,18 @@ describe('KeyMask', () => {
       '{"name":"<secret>"}',
     );
   });
+
+  it.each([
+    ['holds the key', 'NRAK-ABABABABABA0123456789'],
+    ['is made of pieces that overlap as in the key', 'AB'],
+    ['escapes a letter of the key', String.raw`\u0041`],
+  ])('refuses a large body that %s, which would take a second to search', (_, piece) => {
+    const large = `{"name":"${piece.repeat((2 * 1024 * 1024) / piece.length)}"}`;
+    expect(() => new KeyMask('NRAK-ABABABABABA0123456789').hideInBody(large)).toThrow('parts of the API key');
+  });
+
+  it('leaves the escapes of a large body alone that stand for no letter of the key', () => {
+    const body = `{"name":"${String.raw`\u0026 \u003c `.repeat(200_000)}"}`;
+    expect(new KeyMask('NRAK-0123456789ABCDEF').hideInBody(body)).toBe(body);
+  });
 });
