@@ -195,7 +195,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       droppedFamilies.log(series);
     },
     scraped: (result) => telemetry.scraped(result),
-    configText: () => redactConfig(config),
+    configText: () => redactConfig(config, (text) => secrets.maskWritten(text)),
+    mask: (text) => secrets.maskWritten(text),
     reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
     stopping: () => stopping,
     now: Date.now,

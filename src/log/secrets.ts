@@ -13,6 +13,9 @@ const TABLE_SIZE = 4096;
 /** Of places that may begin a run, in one text: an ordinary one has hardly any. */
 const MOST_LOOKS = 100_000;
 
+/** A key of the service, or the beginning of one, whosever it is; licence keys are 40 characters that end in NRAL. */
+export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
+
 /** The same character all over. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
@@ -66,6 +69,11 @@ export class Secrets {
     if (this.#whole === undefined) return text;
     const withoutWhole = text.replace(this.#whole, REPLACEMENT);
     return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
+  }
+
+  /** As `mask`, for what somebody wrote: whatever looks like a key of the service is hidden too. */
+  maskWritten(text: string): string {
+    return this.mask(text).replace(KEY_LIKE, REPLACEMENT);
   }
 
   /**

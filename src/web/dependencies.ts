@@ -59,6 +59,8 @@ export interface WebDependencies {
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
+  /** A text that somebody wrote, secrets as `<secret>`. */
+  mask(text: string): string;
   /** Undefined where `--web.enable-lifecycle` is off. */
   readonly reload: (() => Promise<ReloadResult>) | undefined;
   /** True from the moment a shutdown has begun. */

@@ -6,6 +6,7 @@ import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PACKS } from '../../src/config/schema/query.ts';
 import { redactConfig } from '../../src/config/schema/file.ts';
+import { Secrets } from '../../src/log/secrets.ts';
 import { temporaryFolders } from './folder.ts';
 import { configOf, faultsOf } from './reading.ts';
 
@@ -63,9 +64,15 @@ describe('a query', () => {
 
   it('is shown on /config as it can be used again', () => {
     const config = configOf(withQueries(ORDERS, '    query_packs: [alert_events]\n'));
-    const shown = redactConfig(config);
+    const shown = redactConfig(config, String);
     expect(shown).toContain("appName = 'Storefront'");
     expect(configOf(shown.replace('<secret>', 'abcd'))).toEqual(config);
+  });
+
+  it('is shown on /config without the keys in its text', () => {
+    const config = configOf(withQueries(ORDERS.replace('Storefront', 'NRAK-OTHER00')));
+    const secrets = new Secrets();
+    expect(redactConfig(config, (text) => secrets.maskWritten(text))).toContain("appName = '<secret>'");
   });
 });
 

@@ -5,6 +5,7 @@ import type { RawAnswer } from './exchange.ts';
 import { firstHeader, resolve, joinedHeader } from './address.ts';
 import { isList, isObject, tooMuchOf, type Bounds } from './jsonShape.ts';
 import { HIDDEN, KeyMask } from './keyMask.ts';
+import { KEY_LIKE } from '../../log/secrets.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../reader.ts';
 
@@ -48,8 +49,6 @@ const LONGEST_KEY = 256;
 const MOST_KEYS = 10;
 const MOST_MEMBERS = 1_000;
 const MOST_REASONS = 5;
-/** A key of the service, or the beginning of one, whosever it is: upstream may show a part of the key that it was sent. */
-const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+/gi;
 
 /**
  * What an error body says, for a message: the title in the shapes that public clients read, without control characters, with
@@ -69,6 +68,7 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
   if (title === undefined) return undefined;
   // A 401 echoes the key it was sent, which may be an older one than ours.
   const echoed = echoedKeys(body).map((key) => new KeyMask(key));
+  // Upstream may show a part of the key that it was sent.
   const shown = [mask, ...echoed]
     .reduce((text, each) => each.hide(text), withoutControls(title.slice(0, LONGEST_READ)))
     .replace(KEY_LIKE, HIDDEN);

@@ -124,11 +124,16 @@ function alternatives(schema: JsonSchema): readonly JsonSchema[] {
 
 const REDACTED = '<secret>';
 
-/** The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets. */
-export function redactConfig(config: Config): string {
+/**
+ * The running configuration as YAML for people (the page `/config`), in the form of the file, without its secrets.
+ *
+ * @param mask hides the secrets that somebody wrote into a query
+ */
+export function redactConfig(config: Config, mask: (text: string) => string): string {
   const accounts = config.accounts.map((account) => ({
     ...account,
     api_key: account.api_key === undefined ? undefined : REDACTED,
+    queries: account.queries.map((query) => ({ ...query, nrql: mask(query.nrql) })),
   }));
   const file = z.encode(fileSchema, { ...config, accounts });
   return stringify(escapeTexts(file), { lineWidth: 0 });

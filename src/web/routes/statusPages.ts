@@ -29,7 +29,11 @@ export function statusPages(deps: WebDependencies): StatusPages {
   const bodies = new SharedWork<Buffer>();
   const view = () =>
     views.of('', async () => {
-      const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
+      const { accounts: read, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
+      const accounts = read.map((account) => ({
+        ...account,
+        queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
+      }));
       return { accounts, breakdowns: breakdownsOf(blocks) };
     });
 

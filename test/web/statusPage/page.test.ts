@@ -414,4 +414,11 @@ describe('the queries of an account', () => {
     expect(words(page)).toContain("orders SELECT count(*) FROM Order WHERE a < '<b>' 12 11");
     expect(words(page)).toContain('graphql:queries: too many rows');
   });
+
+  test('are shown without the secrets in their text', async () => {
+    const page = await pageOf(({ collector }) => {
+      collector.accounts = [accountStatus({ queries: [{ ...query, nrql: "SELECT a FROM T WHERE k = 'NRAK-0'" }] })];
+    });
+    expect(words(page)).toContain("SELECT a FROM T WHERE k = '<secret>'");
+  });
 });

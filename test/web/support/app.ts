@@ -60,6 +60,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     scraped: (result) => void scraped.push(result),
     dropped: (series) => void dropped.push(...series),
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
+    mask: (text) => text.replaceAll('NRAK-0', '<secret>'),
     reload: options.reload,
     stopping: options.stopping ?? (() => false),
     now: () => state.clock,
