@@ -433,11 +433,12 @@ export class AccountCollector {
   }
 
   #setRefused(reason: string | undefined): void {
-    const before = this.#refused;
-    if (reason === before) return;
+    const isRefused = reason !== undefined;
+    const wasRefused = this.#refused !== undefined;
     this.#refused = reason;
-    if ((reason === undefined) !== (before === undefined)) this.#refusalDecidedAt = this.#clock.monotonic();
-    this.log.refused(reason);
+    if (isRefused === wasRefused) return;
+    this.#refusalDecidedAt = this.#clock.monotonic();
+    this.log.refused(isRefused);
   }
 
   /** Nothing of a group has to be read: that, too, is a refresh that went well. */

@@ -65,15 +65,16 @@ export class AccountLog {
   refreshed({ applicationId, entities, failed, left, seconds }: Refreshed): void {
     const about = applicationId === undefined ? {} : { app_id: applicationId };
     const counts = { ...about, entities, failed, left, seconds: Number(seconds.toFixed(3)) };
-    // During a pause scrapes come and nothing is read: there is nothing to report. Probes come for every application.
-    const level = left === entities || applicationId !== undefined ? 'debug' : 'info';
+    // Where nothing was read, in a pause or by tries that fail again, there is nothing to report but the failure, which has its
+    // own line. Probes come for every application.
+    const level = left + failed === entities || applicationId !== undefined ? 'debug' : 'info';
     this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
   }
 
-  /** @param reason in words; undefined: upstream accepts the account again */
-  refused(reason: string | undefined): void {
-    if (reason === undefined) this.#logger.info('The account is accepted again');
-    else this.#logger.error({ reason }, 'The account is refused: only its application list is read, once per interval');
+  /** What follows from a refusal; why the account is refused stands in the line of the group that failed. */
+  refused(isRefused: boolean): void {
+    if (isRefused) this.#logger.error('The account is refused: only its application list is read, once per interval');
+    else this.#logger.info('The account is accepted again');
   }
 
   /** The things that somebody should look at, as of now, in sentences; each is written once while it lasts. */

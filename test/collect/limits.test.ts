@@ -390,6 +390,37 @@ describe('the log', () => {
     ]);
   });
 
+  it('writes nothing of the tries of an outage: one line for each group when it begins, one when it ends', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    await world.scrape();
+    world.lines.length = 0;
+    world.reader.fault = () => ({ reason: 'network' });
+    await scrapeFor(world, 600);
+    expect(world.lines.map(({ msg }) => msg)).toEqual(world.lines.map(() => 'Could not be read'));
+    expect(world.lines.map(({ group }) => group).toSorted()).toEqual(
+      [...new Set(world.lines.map(({ group }) => group))].toSorted(),
+    );
+    const groups = world.lines.length;
+    expect(groups).toBeGreaterThan(1);
+    world.reader.fault = () => undefined;
+    await scrapeFor(world, 600);
+    const ends = world.lines.slice(groups).filter(({ msg }) => msg !== 'Refreshed');
+    expect(ends.map(({ msg }) => msg)).toEqual(Array.from({ length: groups }, () => 'Works again'));
+  });
+
+  it('of a refused key says why in one line for each group, and that the account waits in one more', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    world.reader.fault = () => ({ reason: 'auth', status: 401 });
+    await scrapeFor(world, 600);
+    const because = world.lines.filter((line) => JSON.stringify(line).includes('auth'));
+    expect(because.map(({ msg }) => msg)).toEqual(because.map(() => 'Could not be read'));
+    expect(because.filter(({ group }) => group === 'applications')).toHaveLength(1);
+    expect(world.lines.filter(({ level }) => level === 50)).toHaveLength(1);
+    expect(world.lines).toHaveLength(because.length + 1);
+  });
+
   it('says in part where a scrape was answered before everything was read, and nothing while nothing could be', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 10 } })]);
     world.populate(60);
