@@ -142,8 +142,8 @@ export class Client {
   }
 
   /** Posts a JSON text; otherwise as `get`. */
-  post(endpoint: string, address: URL, body: string, call: CallOptions, rules: AnswerRules): Promise<Answer> {
-    return this.#call(endpoint, { address, body }, rules, call);
+  post(endpoint: string, request: Request, call: CallOptions, rules: AnswerRules): Promise<Answer> {
+    return this.#call(endpoint, request, rules, call);
   }
 
   async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<Answer> {
@@ -243,7 +243,7 @@ export class Client {
   async #exchange(endpoint: string, request: Request, maxBytes: number, signal: AbortSignal): Promise<Sent> {
     const { observer, now, monotonic, requestTimeoutMs: timeoutMs } = this.#options;
     const mask = this.#key.current();
-    const headers = this.#headers(mask.key, request.body !== undefined);
+    const headers = this.#headers(mask.key, request);
     const started = monotonic();
     let code: number | undefined;
     observer.started(endpoint);
@@ -270,13 +270,13 @@ export class Client {
     return this.#bodies.parse(sent, text, rules);
   }
 
-  #headers(key: string, posts: boolean): Record<string, string> {
+  #headers(key: string, { body, keyHeader }: Request): Record<string, string> {
     return {
       accept: 'application/json',
       'accept-encoding': 'gzip',
       'user-agent': this.#options.userAgent,
-      ...(posts ? { 'content-type': 'application/json' } : {}),
-      [this.#options.keyHeader]: key,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      [keyHeader ?? this.#options.keyHeader]: key,
     };
   }
 }

@@ -25,6 +25,8 @@ interface ExchangeOptions {
 export interface Request {
   readonly address: URL;
   readonly body?: string | undefined;
+  /** The header of the key, where it is another than that of the account. */
+  readonly keyHeader?: string | undefined;
 }
 
 /**

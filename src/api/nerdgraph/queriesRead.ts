@@ -7,6 +7,8 @@ import type { Account } from './keyAccount.ts';
 import type { Transport } from './transport.ts';
 
 const GROUP = 'queries';
+/** Whatever the account is configured to send: queries are the same over both interfaces. */
+const KEY_HEADER = 'Api-Key';
 
 const MINUTE = 60;
 const DAY = 86_400;
@@ -56,7 +58,7 @@ export class QueriesRead implements BatchRead<QuerySubject, QueryAnswer> {
     // On a line of its own: the text may end with a comment.
     const query = `${nrql}\nSINCE ${asked.from * 1000} UNTIL ${asked.to * 1000} LIMIT ${limit}`;
     const account = await this.#account.id(call);
-    const result = await this.#transport.whole({ group: GROUP, account, query }, call);
+    const result = await this.#transport.whole({ group: GROUP, account, query, keyHeader: KEY_HEADER }, call);
     if (result === undefined) {
       const words = 'the service has no data of any application that the query names';
       throw this.#transport.fail(GROUP, new CallFailure('other', words));

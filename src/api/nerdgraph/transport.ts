@@ -54,6 +54,8 @@ export interface NrqlRead {
   /** Which failures are tried again; all that may pass by default. */
   readonly retries?: AnswerRules['retries'];
   readonly bounds?: Bounds;
+  /** Where it is another than that of the account. */
+  readonly keyHeader?: string;
 }
 
 /**
@@ -91,7 +93,7 @@ export class Transport {
   async read({ group, document, variables, ...needed }: DocumentRead, call: CallOptions): Promise<EntitiesAnswer> {
     const body = JSON.stringify({ query: document, variables });
     let failure: CallFailure | undefined;
-    const answer = await this.#client.post(endpointOf(group), this.#address, body, call, {
+    const answer = await this.#client.post(endpointOf(group), { address: this.#address, body }, call, {
       bounds: BOUNDS.list,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, needed);
@@ -106,15 +108,17 @@ export class Transport {
   }
 
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
-  async nrql({ group, account, query, retries = 'all', bounds }: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
+  async nrql(
+    { group, account, query, retries = 'all', bounds, keyHeader }: NrqlRead,
+    call: CallOptions,
+  ): Promise<NrqlEnd> {
     const text = typeof query === 'string' ? query : nrql(query);
     const variables = { account, nrql: text, timeout: this.#timeout };
     let verdict: Verdict | undefined;
     try {
       const answer = await this.#client.post(
         endpointOf(group),
-        this.#address,
-        JSON.stringify({ query: documents.NRQL, variables }),
+        { address: this.#address, body: JSON.stringify({ query: documents.NRQL, variables }), keyHeader },
         call,
         {
           bounds: bounds ?? BOUNDS.query,

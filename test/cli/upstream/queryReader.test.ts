@@ -30,7 +30,7 @@ let asked: Asked[];
 let answer: (begin: number, end: number) => object;
 
 /** Reads the query through an account of the REST interface, from a server that answers as `answer` says. */
-async function read(over: Partial<QueryDefinition> = {}): Promise<Outcome<QueryAnswer> | undefined> {
+async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Promise<Outcome<QueryAnswer> | undefined> {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -48,10 +48,11 @@ async function read(over: Partial<QueryDefinition> = {}): Promise<Outcome<QueryA
   const { port } = server.address() as AddressInfo;
   const definition = { ...DEFINITION, ...over };
   const file = {
-    base_url: `http://127.0.0.1:${port}/v2`,
+    base_url: `http://127.0.0.1:${port}/${'api' in more && more.api === 'nerdgraph' ? 'graphql' : 'v2'}`,
     api_key: 'NRAK-TEST',
     account_id: 77,
     limits: { max_retries: 0 },
+    ...more,
   };
   const config = configOf(JSON.stringify({ accounts: [file] }));
   const [account] = config.accounts;
@@ -113,6 +114,11 @@ describe('a query of an account of the REST interface', () => {
     expect(outcome).toMatchObject({
       value: { window: RANGE, reading: { series: [[{ labels: { region: 'eu' }, value: 3 }]] } },
     });
+  });
+
+  it.each(['rest', 'nerdgraph'])('through %s sends Api-Key, also where the account sends X-Api-Key', async (api) => {
+    await read({}, { api, api_key_header: 'X-Api-Key' });
+    expect(asked.map(({ key, otherKey }) => [key, otherKey])).toEqual([['NRAK-TEST', undefined]]);
   });
 
   it('has its own window and limit', async () => {
