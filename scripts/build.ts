@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
@@ -52,6 +52,8 @@ async function main(): Promise<void> {
   });
   // The simulator reads its schema from beside the file that it is in.
   await copyFile(join(ROOT, 'src/simulator/nerdgraph/nerdgraph.graphql'), join(OUT, 'nerdgraph.graphql'));
+  // So does the exporter with its packs of queries.
+  await cp(join(ROOT, 'packs'), join(OUT, 'packs'), { recursive: true });
   await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
 }
 

@@ -28,8 +28,8 @@ export interface ReadQueries {
   readonly further: readonly (readonly QueryDefinition[])[];
 }
 
-/** The folder of the packs: beside the built program, or in a checkout beside `src`. */
-const PACK_FOLDERS = ['../packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
+/** The folder of the packs: in that of the built program, or in a checkout beside `src`. */
+const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
 /** Of one text: further problems mostly come from the first ones. */
 const MOST_PROBLEMS = 20;

@@ -29,7 +29,7 @@ await describeReal('the Prometheus configurations', {
           cwd: folder,
         });
         expect(check).toMatchObject({ status: 0, stderr: '' });
-        expect(check.stdout).toMatch(/2 rule files found/);
+        expect(check.stdout).toMatch(/3 rule files found/);
       }),
     );
   },
