@@ -18,6 +18,9 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
   too_large: 'truncated',
 };
 
+/** So many subjects that no part of can be read, before anything else was read, and of the others little is tried. */
+const MOST_LOST = 3;
+
 /**
  * Reads a batch, and what fails or does not fit into an answer again in halves, down to single subjects, so that no healthy
  * subject fails because of another (docs/interface.md, "Batches").
@@ -28,6 +31,10 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 export abstract class HalvingRead<B> {
   /** Whether any part was answered: then what fails is the fault of what it asks for. */
   #answered = false;
+  /** Whether any part was read: an answer with rows missing is not used. */
+  #isAnyRead = false;
+  /** Subjects that were divided as far as it goes, and could not be read. */
+  #lost = 0;
   /** Parts of one subject that failed. */
   readonly #failed: B[] = [];
 
@@ -58,8 +65,10 @@ export abstract class HalvingRead<B> {
 
   /** Gives whether all of it was read. */
   async #read(batch: B, isFirst: boolean): Promise<boolean> {
+    if (!this.#isAnyRead && this.#lost >= MOST_LOST) return this.#readFromLast(batch);
     const end = await this.query(batch, isFirst);
     if (end.kind !== 'failed') this.#answered = true;
+    if (end.kind === 'answered' || end.kind === 'unmatched') this.#isAnyRead = true;
     switch (end.kind) {
       case 'answered':
         return true;
@@ -70,6 +79,19 @@ export abstract class HalvingRead<B> {
       case 'failed':
         return this.#readFailed(batch, end.error, isFirst && end.isSaidToPass);
     }
+  }
+
+  /** Nothing was read so far: of what is left only the last subject is asked for, and the others once that one is read. */
+  async #readFromLast(batch: B): Promise<boolean> {
+    const [one, others] = this.takeOne(batch, true) ?? [batch, undefined];
+    const end = await this.query(one, false);
+    if (end.kind === 'answered' || end.kind === 'unmatched') {
+      this.#isAnyRead = true;
+      if (end.kind === 'unmatched') this.unmatched(one);
+      return others === undefined || this.#read(others, false);
+    }
+    this.fail(batch, end.kind === 'failed' ? end.error : undefined);
+    return false;
   }
 
   async #readUnmatched(batch: B): Promise<boolean> {
@@ -127,6 +149,7 @@ export abstract class HalvingRead<B> {
         continue;
       }
       this.#answered = true;
+      if (end.kind !== 'truncated') this.#isAnyRead = true;
       this.#failed.push(...tried);
       const isRead = end.kind === 'answered' || (await this.#readEnded(one, end.kind));
       if (taken === undefined) return isRead && tried.length === 0;
@@ -150,14 +173,19 @@ export abstract class HalvingRead<B> {
     // One subject is left of what failed: it has not been asked for alone yet.
     if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
     this.#failed.push(batch);
+    this.#lost += 1;
     this.fail(batch, error);
     return false;
   }
 
-  /** Halves of one subject are read in turn: it fails when either does. */
+  /**
+   * Halves of one subject are read in turn: it fails when either does. Halves of a batch too until something was read, so that
+   * little is asked where nothing can be.
+   */
   async #readBoth([first, second]: readonly [B, B], reason: SplitReason, isOneSubject: boolean): Promise<boolean> {
     this.split(reason);
     if (isOneSubject) return (await this.#read(first, false)) && (await this.#read(second, false));
+    if (!this.#isAnyRead) return [await this.#read(first, false), await this.#read(second, false)].every(Boolean);
     const read = await Promise.all([this.#read(first, false), this.#read(second, false)]);
     return read.every(Boolean);
   }

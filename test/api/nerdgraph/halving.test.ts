@@ -62,6 +62,24 @@ describe('three bad applications of a hundred', () => {
     expect(queries).toBe(4);
   });
 
+  it.each([[[1, 2, 3]], [[1, 2, 3, 4, 5]], [[14, 51, 88]], [[98, 99, 100]]])(
+    'fail none of the others where the service finds each of them too big: %j',
+    async (places) => {
+      const between = await startBetween(WORLD);
+      const bad = places.map((place) => 1_000_000 + place);
+      between.fault = where((ids) => ids.some((id) => bad.includes(id)), say('that query is a little too big'));
+      expect(failed(await readAll(between))).toEqual(bad);
+    },
+  );
+
+  it('cost few queries where all of a hundred are too big', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = where(() => true, say('that query is a little too big'));
+    const [outcomes, queries] = await counted(between, () => readAll(between));
+    expect(failed(outcomes)).toEqual(IDS);
+    expect(queries).toBeLessThan(50);
+  });
+
   it('fail none of the others where the first of all is among them', async () => {
     const between = await startBetween(WORLD);
     const bad = [1_000_001, 1_000_002, 1_000_003];
