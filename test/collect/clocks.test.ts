@@ -136,6 +136,24 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
 });
 
 describe('a wall clock that is corrected by half a second', () => {
+  it('back over the border of a window, in the middle of a refresh, has nothing read for the window before', async () => {
+    const limits = { requests_per_minute: 100, max_concurrent_requests: 1 };
+    const world = new World([accountConfig({ hosts: false, limits })]);
+    world.populate(3);
+    await world.scrape();
+    await world.nextMinute(0.2);
+    world.reader.latency = () => 100;
+    const before = world.reader.of('metric_data').length;
+    const scrape = world.collector.refresh(EVERYTHING, 9_500);
+    await world.clock.advance(50);
+    world.clock.step(-500);
+    await world.clock.run(scrape);
+    const calls = world.reader.of('metric_data').slice(before);
+    const ends = calls.map(({ query }) => (query as { to: number }).to);
+    const end = Math.round(world.clock.now() / MINUTE) * 60 - 120;
+    expect(ends).toEqual([end, end, end]);
+  });
+
   it.each([500, -500])('by %i ms causes no calls', async (ms) => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(2);

@@ -192,6 +192,31 @@ describe('a limiter', () => {
     expect(told.times).toBe(1);
   });
 
+  it('does not count a pause, nor the time before it, as time in which calls could have gone on', async () => {
+    const { limiter, clock } = limiterOf(5);
+    const release = await limiter.enter(forEver());
+    await clock.advance(10_000);
+    release({ waitMs: 250_000 });
+    await clock.advance(249_000);
+    expect(limiter.idleFor()).toBe(0);
+    await clock.advance(2_000);
+    expect(limiter.idleFor()).toBe(1_000);
+    await clock.advance(200_000);
+    expect(limiter.idleFor()).toBe(201_000);
+  });
+
+  it('that shares the places of another key from now on is told no longer of those it had', () => {
+    const before = new SharedPlaces(1);
+    const { limiter, told } = limiterOf(5);
+    limiter.share(before);
+    before.take();
+    expect(limiter.reserve()).toBeUndefined();
+    limiter.share(new SharedPlaces(1));
+    before.release();
+    expect(told.times).toBe(0);
+    expect(limiter.reserve()).toBeDefined();
+  });
+
   it('that is closed sets no timer any more', async () => {
     const { limiter, clock, budget } = limiterOf(5);
     const release = await limiter.enter(forEver());
