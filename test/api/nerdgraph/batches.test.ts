@@ -97,6 +97,17 @@ describe('a query for many applications', () => {
     expect(between.asked[0]!.nrql).toMatch(/^SELECT count\(newrelic\.timeslice\.value\) AS c, .* LIMIT MAX$/);
   });
 
+  it.each([
+    [12_500, 11],
+    [30_000, 29],
+    [60_000, 30],
+    [4_000, 5],
+  ])('may take a second less than a call of %i ms, between 5 and 30 seconds: %i', async (requestTimeoutMs, seconds) => {
+    const between = await startBetween({ ...WORLD, applications: 1 }, { requestTimeoutMs });
+    await readHosts(between);
+    expect(JSON.parse(between.asked.at(-1)!.text)).toMatchObject({ variables: { timeout: seconds } });
+  });
+
   it('asks for sums of squares only where a wanted value needs them', async () => {
     const { reader, call, asked } = await startBetween({ ...WORLD, applications: 1 });
     const read = async (...wanted: string[]): Promise<readonly [boolean, readonly string[]]> => {

@@ -188,6 +188,14 @@ describe('the body of an answer', () => {
     expect(judge(body, 200, MASK, LISTED)?.failure.reason).toBe(reason);
   });
 
+  it.each([
+    ['the results are null', { results: null }],
+    ['the entities are null', { results: { entities: null } }],
+  ])('that an error further down took the list from has failed for its reason: %s', (_, entitySearch) => {
+    const body = { data: { actor: { entitySearch } }, errors: errors('x', { errorClass: 'TIMEOUT' }, below) };
+    expect(judge(body, 200, MASK, LISTED)?.failure.reason).toBe('timeout');
+  });
+
   it('never shows the key that it echoes', () => {
     const message = 'bad key NRAK-0123456789ABCDEFGHIJ and NRAK-OLDOLDOLDOLD';
     const body = { errors: [{ message, extensions: { api_key: 'NRAK-OLDOLDOLDOLD' } }] };

@@ -119,6 +119,19 @@ describe('an account that answers nothing', () => {
 });
 
 describe('an application that breaks queries', () => {
+  it('is asked alone afterwards, and with the others again after thirty good answers', async () => {
+    const between = await startBetween({ ...WORLD, applications: 3 });
+    const ids = IDS.slice(0, 3);
+    between.fault = where((some) => some.includes(ids[1]!), say('oops', 'SERVER_ERROR'));
+    expect(failed(await readAll(between, ids), ids)).toEqual([ids[1]]);
+    between.fault = undefined;
+    const queries: number[] = [];
+    for (let refresh = 0; refresh < 31; refresh += 1) {
+      queries.push((await counted(between, () => readAll(between, ids)))[1]);
+    }
+    expect(queries).toEqual([...Array.from({ length: 30 }, () => 2), 1]);
+  });
+
   it('makes at most four failing queries a minute, whatever is read of it, and is healed', async () => {
     let now = 0;
     const between = await startBetween(WORLD, { monotonic: () => now });

@@ -102,6 +102,11 @@ describe('the values of a row', () => {
     expect(valuesOf('Apdex', row({ c: 0, t: 0, x: 0 }), new Map())['score']).toBeUndefined();
   });
 
+  it('have no deviation of values that are all the same, where rounding leaves a little below zero', () => {
+    const values = valuesOf('Custom/x', row({ c: 4, t: 1, q: 0.25 - 1e-12 }), new Map());
+    expect(values['standard_deviation']).toBe(0);
+  });
+
   it('are finite numbers, whatever the row', () => {
     const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
     fc.assert(
