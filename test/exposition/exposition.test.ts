@@ -93,7 +93,7 @@ describe('an answer', () => {
   it('has room for lines and help texts of any length', async () => {
     const labels = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`l${index}`, '語'.repeat(300)]));
     const added = { added: 'x'.repeat(1000) };
-    const long = gauge('newrelic_y', 'applications', 'y'.repeat(500_000));
+    const long = gauge('newrelic_y', 'applications', '語'.repeat(500_000));
     const blocks = ENTITIES.slice(0, 50).map((entity) =>
       block({ ...entity, ...labels }, [
         [X, 1 / 3],

@@ -124,10 +124,16 @@ describe('an interrupted run', () => {
     );
   });
 
-  it('is not resumed for something else than it was begun for', async () => {
+  it.each<[string, Partial<Parameters<typeof runOn>[1]>]>([
+    ['--from, --hosts', { from: '21h', hosts: true }],
+    ['--to', { to: '1h' }],
+    ['--window', { window: 120_000 }],
+    ['--app', { apps: ['Storefront'] }],
+    ['--label', { labels: { job: 'newrelic' } }],
+  ])('is not resumed for something else than it was begun for: %s', async (flags, changed) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
-    const other = { ...WISH, from: '21h', hosts: true, output, resume: true };
-    await expect(runOn(countingSession().session, other)).rejects.toThrow('was another one (--from, --hosts)');
+    const other = { ...WISH, ...changed, output, resume: true };
+    await expect(runOn(countingSession().session, other)).rejects.toThrow(`was another one (${flags})`);
   });
 
   it('is not resumed from a file that is cut off, which is told in a sentence', async () => {

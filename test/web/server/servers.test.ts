@@ -285,6 +285,27 @@ describe('limits against clients', () => {
     await agent.close();
   });
 
+  test('beyond the limit the connection goes whose last answer is the longest ago, not the one that was opened first', async () => {
+    const { port } = await serve(testApp().app);
+    const clients = await hostileClients(512, port);
+    const ask = async (client: (typeof clients)[number]): Promise<void> => {
+      const before = client.received().length;
+      client.socket.write(requestText('/-/healthy'));
+      await vi.waitFor(() => expect(client.received().slice(before)).toContain('Healthy'), 5_000);
+    };
+    const [first, second, ...others] = clients;
+    if (first === undefined || second === undefined) throw new Error('no clients');
+    await ask(first);
+    await ask(second);
+    await Promise.all(others.map(ask));
+    await ask(first);
+    const last = await hostileClients(1, port);
+    const closed = (): number[] => clients.flatMap(({ socket }, place) => (socket.closed ? [place] : []));
+    await vi.waitFor(() => expect(closed()).toEqual([1]));
+    await ask(first);
+    for (const { socket } of [...clients, ...last]) socket.destroy();
+  });
+
   test('1,100 connections with a body that does not come keep nobody else out', async () => {
     const app = testApp();
     const { port, origin } = await serve(app.app);
