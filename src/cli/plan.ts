@@ -20,7 +20,7 @@ export interface AccountPlan {
   readonly stretch: number;
   /** Whose metric data the calls read. */
   readonly counted: { readonly applications: number; readonly hosts: number };
-  /** Series expected of the groups at most, the exporter's own left out. */
+  /** Series expected of the groups at most, the exporter's own and those of queries left out. */
   readonly series: number;
   readonly groups: readonly {
     readonly group: string;
@@ -142,7 +142,7 @@ function asTable(plan: AccountPlan): string {
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
     `Counted: ${counted.applications} applications and ${counted.hosts} hosts whose metric data are read.`,
-    `Series expected: at most ${series}.`,
+    `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? ', those of queries not counted' : ''}.`,
     ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',
   ].join('\n');
