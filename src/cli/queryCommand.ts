@@ -92,7 +92,7 @@ function written(
       return `${JSON.stringify(document, undefined, 2)}\n`;
     }
     case 'yaml':
-      return queryYaml(definition, columnsOf(definition, answer.rows));
+      return queryYaml(definition, columnsOf(definition, answer.rows), Object.keys(account.labels));
     case 'metrics':
       return exposition(account, definition, answer);
   }
@@ -126,12 +126,16 @@ function columnsOf({ nrql }: Pick<QueryDefinition, 'nrql'>, rows: readonly unkno
 }
 
 /** The query as the configuration has it, with a metric for each column. What it gives always passes `check`. */
-export function queryYaml(definition: QueryDefinition, columns: readonly string[]): string {
+export function queryYaml(
+  definition: QueryDefinition,
+  columns: readonly string[],
+  staticLabels: readonly string[],
+): string {
   const { name, nrql, window, interval, limit, fail_at, max_series } = definition;
   const entry = {
     name: escapePlaceholders(name),
     nrql: escapePlaceholders(nrql),
-    labels: labelsOf(definition),
+    labels: labelsOf(definition, staticLabels),
     metrics: metricsOf(name, columns).map((metric) => ({
       ...metric,
       help: escapePlaceholders(metric.help),
@@ -159,14 +163,14 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
 }
 
 /** A label for each facet; one that cannot be a label gets a number. */
-function labelsOf({ nrql, labels }: QueryDefinition): readonly string[] | undefined {
+function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;
   if (labels !== undefined) return labels;
   const taken = new Set<string>();
   return facets.map(({ name }, index) => {
     let label = defaultLabel(name ?? '');
-    if (queryLabelProblem(label) !== undefined) label = `facet_${String(index + 1)}`;
+    if (queryLabelProblem(label, staticLabels) !== undefined) label = `facet_${String(index + 1)}`;
     while (taken.has(label)) label = `${label}_`;
     taken.add(label);
     return label;
@@ -181,7 +185,9 @@ async function exposition(
 ): Promise<string> {
   const metrics = metricsOf(definition.name, columnsOf(definition, rows)).map((metric) => ({ ...metric, scale: 1 }));
   const isGiven = definition.metrics.length === 0;
-  const query = preparedAlone(isGiven ? { ...definition, labels: labelsOf(definition), metrics } : definition);
+  const query = preparedAlone(
+    isGiven ? { ...definition, labels: labelsOf(definition, Object.keys(account.labels)), metrics } : definition,
+  );
   const reading = readRows({ rows, facets, otherResult: null }, query.rules);
   if (!isGiven && reading.badColumns.length > 0) {
     const [bad, known] = [reading.badColumns, reading.columns].map((names) => names.join(', '));

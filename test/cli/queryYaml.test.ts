@@ -29,6 +29,7 @@ it('the YAML of any query and columns passes check', () => {
     'buckets(a, 5)',
     'a.b',
     'a_b',
+    'team',
     '__x',
     '1',
   );
@@ -40,9 +41,11 @@ it('the YAML of any query and columns passes check', () => {
       (query, columns, facets) => {
         const columnsText = columns.map((_, index) => `max(a) AS c${String(index)}`).join(', ');
         const nrql = `SELECT ${columnsText} FROM T WHERE x = '\${Y}'${facets.length === 0 ? '' : ` FACET ${facets.join(', ')}`}`;
-        const text = queryYaml({ name: query, nrql, metrics: [], interval: 60_000, max_series: 5_000 }, columns);
+        const text = queryYaml({ name: query, nrql, metrics: [], interval: 60_000, max_series: 5_000 }, columns, [
+          'team',
+        ]);
         const { queries } = parse(text) as { readonly queries: readonly object[] };
-        const file = JSON.stringify({ accounts: [{ api_key: 'abcd', account_id: 7, queries }] });
+        const file = JSON.stringify({ accounts: [{ api_key: 'abcd', account_id: 7, labels: { team: 'x' }, queries }] });
         expect(faultsOf(file)).toEqual([]);
       },
     ),
