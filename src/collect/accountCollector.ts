@@ -115,6 +115,7 @@ export class AccountCollector {
     Object.assign(this.#changeable, next);
     if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
     this.inventory.reconfigure(customMetrics !== next.customMetrics);
+    for (const group of GROUPS) if (!isEnabled(this.context, group)) this.log.leftOut(group);
     if (laterBy !== 0) for (const entity of this.inventory.entities()) entity.delayChanged(laterBy);
     const { applicationList, keyTransactionList } = this.inventory;
     const otherApplications = differ(account.applications.include, next.account.applications.include);

@@ -39,6 +39,9 @@ export class AccountLog {
   /** What is known to fail: group and reason. */
   readonly #failing = new Map<Group, ReadonlySet<string>>();
   #warnings: ReadonlySet<string> = new Set();
+  #isRefused = false;
+  /** Whether the line of the refusal has been written, and that of its end not yet. */
+  #refusalSaid = false;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -59,6 +62,13 @@ export class AccountLog {
     }
     for (const reason of before) if (!failing.has(reason)) this.#logger.info({ group, reason }, 'Works again');
     this.#failing.set(group, new Set(failing.keys()));
+    this.#endRefusal();
+  }
+
+  /** The configuration leaves this group out now: what failed in it is over, without a line. */
+  leftOut(group: Group): void {
+    this.#failing.delete(group);
+    this.#endRefusal();
   }
 
   /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
@@ -71,10 +81,24 @@ export class AccountLog {
     this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
   }
 
-  /** What follows from a refusal; why the account is refused stands in the line of the group that failed. */
+  /**
+   * What follows from a refusal; why the account is refused stands in the line of the group that failed. A key that is taken
+   * for the list and refused for all else is one refusal, not one for each time the list is read.
+   */
   refused(isRefused: boolean): void {
-    if (isRefused) this.#logger.error('The account is refused: only its application list is read, once per interval');
-    else this.#logger.info('The account is accepted again');
+    this.#isRefused = isRefused;
+    if (isRefused && !this.#refusalSaid) {
+      this.#logger.error('The account is refused: only its application list is read, once per interval');
+      this.#refusalSaid = true;
+    }
+    this.#endRefusal();
+  }
+
+  #endRefusal(): void {
+    if (this.#isRefused || !this.#refusalSaid) return;
+    for (const reasons of this.#failing.values()) if (reasons.has('auth')) return;
+    this.#logger.info('The account is accepted again');
+    this.#refusalSaid = false;
   }
 
   /** The things that somebody should look at, as of now, in sentences; each is written once while it lasts. */

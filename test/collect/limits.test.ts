@@ -421,6 +421,36 @@ describe('the log', () => {
     expect(world.lines).toHaveLength(because.length + 1);
   });
 
+  it('of a key that is refused for metric data only has one line for the refusal, and one when it ends', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    let refusing = true;
+    world.reader.fault = ({ kind }) =>
+      refusing && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
+    await scrapeFor(world, 600);
+    const about = () => world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
+    expect(about()).toEqual([50]);
+    refusing = false;
+    await scrapeFor(world, 600);
+    expect(about()).toEqual([50, 30]);
+  });
+
+  it('of a refusal ends although a group that was refused has been left out meanwhile', async () => {
+    const world = new World();
+    world.populate(2, 0);
+    world.reader.fault = () => ({ reason: 'auth', status: 401 });
+    await scrapeFor(world, 120);
+    expect(world.lines.some(({ group }) => group === 'key_transactions')).toBe(true);
+    world.collector.reconfigure({
+      accounts: [accountConfig({ key_transactions: false })],
+      collection: collectionConfig(),
+    });
+    world.reader.fault = () => undefined;
+    await scrapeFor(world, 600);
+    const about = world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
+    expect(about).toEqual([50, 30]);
+  });
+
   it('says in part where a scrape was answered before everything was read, and nothing while nothing could be', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 10 } })]);
     world.populate(60);
