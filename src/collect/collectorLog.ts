@@ -88,7 +88,10 @@ export class AccountLog {
   refused(isRefused: boolean): void {
     this.#isRefused = isRefused;
     if (isRefused && !this.#refusalSaid) {
-      this.#logger.error('The account is refused: only its application list is read, once per interval');
+      this.#logger.error(
+        'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
+          'meanwhile only its application list is read, once per interval',
+      );
       this.#refusalSaid = true;
     }
     this.#endRefusal();

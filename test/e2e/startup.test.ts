@@ -162,12 +162,12 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
     }
     // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
     expect(simulator.requests.count()).toBeLessThanOrEqual(2);
-    const refusals = exporter
-      .output()
-      .split('\n')
-      .filter((line) => /level=error/.test(line));
+    const lines = exporter.output().split('\n');
+    const refusals = lines.filter((line) => /level=error/.test(line));
     expect(refusals).toHaveLength(1);
-    expect(refusals[0]).toMatch(/refused.*401/);
+    expect(refusals[0]).toContain('The account is refused: look at its key');
+    // Why stands in the line of the group that failed, once.
+    expect(lines.filter((line) => /group=applications reason=auth .*status 401/.test(line))).toHaveLength(1);
     for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {
       expect(text).not.toContain('WRONGKEYSECRET');
     }
