@@ -12,6 +12,7 @@ RUN ["npm", "ci", "--ignore-scripts"]
 COPY tsconfig.json ./
 COPY scripts/build.ts ./scripts/
 COPY src ./src
+COPY packs ./packs
 RUN ["npm", "run", "build"]
 
 FROM node:24-bookworm-slim

@@ -115,7 +115,10 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   readonly #bodies: BodyReader;
-  /** How many calls failed since one was answered. An overload is no failure: it pauses. */
+  /**
+   * How many calls failed since one was answered. An overload is no failure: it pauses. Neither is a refused right: it
+   * belongs to what was asked for, and says that the service answers.
+   */
   #failedInRow = 0;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
@@ -163,7 +166,7 @@ export class Client {
       const failed = this.reports.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
-        this.#failedInRow += 1;
+        if (result.reason !== 'forbidden') this.#failedInRow += 1;
         const mayRetry = isRetried(result, rules, call) && failures < maxRetries;
         if (!mayRetry || this.isSilentFor(call)) throw failed;
         delay = retryDelay(failures, random);
