@@ -83,6 +83,8 @@ const SCRAPE_TIMEOUT_SECONDS = 300;
 export interface Reading {
   readonly api: 'rest' | 'nerdgraph';
   readonly atOnce: number;
+  /** Further settings of the account. */
+  readonly account?: object;
 }
 
 /** @param upstream the address of the upstream without a path */
@@ -117,7 +119,7 @@ export async function startExporter(upstream: string, reading: Reading = REST): 
   };
 }
 
-function configuration(upstream: string, { api, atOnce }: Reading): object {
+function configuration(upstream: string, { api, atOnce, account: further }: Reading): object {
   const limits = { max_concurrent_requests: atOnce, requests_per_minute: 1_000_000 };
   const common = { name: 'production', api_key: 'benchmark-key-0123456789', limits };
   const account =
@@ -125,7 +127,7 @@ function configuration(upstream: string, { api, atOnce }: Reading): object {
       ? { ...common, base_url: `${upstream}/v2` }
       : { ...common, api, account_id: ACCOUNT_ID, base_url: `${upstream}/graphql` };
   return {
-    accounts: [account],
+    accounts: [{ ...account, ...further }],
     collection: { max_series: 10_000_000 },
   };
 }

@@ -7,6 +7,9 @@ export interface FleetSize {
 /** The number of the canned account, for NerdGraph. */
 export const ACCOUNT_ID = 1_234_567;
 
+/** What each query of the configuration answers. */
+export const ROWS_OF_A_QUERY = 200;
+
 /** Metrics with the values of an Apdex. */
 export const APDEX_METRICS = ['EndUser/Apdex', 'Apdex'];
 

@@ -1,5 +1,5 @@
-import { fleetCost } from './fleetCost.ts';
-import type { FleetCost } from './fleetCost.ts';
+import { NERDGRAPH, type Reading } from './exporter.ts';
+import { fleetCost, type FleetCost } from './fleetCost.ts';
 import { FLEETS } from './rowsOfResources.ts';
 import { figure, median, table } from './rows.ts';
 import type { FleetSize } from './fleet.ts';
@@ -11,6 +11,7 @@ export const GROWTHS: readonly {
   readonly of: string;
   readonly latencyMs: number;
   readonly sizes: readonly FleetSize[];
+  readonly reading?: Reading;
 }[] = [
   {
     of: 'applications (1 host each)',
@@ -23,10 +24,19 @@ export const GROWTHS: readonly {
     sizes: [1, 5, 20].map((hostsPerApplication) => ({ applications: 100, hostsPerApplication })),
   },
   { of: 'series (5 hosts each, upstream without latency)', latencyMs: 0, sizes: Object.values(FLEETS) },
+  {
+    of: 'applications over NerdGraph (5 hosts each)',
+    latencyMs: LATENCY_MS,
+    sizes: [100, 1000, 10_000].map((applications) => ({ applications, hostsPerApplication: 5 })),
+    reading: NERDGRAPH,
+  },
 ];
 
 /** Medians of so many runs for each fleet, the range of the peak memory with them. */
-export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number], runs: number): Promise<string> {
+export async function growthTable(
+  { latencyMs, sizes, reading }: (typeof GROWTHS)[number],
+  runs: number,
+): Promise<string> {
   const head = [
     'Applications',
     'Hosts',
@@ -40,7 +50,7 @@ export async function growthTable({ latencyMs, sizes }: (typeof GROWTHS)[number]
   const lines: string[][] = [];
   for (const size of sizes) {
     const costs: FleetCost[] = [];
-    for (let run = 0; run < runs; run += 1) costs.push(await fleetCost(size, latencyMs));
+    for (let run = 0; run < runs; run += 1) costs.push(await fleetCost(size, latencyMs, reading));
     lines.push(line(size, costs));
   }
   return table(head, lines);

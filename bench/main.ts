@@ -13,6 +13,7 @@ import { figure, judge, rowTable } from './rows.ts';
 import { blockRows } from './rowsOfBlocks.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
+import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
 import { answerRows, memoryRow, startRow } from './rowsOfResources.ts';
 
@@ -39,6 +40,7 @@ const parts: readonly Part[] = [
   { name: 'refresh', rows: (runs) => refreshRows(runs, flags.quick ? 200 : 1000) },
   { name: 'blocks', rows: (runs) => blockRows(runs, flags.quick ? 200 : 1000) },
   { name: 'nerdgraph', rows: nerdGraphRows, large: true },
+  { name: 'queries', rows: queryRows },
   { name: 'rendering', rows: renderRows },
   { name: 'rendering-500k', rows: largeRenderRows, large: true },
   { name: 'answers', rows: answerRows },

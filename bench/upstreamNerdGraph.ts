@@ -7,6 +7,7 @@ import {
   hostName,
   idsOnPage,
   pagesOf,
+  ROWS_OF_A_QUERY,
   TIMED_METRICS,
   type FleetSize,
 } from './fleet.ts';
@@ -34,6 +35,7 @@ function actorOf(
   { search, cursor, nrql }: NonNullable<GraphqlRequest['variables']>,
   variant: number,
 ): object {
+  if (nrql?.includes('FROM Transaction') === true) return { account: { nrql: queryResult(nrql, variant) } };
   if (nrql !== undefined) return { account: { nrql: nrqlResult(size, nrql, variant) } };
   if (search === undefined) {
     return query.includes('accounts') ? { accounts: [{ id: ACCOUNT_ID, name: 'production' }] } : { entities: [] };
@@ -84,8 +86,22 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
       }
     }
   }
+  return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: timeWindowOf(nrql) } };
+}
+
+/** The rows of a query of the configuration, as `rowsOfQueries.ts` has them: two facets and two figures each. */
+function queryResult(nrql: string, variant: number): object {
+  const facets = ['region', 'plan'];
+  const results = Array.from({ length: ROWS_OF_A_QUERY }, (_, row) => {
+    const facet = [`region-${row % 20}`, `plan-${Math.floor(row / 20)}`];
+    return { facet, region: facet[0], plan: facet[1], orders: 1800 + row + variant, took: 0.1 + row / 3000 + variant };
+  });
+  return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: timeWindowOf(nrql) } };
+}
+
+function timeWindowOf(nrql: string): object {
   const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]));
-  return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: { begin, end } } };
+  return { begin, end };
 }
 
 /** The values after `attribute =` and `attribute IN`. */
