@@ -23,7 +23,7 @@ const MOST_LOST = 3;
 
 /**
  * Reads a batch, and what fails or does not fit into an answer again in halves, down to single subjects, so that no healthy
- * subject fails because of another (docs/interface.md, "Batches").
+ * subject fails because of another (docs/nerdgraph.md, "Batches").
  *
  * A batch that fails is divided only when the service answers at all, so one of its subjects is asked first, and another
  * one where that fails: with the batch itself that makes three calls in a row, after which an account counts as silent.
