@@ -10,6 +10,7 @@ import {
 } from '../../monitoring/dashboards/src/expressions.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
+import { ACCOUNT_ID } from '../e2e/support/config.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
@@ -23,7 +24,18 @@ import { quickRecordingRules, quickRules } from './support/rules.ts';
 import { until } from './support/until.ts';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
-const OURS = /^newrelic_(application|host|instance|key_transaction)_/;
+const OURS =
+  /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|service_level|synthetics|transaction)_/;
+/** The families of the shipped packs, one of each. */
+const OF_PACKS = [
+  'newrelic_alert_events_open',
+  'newrelic_browser_page_views',
+  'newrelic_deployment_timestamp_seconds',
+  'newrelic_service_level_compliance_ratio',
+  'newrelic_synthetics_checks',
+  'newrelic_transaction_duration_seconds',
+];
+const PACKS = ['alert_events', 'browser', 'deployments', 'service_levels', 'synthetics', 'transactions'];
 
 /** The scrape job of deploy/prometheus/prometheus.yaml for the exporter at this port, at another interval. */
 function configOf(port: number, interval: string, labels: Readonly<Record<string, string>> = {}): string {
@@ -66,7 +78,11 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         simulator.change(FAILING, { traffic: { ...traffic, background_per_minute: 0 } });
         exporter = await startExporter({
           ...clock.program,
-          config: { accounts: [accountBy(by, simulator, by === 'rest' ? { instances: true } : {})] },
+          config: {
+            accounts: [
+              accountBy(by, simulator, { account_id: ACCOUNT_ID, query_packs: PACKS, instances: by === 'rest' }),
+            ],
+          },
         });
         families = await scrapeUntilFresh(exporter);
         calls = simulator.requests.count();
@@ -99,10 +115,11 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         const names = inOpenMetrics.map(({ name }) => name).filter((name) => OURS.test(name));
         const ours = families.filter(({ name }) => OURS.test(name));
         expect(names.toSorted()).toEqual(ours.map(({ name }) => name).toSorted());
+        expect(OF_PACKS.filter((name) => !names.includes(name))).toEqual([]);
 
         const samples = ours.flatMap((family) => family.samples);
         const found = await until('every series', async () => {
-          const queried = await plain.query('{__name__=~"newrelic_(application|host|instance|key_transaction)_.+"}');
+          const queried = await plain.query(`{__name__=~"${OURS.source.slice(1)}.+"}`);
           const byKey = queried.map(({ labels, value }) => [keyOf(labels['__name__'] ?? '', labels), value] as const);
           return byKey.length === samples.length ? new Map(byKey) : undefined;
         });
@@ -149,8 +166,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
             // The panel says why it is empty: it asks for a family that NerdGraph does not have, or no rule is evaluated.
             excused:
               (by === 'nerdgraph' && /empty for .*NerdGraph/i.test(description) && isRestOnly(expression)) ||
-              (/empty while no alert/i.test(description) && expression.includes('ALERTS{')) ||
-              /empty without (?:queries|the query pack)/i.test(description),
+              (/empty while no alert/i.test(description) && expression.includes('ALERTS{')),
             text: substitute(expression),
           })),
           ...variableQueries().map((query) => ({
