@@ -15,7 +15,12 @@ const family = (
 
 /** The exporter's own families, on `/metrics` only; the client library's process_* and nodejs_* stand beside them. */
 export const EXPORTER = {
-  up: family('gauge', 'newrelic_up', ['account'], "1 when the account's last application list was read whole, else 0."),
+  up: family(
+    'gauge',
+    'newrelic_up',
+    ['account'],
+    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account for queries only: 1 while a query is answered.",
+  ),
   buildInfo: family(
     'gauge',
     'newrelic_exporter_build_info',

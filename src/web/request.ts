@@ -76,8 +76,11 @@ export function readProbeQuery(query: URLSearchParams): ProbeQuery {
       `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
     );
   }
-  const debug = query.getAll('debug');
-  return { account, applicationId: Number(id), debug: debug.includes('true') };
+  const debug = query.has('debug') ? single(query, 'debug', 'true or false') : 'false';
+  if (debug !== 'true' && debug !== 'false') {
+    throw new BadQueryError(`The parameter debug must be true or false; it is ${quote(debug)}.`);
+  }
+  return { account, applicationId: Number(id), debug: debug === 'true' };
 }
 
 function single(query: URLSearchParams, name: string, meaning: string): string {

@@ -197,6 +197,11 @@ describe('HELP', () => {
     for (const { help } of EVERY) expect(help).toMatch(/^[^\n\\]{15,}\.$/);
   });
 
+  it('of newrelic_up says what the key has to do with it', () => {
+    const up = EVERY.find(({ name }) => name === 'newrelic_up');
+    expect(up?.help).toContain('for which the key must list the account');
+  });
+
   it('warns of the memory value whose meaning over several minutes is not verified', () => {
     const memory = (name: string) => FAMILIES.find((family) => family.name === name)?.help;
     expect(memory('newrelic_application_memory_used_bytes')).toContain('unverified');

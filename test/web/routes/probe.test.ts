@@ -92,6 +92,9 @@ describe('/probe', () => {
     ['?account=production&app_id=-7', 'The parameter app_id must be the id'],
     ['?account=production&app_id=7.0', 'The parameter app_id must be the id'],
     ['?account=production&app_id=9007199254740993', 'The parameter app_id must be the id'],
+    ['?account=production&app_id=7&debug=maybe', 'The parameter debug must be true or false; it is "maybe".'],
+    ['?account=production&app_id=7&debug=', 'The parameter debug is missing: it must be true or false.'],
+    ['?account=production&app_id=7&debug=true&debug=false', 'The parameter debug must be given once'],
     ['?account[x]=production&app_id[]=7', 'The parameter account is missing'],
   ])('answers 400 with a reason to %s', async (query, reason) => {
     const app = testApp();

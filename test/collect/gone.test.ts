@@ -1,0 +1,32 @@
+import { setImmediate as settle } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { accountConfig } from './support/config.ts';
+import { EVERYTHING, World } from './support/world.ts';
+
+/** Weak references to what is served of each application and host, so that nothing here holds it. */
+async function served(world: World): Promise<Map<string, WeakRef<object>>> {
+  const { blocks } = await world.collector.answer(EVERYTHING);
+  return new Map(
+    blocks.map(({ group, labels, samples }) => [`${group} ${Object.values(labels).join()}`, new WeakRef(samples)]),
+  );
+}
+
+it('applications that are gone, and their hosts, leave nothing in memory', async () => {
+  const world = new World([accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } })]);
+  world.populate(20, 2);
+  await world.scrape();
+  const before = await served(world);
+  world.reader.applications = world.reader.applications.slice(0, 1);
+  await world.nextMinute(1);
+  await world.scrape();
+  const keys = [...(await served(world)).keys()];
+  expect([before.size, keys.length]).toEqual([120, 6]);
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  await settle();
+  collectGarbage();
+  const left = [...before].filter(([, samples]) => samples.deref() !== undefined).map(([key]) => key);
+  expect(left.filter((key) => !keys.includes(key))).toEqual([]);
+});
