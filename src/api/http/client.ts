@@ -9,7 +9,7 @@ import { moved, firstHeader, httpsUpgrade } from './address.ts';
 import { BodyReader, rulesOfGet, type Answer, type AnswerRules, type Sent, isGood } from './body.ts';
 import type { Bounds } from './jsonShape.ts';
 import { exchange, type Request } from './exchange.ts';
-import type { KeptConnections } from './connections.ts';
+import { Connections, type DispatcherOptions } from './dispatcher.ts';
 
 const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;
@@ -84,12 +84,12 @@ const FAILURES_OF_SILENCE = 3;
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
-export interface ClientOptions {
+export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
   /** Asked before each attempt, because key files change. */
   readonly key: () => string;
   readonly userAgent: string;
-  /** From sending to the last byte of the body, of each attempt. */
+  /** From connecting to the last byte of the body, of each attempt. */
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
   /** Of a body, as sent and as unpacked, where that is less than the bounds of its kind. */
@@ -111,7 +111,7 @@ export interface ClientOptions {
 export class Client {
   /** Tells the observer of failures, and of what callers find in answers. */
   readonly reports: Reports;
-  readonly #connections: KeptConnections;
+  readonly connections: Connections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   readonly #bodies: BodyReader;
@@ -123,8 +123,9 @@ export class Client {
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
 
-  constructor(connections: KeptConnections, options: ClientOptions) {
-    this.#connections = connections;
+  /** @throws Error when the proxy's address is not a valid URL */
+  constructor(options: ClientOptions) {
+    this.connections = new Connections(options);
     this.#options = options;
     this.#key = new ApiKey(options.key);
     this.#bodies = new BodyReader(options.now);
@@ -251,7 +252,7 @@ export class Client {
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const raw = await exchange(this.#connections.dispatcher, request, headers, { timeoutMs, maxBytes, signal });
+      const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes, signal });
       code = raw.status;
       return { address: request.address, raw, overload: overloadOf(code, raw.headers, now()), mask };
     } catch (error) {

@@ -15,11 +15,10 @@ import { Transport } from './transport.ts';
 import { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client, type ClientOptions } from '../http/client.ts';
-import { type DispatcherOptions, KeptConnections } from '../http/connections.ts';
 import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 
-export interface NerdGraphReaderOptions extends ClientOptions, Omit<DispatcherOptions, 'connectTimeoutMs'> {
+export interface NerdGraphReaderOptions extends ClientOptions {
   /** The whole address, ends in `/graphql`. */
   readonly baseUrl: string;
   /** The account to read; undefined: the only one that the key sees. */
@@ -38,9 +37,7 @@ export interface NerdGraphReaderOptions extends ClientOptions, Omit<DispatcherOp
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
-  const connections = new KeptConnections({ ...options, connectTimeoutMs: options.requestTimeoutMs });
-  const client = new Client(connections, options);
-  return new NerdGraphReader(connections, client, options);
+  return new NerdGraphReader(new Client(options), options);
 }
 
 class NerdGraphReader implements UpstreamReader {
@@ -55,7 +52,7 @@ class NerdGraphReader implements UpstreamReader {
   readonly metricData: MetricDataRead;
   readonly metricSeries: MetricSeriesRead;
   readonly queries: QueriesRead;
-  readonly #connections: KeptConnections;
+  readonly #connections: Client['connections'];
   readonly #transport: Transport;
   readonly #account: Account;
   readonly #fleet: Fleet;
@@ -63,7 +60,7 @@ class NerdGraphReader implements UpstreamReader {
   readonly #mostPages: number;
   readonly #now: () => number;
 
-  constructor(connections: KeptConnections, client: Client, options: NerdGraphReaderOptions) {
+  constructor(client: Client, options: NerdGraphReaderOptions) {
     const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
     const { detailsMs, monotonic } = options;
     const account = new Account(transport, options);
@@ -71,7 +68,7 @@ class NerdGraphReader implements UpstreamReader {
     const wanted = new WantedMetrics();
     const plans = new DataPlans(wanted);
     const timeslices = new Timeslices(transport, account, fleet);
-    this.#connections = connections;
+    this.#connections = client.connections;
     this.#transport = transport;
     this.#account = account;
     this.#fleet = fleet;

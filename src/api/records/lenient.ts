@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
+import type { Client } from '../http/client.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 
 /** Counts what an answer held that could not be used (docs/interface.md). */
@@ -28,6 +29,19 @@ export class LeftOut {
 
 function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Reads an answer, and reports what of it was left out, or that it is useless. */
+export function checked<T>(reports: Client['reports'], endpoint: string, read: (leftOut: LeftOut) => T): T {
+  const leftOut = new LeftOut();
+  try {
+    return read(leftOut);
+  } catch (error) {
+    throw error instanceof CallFailure ? reports.fail(endpoint, error) : error;
+  } finally {
+    const words = leftOut.words();
+    if (words !== undefined) reports.leftOut(endpoint, words);
+  }
 }
 
 /** Pages have 200 records, of metric names 1,000; a page of many more would stop everything else. */

@@ -1,13 +1,13 @@
-import * as endpoints from './endpoints.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { BOUNDS, isList, isObject } from '../http/jsonShape.ts';
-import { parseTime } from '../records/fields.ts';
+import { formatTime, parseTime } from '../records/fields.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import type { LeftOut } from '../records/lenient.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
 import { oneByOne, type RestClient } from './restClient.ts';
+import { metricTarget, queryOf, type Target } from './target.ts';
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
 const NEVER_NEGATIVE = new Set([
@@ -28,11 +28,7 @@ const NO_VALUES: Timeslice['values'] = Object.freeze({});
  *
  * @param range what was asked for, Unix seconds
  */
-export function parseMetricData(
-  body: unknown,
-  range: { readonly from: number; readonly to: number },
-  leftOut: LeftOut,
-): MetricData {
+export function parseMetricData(body: unknown, range: TimeRange, leftOut: LeftOut): MetricData {
   const data = isObject(body) ? body['metric_data'] : undefined;
   if (!isObject(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
@@ -128,6 +124,8 @@ export class MetricDataCalls {
   readonly #client: RestClient;
   readonly #raw: boolean;
   readonly #splitting: NameSplitting;
+  /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
+  readonly #written = new WeakMap<readonly string[], string>();
 
   /** @param raw asks for values that are not rounded to three digits */
   constructor(client: RestClient, raw: boolean, refused: RefusedNames) {
@@ -137,72 +135,66 @@ export class MetricDataCalls {
   }
 
   /** One timeslice per metric over the range. */
-  get summarized(): BatchRead<MetricDataSubject, MetricDataAnswer> {
-    return oneByOne(
-      async (subject, range, call) => summarized(await this.#read(subject, range, true, call), subject, range),
+  readonly summarized: BatchRead<MetricDataSubject, MetricDataAnswer> = oneByOne(
+    async (subject, range, call) => summarized(await this.#read(subject, range, true, call), subject, range),
+    (subject) => this.#splitting.calls(subject),
+  );
+
+  readonly series: SeriesRead = {
+    ...oneByOne(
+      async (subject, chunk, call) => {
+        const data = await this.#read(subject, { from: chunk.readFrom, to: chunk.to }, false, call);
+        return toSeries(data, subject.names, chunk);
+      },
       (subject) => this.#splitting.calls(subject),
-    );
-  }
+    ),
+    plan: planRestChunks,
+    summarize: summarizeSeries,
+  };
 
-  get series(): SeriesRead {
-    return {
-      ...oneByOne(
-        async (subject, chunk, call) => {
-          const data = await this.#read(subject, { from: chunk.readFrom, to: chunk.to }, false, call);
-          return toSeries(data, subject.names, chunk);
-        },
-        (subject) => this.#splitting.calls(subject),
-      ),
-      plan: planRestChunks,
-      summarize: summarizeSeries,
-    };
-  }
-
+  /**
+   * What upstream refused to answer has no values: nobody knows them. Without it, a calculation would take such a metric for
+   * one that the application does not have (no errors, no queue, nothing to take off a total time).
+   */
   async #read(
     subject: MetricDataSubject,
     range: TimeRange,
     summarize: boolean,
     call: CallOptions,
   ): Promise<MetricData> {
-    const { applicationId, hostKey, names } = subject;
-    const target = (some: readonly string[]): endpoints.Target =>
-      endpoints.metricData({ applicationId, hostKey, names: some, range, summarize, raw: this.#raw });
-    const answered: (readonly string[])[] = [];
-    const data = await this.#splitting.read(subject, {
-      read: async (some) => {
-        const found = await this.#client.one(target(some), call, BOUNDS.metricData, (body, leftOut) =>
+    const { applicationId, hostKey } = subject;
+    const times = queryOf([
+      ['from', formatTime(range.from)],
+      ['to', formatTime(range.to)],
+      ...(summarize ? [['summarize', 'true'] as const] : []),
+      ...(this.#raw ? [['raw', 'true'] as const] : []),
+    ]);
+    const targetOf = (names: readonly string[]): Target =>
+      metricTarget('metrics/data.json', subject, `${this.#namesQuery(names)}&${times}`);
+    const { data, refused } = await this.#splitting.read(subject, {
+      read: (names) =>
+        this.#client.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) =>
           parseMetricData(body, range, leftOut),
-        );
-        answered.push(some);
-        return found;
-      },
+        ),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
         this.#client.leftOut(
-          target([name]),
+          targetOf([name]),
           `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
       isSilent: () => this.#client.isSilentFor(call),
     });
-    return answered[0] === names ? data : withUnknown(data, names, answered, range);
+    if (refused.length === 0) return data;
+    return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
   }
-}
 
-/**
- * Adds what upstream refused to answer, as metrics without values: nobody knows them. Without them, a calculation would take
- * such a metric for one that the application does not have (no errors, no queue, nothing to take off a total time).
- */
-function withUnknown(
-  data: MetricData,
-  names: readonly string[],
-  answered: readonly (readonly string[])[],
-  range: TimeRange,
-): MetricData {
-  const known = new Set(answered.flat());
-  const refused = names.filter((name) => !known.has(name));
-  return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: {} }]] as const)]);
+  #namesQuery(names: readonly string[]): string {
+    const query = this.#written.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
+    this.#written.set(names, query);
+    return query;
+  }
 }
 
 /**

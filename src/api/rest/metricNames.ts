@@ -1,4 +1,3 @@
-import * as endpoints from './endpoints.ts';
 import { isDatastore, type MetricName } from '../types.ts';
 import type {
   ApplicationSubject,
@@ -9,8 +8,8 @@ import type {
   MetricNameQuery,
 } from '../reader.ts';
 import { oneByOne, type RestClient } from './restClient.ts';
-import { parseList } from '../records/lenient.ts';
 import { metricName } from './schemas.ts';
+import { metricTarget, queryOf, type Target } from './target.ts';
 
 /** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
 const MOST_PAGES = 2_000;
@@ -35,18 +34,13 @@ export class MetricNames {
   }
 
   async list(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
-    const target = endpoints.metricNames(query);
+    const limits = { mostPages: Math.max(MOST_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
     const found = new Map<string, MetricName>();
-    const complete = await this.#client.pages(target, call, {
-      mostPages: Math.max(MOST_PAGES, query.maxPages ?? 0),
-      stopAfter: query.maxPages,
-      take: (answer, page) => {
-        const before = found.size;
-        const names = this.#client.checked(target, (leftOut) => parseList(metricName, answer.body, 'metrics', leftOut));
-        for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
-        query.onPage?.(page, found.size);
-        return { entries: names.length, fresh: found.size - before };
-      },
+    const complete = await this.#client.pages(targetOf(query), 'metrics', metricName, limits, call, (names, page) => {
+      const before = found.size;
+      for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
+      query.onPage?.(page, found.size);
+      return found.size - before;
     });
     return { names: [...found.values()], complete };
   }
@@ -69,7 +63,7 @@ export class MetricNames {
         const onPage = (): void => void (calls += 1);
         const query = { applicationId, name, maxPages: CUSTOM_PAGES, onPage };
         const { names, complete } = await this.list(query, call);
-        if (!complete) this.#client.leftOut(endpoints.metricNames(query), tooManyNames(applicationId, name));
+        if (!complete) this.#client.leftOut(targetOf(query), tooManyNames(applicationId, name));
         for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
       }
       this.#customCalls.set(applicationId, calls);
@@ -77,6 +71,10 @@ export class MetricNames {
     },
     ({ applicationId, filters }) => this.#customCalls.get(applicationId) ?? new Set(filters).size,
   );
+}
+
+function targetOf(query: MetricNameQuery): Target {
+  return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
 }
 
 /** Half a surrogate pair cannot travel in an address: the name that would be asked for is another one. */

@@ -46,9 +46,6 @@ function longestQuery(names: readonly string[]): number {
 /** An application, or one of its hosts. */
 type About = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
 
-/** Until when each name is left out, by application. */
-type UntilByName = Map<number, Map<string, number>>;
-
 /**
  * The metric names that upstream refused to answer about an application, until they are asked again. Each application has
  * its own: what is wrong with a name for one may be right for another. What is refused about one of its hosts is left out
@@ -57,8 +54,9 @@ type UntilByName = Map<number, Map<string, number>>;
 export class RefusedNames {
   readonly #keepMs: number;
   readonly #monotonic: () => number;
-  readonly #ofApplications: UntilByName = new Map();
-  readonly #ofHosts: UntilByName = new Map();
+  /** Until when each name is left out, by application. */
+  readonly #ofApplications = new Map<number, Map<string, number>>();
+  readonly #ofHosts = new Map<number, Map<string, number>>();
 
   /** @param keepMs how long a refused name is left out */
   constructor(keepMs: number, monotonic: () => number) {
@@ -89,7 +87,10 @@ export class RefusedNames {
     return allowed.length === names.length ? names : allowed;
   }
 
-  #now(byApplication: UntilByName, applicationId: number): ReadonlyMap<string, number> | undefined {
+  #now(
+    byApplication: Map<number, Map<string, number>>,
+    applicationId: number,
+  ): ReadonlyMap<string, number> | undefined {
     const refused = byApplication.get(applicationId);
     if (refused === undefined) return undefined;
     const now = this.#monotonic();
@@ -103,8 +104,14 @@ export class RefusedNames {
 /** Answers that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
-/** Reads these metric names of one application or host in one call. */
-type ReadNames = (names: readonly string[]) => Promise<MetricData>;
+interface SplitCalls {
+  /** Reads these metric names of one application or host in one call. */
+  readonly read: (names: readonly string[]) => Promise<MetricData>;
+  /** Told of each name that is refused. */
+  readonly refuse: (name: string) => void;
+  /** Whether the account answers nothing at the moment. */
+  readonly isSilent: () => boolean;
+}
 
 /**
  * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"). A
@@ -126,98 +133,80 @@ export class NameSplitting {
   }
 
   /**
-   * Rejects when any call fails for another reason than a refusal, because half of the inputs would give wrong
-   * calculations. Rejects too when the first and the last of the names are both refused before anything was answered: then
-   * it is not about a name.
+   * The data, and the names that are left out, now or since earlier. Rejects when any call fails for another reason than a
+   * refusal, because half of the inputs would give wrong calculations. Rejects too when the first and the last of the names
+   * are both refused before anything was answered: then it is not about a name.
    */
-  async read(subject: MetricDataSubject, calls: SplitCalls): Promise<MetricData> {
+  async read(
+    subject: MetricDataSubject,
+    calls: SplitCalls,
+  ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
     const { names } = subject;
+    let left = this.#refused.allowed(subject, names);
+    const refused = left === names ? [] : names.filter((name) => !left.includes(name));
     const refuse = (name: string): void => {
+      refused.push(name);
       this.#refused.add(subject, name);
       calls.refuse(name);
     };
-    const reading = new SplitReading([...new Set([names[0], names.at(-1)])], { ...calls, refuse });
-    let left = this.#refused.allowed(subject, names);
+    const reading = new SplitReading(names, { ...calls, refuse });
     while (left.length > 0) {
       // Cut anew for each call: the one before, or that of another subject, may have shown that lists must be shorter.
       const [batch = left] = batches(left, this.#mostNames);
-      await reading.readBatch(batch);
-      if (reading.lengthRefused) this.#mostNames = CAUTIOUS_NAMES;
+      if (await reading.isTooLong(batch)) this.#mostNames = CAUTIOUS_NAMES;
       left = left.slice(batch.length);
     }
-    return reading.data;
+    return { data: reading.data, refused };
   }
-}
-
-interface SplitCalls {
-  readonly read: ReadNames;
-  /** Told of each name that is refused. */
-  readonly refuse: (name: string) => void;
-  /** Whether the account answers nothing at the moment. */
-  readonly isSilent: () => boolean;
 }
 
 /** One reading of one subject's names. */
 class SplitReading {
   readonly data = new Map<string, readonly Timeslice[]>();
-  /** True when a long list was refused and all of its parts were answered: then its length was the reason. */
-  lengthRefused = false;
-  readonly #samples: readonly (string | undefined)[];
-  readonly #read: ReadNames;
-  readonly #refuse: (name: string) => void;
-  readonly #isSilent: () => boolean;
+  /** Names that tell a refusal of names from one of everything. */
+  readonly #samples: readonly string[];
+  readonly #calls: SplitCalls;
   /** What became of each list that was asked for: none is asked for twice. */
   readonly #asked = new Map<string, UpstreamError | undefined>();
   #answered = false;
 
-  /** @param samples names that tell a refusal of names from one of everything */
-  constructor(samples: readonly (string | undefined)[], { read, refuse, isSilent }: SplitCalls) {
-    this.#samples = samples;
-    this.#read = read;
-    this.#refuse = refuse;
-    this.#isSilent = isSilent;
+  constructor(names: readonly string[], calls: SplitCalls) {
+    this.#samples = [...names.slice(0, 1), ...names.slice(1).slice(-1)];
+    this.#calls = calls;
   }
 
-  async readBatch(batch: readonly string[]): Promise<void> {
+  /** Reads a list, in parts where it is refused. True when it was long and all of its parts were answered. */
+  async isTooLong(batch: readonly string[]): Promise<boolean> {
     const refusal = await this.#refusal(batch);
-    if (refusal === undefined) return;
+    if (refusal === undefined) return false;
     // Where calls about others are refused, too, it is not about names.
-    if (!this.#answered && this.#isSilent()) throw refusal;
-    if (batch.length <= CAUTIOUS_NAMES) {
-      await this.#hunt(batch, refusal);
-      return;
+    if (!this.#answered && this.#calls.isSilent()) throw refusal;
+    return (await this.#readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES;
+  }
+
+  /** Reads a refused list in parts, down to the names that are refused. True when all of its parts were answered. */
+  async #readParts(list: readonly string[], refusal: UpstreamError): Promise<boolean> {
+    const isLong = list.length > CAUTIOUS_NAMES;
+    if (!isLong) await this.#makeSureOfUpstream(refusal);
+    const [only = ''] = list;
+    if (list.length === 1) {
+      this.#calls.refuse(only);
+      return false;
     }
+    const middle = Math.ceil(list.length / 2);
     let allAnswered = true;
-    for (const part of batches(batch, CAUTIOUS_NAMES)) {
+    for (const part of isLong ? batches(list, CAUTIOUS_NAMES) : [list.slice(0, middle), list.slice(middle)]) {
       const again = await this.#refusal(part);
       if (again === undefined) continue;
       allAnswered = false;
-      await this.#hunt(part, again);
+      await this.#readParts(part, again);
     }
-    this.lengthRefused ||= allAnswered;
-  }
-
-  /** Finds the refused names of a batch that was refused as a whole. */
-  async #hunt(batch: readonly string[], refusal: UpstreamError): Promise<void> {
-    await this.#makeSureOfUpstream(refusal);
-    const [only] = batch;
-    if (batch.length === 1 && only !== undefined) {
-      this.#refuse(only);
-      return;
-    }
-    const middle = Math.ceil(batch.length / 2);
-    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
-      const again = await this.#refusal(half);
-      if (again !== undefined) await this.#hunt(half, again);
-    }
+    return allAnswered;
   }
 
   /** As long as nothing was answered, a refusal may be about the application or the window: then all calls would be. */
   async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
-    for (const sample of this.#samples) {
-      if (this.#isAnswered()) return;
-      if (sample !== undefined) await this.#refusal([sample]);
-    }
+    for (const sample of this.#samples) if (!this.#isAnswered()) await this.#refusal([sample]);
     if (!this.#isAnswered()) throw refusal;
   }
 
@@ -231,18 +220,14 @@ class SplitReading {
     if (this.#asked.has(key)) return this.#asked.get(key);
     let refusal: UpstreamError | undefined;
     try {
-      for (const [name, timeslices] of await this.#read(names)) this.data.set(name, timeslices);
+      for (const [name, timeslices] of await this.#calls.read(names)) this.data.set(name, timeslices);
       this.#answered = true;
     } catch (error) {
-      if (!(error instanceof UpstreamError) || !isRefusal(error)) throw error;
+      // A failure without a status, such as a timeout, refuses nothing.
+      if (!(error instanceof UpstreamError) || !REFUSALS.has(error.failure.status ?? 0)) throw error;
       refusal = error;
     }
     this.#asked.set(key, refusal);
     return refusal;
   }
-}
-
-/** A failure without a status, such as a timeout, refuses nothing. */
-function isRefusal({ failure: { status } }: UpstreamError): boolean {
-  return status !== undefined && REFUSALS.has(status);
 }

@@ -5,9 +5,10 @@ import { under } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { BOUNDS, type Bounds } from '../http/jsonShape.ts';
-import type { Target } from './endpoints.ts';
-import { readPages, type Pages } from './paging.ts';
-import { LeftOut, parseList, parseSingle } from '../records/lenient.ts';
+import { checked, parseList, parseSingle, type LeftOut } from '../records/lenient.ts';
+import { readPages, type PageLimits } from '../records/pages.ts';
+import { nextPage } from './nextPage.ts';
+import type { Target } from './target.ts';
 
 /**
  * The reads of an interface that answers about one subject at a time: a batch holds one.
@@ -19,25 +20,24 @@ export function oneByOne<S, A, R extends TimeRange = TimeRange>(
   read: (subject: S, range: R, call: CallOptions) => Promise<A>,
   callsOf: (subject: S) => number = () => 1,
 ): BatchRead<S, A, R> {
-  const callsAtLeast = (subject: S): number => Math.max(1, callsOf(subject));
+  const callsFor = (subjects: readonly S[]): number =>
+    subjects.reduce((calls, subject) => calls + Math.max(1, callsOf(subject)), 0);
   return {
-    nextCall: ([first]) => ({ count: 1, calls: first === undefined ? 1 : callsAtLeast(first) }),
-    callsFor: (subjects) => subjects.reduce((calls, subject) => calls + callsAtLeast(subject), 0),
+    nextCall: (subjects) => ({ count: 1, calls: callsFor(subjects.slice(0, 1)) }),
+    callsFor,
     read: async (subjects, range, call) => {
       const outcomes: Outcome<A>[] = [];
-      for (const subject of subjects) outcomes.push(await outcomeOf(read(subject, range, call)));
+      for (const subject of subjects) {
+        try {
+          outcomes.push({ value: await read(subject, range, call) });
+        } catch (error) {
+          if (!(error instanceof UpstreamError)) throw error;
+          outcomes.push({ error });
+        }
+      }
       return outcomes;
     },
   };
-}
-
-async function outcomeOf<A>(reading: Promise<A>): Promise<Outcome<A>> {
-  try {
-    return { value: await reading };
-  } catch (error) {
-    if (error instanceof UpstreamError) return { error };
-    throw error;
-  }
 }
 
 /** Calls the endpoints of the REST interface, and reads lists and records out of their answers. */
@@ -55,13 +55,13 @@ export class RestClient {
 
   /** The body of one answer, as `read` understands it. */
   async one<T>(
-    target: Target,
+    { endpoint, path }: Target,
     call: CallOptions,
     bounds: Bounds,
     read: (body: unknown, leftOut: LeftOut) => T,
   ): Promise<T> {
-    const { body } = await this.#client.get(target.endpoint, under(this.#base, target.path), call, bounds);
-    return this.checked(target, (leftOut) => read(body, leftOut));
+    const { body } = await this.#client.get(endpoint, under(this.#base, path), call, bounds);
+    return checked(this.#client.reports, endpoint, (leftOut) => read(body, leftOut));
   }
 
   /** The one record of an answer. */
@@ -78,35 +78,39 @@ export class RestClient {
     call: CallOptions,
   ): Promise<T[]> {
     const found = new Map<number | string, T>();
-    await this.pages(target, call, {
-      mostPages: this.#mostPages,
-      take: ({ body }) => {
-        const before = found.size;
-        const records = this.checked(target, (leftOut) => parseList(schema, body, member, leftOut));
-        for (const record of records) found.set(keyOf(record), record);
-        return { entries: records.length, fresh: found.size - before };
-      },
+    await this.pages(target, member, schema, { mostPages: this.#mostPages }, call, (records) => {
+      const before = found.size;
+      for (const record of records) found.set(keyOf(record), record);
+      return found.size - before;
     });
     return [...found.values()];
   }
 
-  /** Page by page; gives false when it stopped before the end as told. */
-  pages(target: Target, call: CallOptions, pages: Omit<Pages, 'endpoint' | 'first'>): Promise<boolean> {
-    const first = under(this.#base, target.path);
-    return readPages(this.#client, { endpoint: target.endpoint, first, ...pages }, call);
-  }
-
-  /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  checked<T>({ endpoint }: Target, read: (leftOut: LeftOut) => T): T {
-    const leftOut = new LeftOut();
-    try {
-      return read(leftOut);
-    } catch (error) {
-      throw error instanceof CallFailure ? this.#client.reports.fail(endpoint, error) : error;
-    } finally {
-      const words = leftOut.words();
-      if (words !== undefined) this.#client.reports.leftOut(endpoint, words);
-    }
+  /**
+   * Page by page; a page past the end is empty.
+   *
+   * @param take takes over what a page holds, and says how much of it was not on an earlier one
+   * @returns false when it stopped before the end as told
+   */
+  pages<T>(
+    { endpoint, path }: Target,
+    member: string,
+    schema: z.ZodType<T>,
+    limits: PageLimits,
+    call: CallOptions,
+    take: (records: readonly T[], page: number) => number,
+  ): Promise<boolean> {
+    const { reports } = this.#client;
+    const address = under(this.#base, path);
+    const refuse = (words: string): Error => reports.fail(endpoint, new CallFailure('invalid_response', words));
+    return readPages(address.search, limits, refuse, async (search, page) => {
+      address.search = search;
+      const answer = await this.#client.get(endpoint, new URL(address), call, BOUNDS.list);
+      const records = checked(reports, endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
+      const fresh = take(records, page);
+      const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
+      return { fresh, next: records.length === 0 ? undefined : nextPage(answer.address, answer.link, refusePage) };
+    });
   }
 
   /** True while the account answers nothing. */

@@ -17,7 +17,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
-    const data = await splitting.read(
+    const { data } = await splitting.read(
       { applicationId, hostKey, names: asked },
       {
         read: (some) => {

@@ -88,6 +88,13 @@ describe('createRestReader', () => {
       [expect.objectContaining({ id: 1, port: 0 })],
     ],
     [
+      'metric names of an application',
+      (r, c) => r.listMetricNames({ applicationId: 7, name: '/allWeb' }, c),
+      { metrics: [] },
+      '/v2/applications/7/metrics.json?name=%2FallWeb',
+      { names: [], complete: true },
+    ],
+    [
       'metric names of a host',
       (r, c) => r.listMetricNames({ applicationId: 7, hostKey: '8', name: 'x' }, c),
       { metrics: [] },
@@ -112,6 +119,11 @@ describe('createRestReader', () => {
     const { server, reader, call, notes } = await serve((response) => json(response, body));
     expect(await read(reader, call)).toEqual(expected);
     expect(server.asked.map((asked) => asked.path)).toEqual([path]);
+    const template = path
+      .replace(/^\/v2|\?.*/g, '')
+      .replace(/hosts\/\d+/, 'hosts/{host_id}')
+      .replace(/\b\d+/, '{id}');
+    expect(notes.started).toEqual([template]);
     expect(notes.failures).toEqual([]);
   });
 

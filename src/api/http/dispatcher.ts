@@ -2,7 +2,8 @@ import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undi
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
-  readonly connectTimeoutMs: number;
+  /** Of connecting, too. */
+  readonly requestTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
   /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,7 +28,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
   const { environment, tls } = options;
   const upstreamTls = {
     rejectUnauthorized: true,
-    timeout: options.connectTimeoutMs,
+    timeout: options.requestTimeoutMs,
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
@@ -38,7 +39,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
     connect: upstreamTls,
     requestTls: upstreamTls,
     clientFactory: createTunnelPool,
-    proxyTls: { rejectUnauthorized: true, timeout: options.connectTimeoutMs },
+    proxyTls: { rejectUnauthorized: true, timeout: options.requestTimeoutMs },
     // The time of the whole attempt is bounded by its caller.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -76,8 +77,8 @@ function proxyAddress(setting: string): string {
   return address;
 }
 
-/** The connections of one reader, which are kept from call to call until the reader is replaced. */
-export class KeptConnections {
+/** The connections of one client, which are kept from call to call until its reader is replaced. */
+export class Connections {
   readonly #options: DispatcherOptions;
   readonly #kept: Dispatcher;
   /** Undefined until the reader is replaced. */
