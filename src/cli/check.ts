@@ -8,8 +8,7 @@ import type { AccountStatus, EntityStatus } from '../collect/view.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
-import { withLists } from './upstream/listReading.ts';
-import { KEY_HINT, type ReadingOptions } from './upstream/session.ts';
+import { KEY_HINT, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 
 export interface CheckOutput {
@@ -55,7 +54,7 @@ export async function runCheck(options: CheckOptions): Promise<void> {
  * it with status 1; warnings do not.
  */
 async function checkLive(options: ReadingOptions): Promise<void> {
-  await withLists(options, async ({ config, collector, signal }) => {
+  await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries }) => queries.length > 0)) {
       await collector.refreshNow({ groups: new Set(['queries']) }, Infinity, signal);
       signal.throwIfAborted();
@@ -69,7 +68,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
         return report(account, status, await tried(collector, account, signal), Date.now());
       }),
     );
-    process.stdout.write(reports.map(({ text }) => `${text}\n`).join('\n'));
+    print(reports.map(({ text }) => `${text}\n`).join('\n'));
     if (reports.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
 }

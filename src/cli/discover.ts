@@ -1,170 +1,153 @@
-import process from 'node:process';
 import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
-import { findApplication, isNotFound, readAll } from './upstream/reading.ts';
-import { type LiveAccount, type LiveSession, withAccounts } from './upstream/session.ts';
+import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/reading.ts';
+import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/reader.ts';
 import { windowAt } from '../collect/due.ts';
-import type { Config } from '../config/config.ts';
-import { type Progress, table, showProgress } from './terminal.ts';
+import { table, showProgress } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
 
-/** What was named on the command line, as found in one account. */
-export interface Named {
-  readonly applications: Map<number, Application>;
-  readonly keyTransactions: Map<number, KeyTransaction>;
+export interface DiscoverOptions extends CommonOptions {
+  readonly format: 'table' | 'yaml' | 'json';
+  /** Ids or exact names; without them and without key transactions, everything is listed. */
+  readonly app?: readonly string[];
+  readonly keyTransaction?: readonly number[];
 }
 
-/** What was named, by the account in which it is. */
-export type Places = ReadonlyMap<LiveAccount, Named>;
-
-/**
- * Finds the applications and key transactions that were named; ids are read by id. Throws an Error whose message is a
- * sentence when one of them is in no account.
- */
-export async function whereIs(
-  { accounts }: LiveSession,
-  apps: readonly string[],
-  keyTransactions: readonly number[],
-): Promise<Places> {
-  const places = new Map<LiveAccount, Named>();
-  const at = (account: LiveAccount): Named => {
-    const named = places.get(account) ?? { applications: new Map(), keyTransactions: new Map() };
-    places.set(account, named);
-    return named;
-  };
-  for (const app of apps) {
-    const { account, application } = await findApplication(accounts, app);
-    at(account).applications.set(application.id, application);
-  }
-  for (const id of keyTransactions) {
-    const { account, keyTransaction } = await findKeyTransaction(accounts, id);
-    at(account).keyTransactions.set(id, keyTransaction);
-  }
-  return places;
+/** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
+export async function runDiscover(options: DiscoverOptions): Promise<void> {
+  await withAccounts(options, async (session) => {
+    const { accounts } = session;
+    const { app: apps = [], keyTransaction: ids = [], format } = options;
+    const named =
+      apps.length + ids.length === 0
+        ? undefined
+        : {
+            applications: await findApplications(accounts, apps),
+            keyTransactions: await findKeyTransactions(accounts, ids),
+          };
+    const found: Discovered[] = [];
+    let failures = 0;
+    for (const account of accounts) {
+      const { name } = account.config;
+      const note = (what: string, error: unknown): void => {
+        session.signal.throwIfAborted();
+        failures += 1;
+        const sentence = `account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}`;
+        session.complain(sentence, isRefusedKey(error));
+      };
+      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
+      if (lists !== undefined) found.push(await withMachines(account, lists, session, note));
+    }
+    if (found.length > 0) session.print(formatDiscovered(found, format));
+    if (failures > 0) throw new ExitStatus(1);
+  });
 }
 
-async function findKeyTransaction(
-  accounts: readonly LiveAccount[],
-  id: number,
-): Promise<{ readonly account: LiveAccount; readonly keyTransaction: KeyTransaction }> {
-  const attempts = await Promise.allSettled(accounts.map(({ reader, call }) => reader.readKeyTransaction(id, call)));
-  const failures: Error[] = [];
-  for (const [index, account] of accounts.entries()) {
-    const attempt = attempts[index];
-    if (attempt?.status === 'fulfilled') return { account, keyTransaction: attempt.value };
-    if (attempt === undefined || isNotFound(attempt.reason)) continue;
-    const message = `account ${account.config.name}: key transaction ${id} cannot be read`;
-    failures.push(new Error(message, { cause: attempt.reason }));
-  }
-  throw failures[0] ?? new Error(`no key transaction has the id ${id}: the command discover lists them`);
-}
+/** Is told of what cannot be read; what it throws ends the command. */
+type Note = (what: string, error: unknown) => void;
 
-/** An application with its hosts and instances; a list that could not be read is undefined. */
-export interface DiscoveredApplication {
-  readonly application: Application;
-  readonly hosts: readonly Host[] | undefined;
-  readonly instances: readonly Instance[] | undefined;
-}
-
-/** What was read of one account. */
-export interface Discovered {
-  readonly account: string;
+/** What is shown of an account, before the hosts and instances of its applications are read. */
+interface Lists {
   /** False: only what was named was read, so what is missing here may exist. */
   readonly everything: boolean;
-  /** False: its interface knows no instances. */
-  readonly hasInstances: boolean;
-  readonly applications: readonly DiscoveredApplication[];
+  readonly applications: readonly Application[];
   /** Undefined: the list could not be read. */
   readonly keyTransactions: readonly KeyTransaction[] | undefined;
 }
 
-/** What the reading of an account goes on with. */
-export interface Reading {
-  readonly account: LiveAccount;
-  readonly collection: Config['collection'];
-  readonly progress: Pick<Progress, 'update'>;
-  /** Told of each list that cannot be read; what it throws ends the reading. */
-  readonly note: (what: string, error: unknown) => void;
+/** What was read of one account. */
+interface Discovered extends Omit<Lists, 'applications'> {
+  readonly account: string;
+  /** False: its interface knows no instances. */
+  readonly hasInstances: boolean;
+  /** With their hosts and instances; a list that could not be read is undefined. */
+  readonly applications: readonly {
+    readonly application: Application;
+    readonly hosts: readonly Host[] | undefined;
+    readonly instances: readonly Instance[] | undefined;
+  }[];
 }
 
-/**
- * Reads all lists of an account: whatever its key can see, filters of the configuration aside. Rejects when there is no
- * application list.
- */
-export async function readEverything(reading: Reading): Promise<Discovered> {
-  const { config, reader, call } = reading.account;
-  const list = await reader.listApplications({}, call);
-  const keyTransactions = reader.listKeyTransactions({}, call).then(
-    (all) => {
-      for (const { id, name, unread } of all) {
-        if (unread !== undefined) reading.note(`the application of key transaction ${id} (${name})`, unread);
-      }
-      return all;
-    },
-    (error: unknown) => {
-      reading.note('the key transaction list', error);
+/** All that the key can see, filters of the configuration aside; undefined when there is no application list. */
+async function readLists({ reader, call }: LiveAccount, note: Note): Promise<Lists | undefined> {
+  const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
+    list.catch((error: unknown) => {
+      note(what, error);
       return undefined;
-    },
-  );
-  const applications = await withMachines(list, reading);
-  return {
-    account: config.name,
-    everything: true,
-    hasInstances: reader.instances !== undefined,
-    applications,
-    keyTransactions: await keyTransactions,
-  };
+    });
+  const applications = await orNote(reader.listApplications({}, call), 'the application list');
+  if (applications === undefined) return undefined;
+  const keyTransactions = await orNote(reader.listKeyTransactions({}, call), 'the key transaction list');
+  for (const { id, name, unread } of keyTransactions ?? []) {
+    if (unread !== undefined) note(`the application of key transaction ${id} (${name})`, unread);
+  }
+  return { everything: true, applications, keyTransactions };
 }
 
-/** Reads the hosts and instances of the applications that were named. */
-export async function readNamed(reading: Reading, named: Named): Promise<Discovered> {
-  const { config, reader } = reading.account;
+function listsOfNamed(
+  account: LiveAccount,
+  named: {
+    readonly applications: FoundByAccount<Application>;
+    readonly keyTransactions: FoundByAccount<KeyTransaction>;
+  },
+): Lists | undefined {
+  const [applications, keyTransactions] = [named.applications.get(account), named.keyTransactions.get(account)];
+  if (applications === undefined && keyTransactions === undefined) return undefined;
   return {
-    account: config.name,
     everything: false,
-    hasInstances: reader.instances !== undefined,
-    applications: await withMachines([...named.applications.values()], reading),
-    keyTransactions: [...named.keyTransactions.values()],
+    applications: [...(applications?.values() ?? [])],
+    keyTransactions: [...(keyTransactions?.values() ?? [])],
   };
 }
 
 async function withMachines(
-  applications: readonly Application[],
-  { account: { reader, call }, collection, progress, note }: Reading,
-): Promise<DiscoveredApplication[]> {
+  { config, reader, call }: LiveAccount,
+  lists: Lists,
+  { config: { collection } }: CommandContext,
+  note: Note,
+): Promise<Discovered> {
+  const { applications } = lists;
   const subjects = applications.map(({ id }) => ({ applicationId: id }));
   const range = windowAt(Date.now(), collection);
-  const lists = reader.instances === undefined ? 1 : 2;
+  const progress = showProgress(`reading hosts and instances of ${config.name}`);
+  const hasInstances = reader.instances !== undefined;
   let done = 0;
   const read = (some: number): void => {
     done += some;
-    progress.update(Math.floor(done / lists), applications.length);
+    progress.update(Math.floor(done / (hasInstances ? 2 : 1)), applications.length);
   };
   const readList = async <A>(kind: BatchRead<ApplicationSubject, A> | undefined): Promise<readonly Outcome<A>[]> =>
     kind === undefined ? [] : readAll(kind, subjects, range, call, read);
-  const [hosts, instances] = await Promise.all([readList(reader.hosts), readList(reader.instances)]);
   const valueOf = <A>(outcome: Outcome<A> | undefined, list: string, { id, name }: Application): A | undefined => {
     if (outcome === undefined || 'value' in outcome) return outcome?.value;
     note(`the ${list} list of application ${id} (${name})`, outcome.error);
     return undefined;
   };
-  return applications.map((application, index) => ({
-    application,
-    hosts: valueOf(hosts[index], 'host', application),
-    instances: valueOf(instances[index], 'instance', application),
-  }));
+  try {
+    const [hosts, instances] = await Promise.all([readList(reader.hosts), readList(reader.instances)]);
+    return {
+      ...lists,
+      account: config.name,
+      hasInstances,
+      applications: applications.map((application, index) => ({
+        application,
+        hosts: valueOf(hosts[index], 'host', application),
+        instances: valueOf(instances[index], 'instance', application),
+      })),
+    };
+  } finally {
+    progress.stop();
+  }
 }
-
-export type DiscoverFormat = 'table' | 'yaml' | 'json';
 
 /** Stands for a number that could not be read. */
 const UNKNOWN = '?';
 
 /** What was discovered, as text that ends in a line feed. */
-export function formatDiscovered(found: readonly Discovered[], format: DiscoverFormat): string {
+function formatDiscovered(found: readonly Discovered[], format: DiscoverOptions['format']): string {
   switch (format) {
     case 'json':
       return `${JSON.stringify({ accounts: found.map(asJson) }, undefined, 2)}\n`;
@@ -297,55 +280,4 @@ function asId(key: string): number | string {
 function stateOf({ reporting }: Application): string {
   if (reporting === undefined) return 'unknown';
   return reporting ? 'reporting' : 'not reporting';
-}
-
-export interface DiscoverOptions extends CommonOptions {
-  readonly format: DiscoverFormat;
-  /** Ids or exact names; without them and without key transactions, everything is listed. */
-  readonly app?: readonly string[];
-  readonly keyTransaction?: readonly number[];
-}
-
-/** The command `discover`. What cannot be read is said on standard error, hides nothing else, and gives status 1. */
-export async function runDiscover(options: DiscoverOptions): Promise<void> {
-  await withAccounts(options, async (session) => {
-    const { app: apps = [], keyTransaction: keyTransactions = [] } = options;
-    const places = apps.length + keyTransactions.length > 0 ? await whereIs(session, apps, keyTransactions) : undefined;
-    const { found, failures } = await discoverAll(session, places);
-    if (found.length > 0) process.stdout.write(formatDiscovered(found, options.format));
-    if (failures > 0) throw new ExitStatus(1);
-  });
-}
-
-async function discoverAll(
-  { accounts, config, signal }: LiveSession,
-  places: Places | undefined,
-): Promise<{ readonly found: readonly Discovered[]; readonly failures: number }> {
-  const found: Discovered[] = [];
-  let failures = 0;
-  for (const account of accounts) {
-    const { name } = account.config;
-    const note = (what: string, error: unknown): void => {
-      signal.throwIfAborted();
-      failures += 1;
-      process.stderr.write(`account ${name}: ${escapeUnsafe(what)} cannot be read: ${errorText(error, false)}\n`);
-    };
-    const progress = showProgress(`reading hosts and instances of ${name}`);
-    const reading: Reading = { account, collection: config.collection, progress, note };
-    try {
-      const discovered = await read(account, reading, places);
-      if (discovered !== undefined) found.push(discovered);
-    } catch (error) {
-      note('the application list', error);
-    } finally {
-      progress.stop();
-    }
-  }
-  return { found, failures };
-}
-
-function read(account: LiveAccount, reading: Reading, places: Places | undefined): Promise<Discovered | undefined> {
-  if (places === undefined) return readEverything(reading);
-  const named = places.get(account);
-  return named === undefined ? Promise.resolve(undefined) : readNamed(reading, named);
 }

@@ -9,7 +9,7 @@ import { findApplication, readOne } from './upstream/reading.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from './upstream/session.ts';
 
 /** The metric names of an application or of one of its hosts. */
-export interface MetricNames {
+interface MetricNames {
   readonly account: string;
   readonly application: Application;
   readonly host: Host | undefined;
@@ -22,7 +22,7 @@ export interface MetricNames {
  * For people, or as JSON; ends in a line feed. For people, names with the same value names stand together under these,
  * because nearly all metrics have the same ten.
  */
-export function formatMetricNames(found: MetricNames, format: 'table' | 'json'): string {
+function formatMetricNames(found: MetricNames, format: 'table' | 'json'): string {
   if (format === 'table') return asText(found.names);
   const { account, application, host, names, complete } = found;
   const document = {
@@ -74,7 +74,7 @@ export interface MetricNamesOptions extends CommonOptions {
 export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
   await withAccounts(options, async (session) => {
     const found = await readMetricNames(session, options);
-    process.stdout.write(formatMetricNames(found, options.format));
+    session.print(formatMetricNames(found, options.format));
     if (found.complete) return;
     process.stderr.write(
       `the list goes on after ${FEW_PAGES} pages (${found.names.length} names): narrow it with --name, ` +
@@ -89,7 +89,7 @@ async function readMetricNames(
   { accounts, config }: LiveSession,
   { app, host: hostText, name, allPages }: MetricNamesOptions,
 ): Promise<MetricNames> {
-  const { account, application } = await findApplication(accounts, app);
+  const { account, value: application } = await findApplication(accounts, app);
   const host = hostText === undefined ? undefined : await findHost(account, application, hostText, config.collection);
   const query = {
     applicationId: application.id,

@@ -1,16 +1,14 @@
-import process from 'node:process';
-import type { Collector } from '../collect/collector.ts';
 import type { AccountStatus, Plan } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
-import { withLists } from './upstream/listReading.ts';
+import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 import { table } from './terminal.ts';
 
 /** What one account's steady state costs, in figures. */
-export interface AccountPlan {
+interface AccountPlan {
   readonly account: string;
   readonly callsPerMinute: number;
   readonly budget: number;
@@ -46,29 +44,27 @@ const BUDGET_WARNING = 'limits.requests_per_minute: ';
 
 /** The command `plan`. An account whose lists cannot be read has no plan: status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
-  await withLists(options, ({ collector }) => {
-    printPlans(collector, options.format);
+  await withLists(options, ({ collector, print, complain }) => {
+    const statuses = collector.status();
+    const unread = statuses.filter(
+      ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
+    );
+    for (const { name, entities } of unread) {
+      const { problem = 'nothing was read', reason } = entities.find(({ group }) => group === 'applications') ?? {};
+      const sentence = `account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}`;
+      complain(sentence, reason === 'auth');
+    }
+    const read = statuses.filter((status) => !unread.includes(status));
+    const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
+    if (plans.length > 0 && options.format === 'table') print(plans.map(asTable).join('\n'));
+    else if (plans.length > 0) print(`${JSON.stringify({ accounts: plans }, undefined, 2)}\n`);
+    if (unread.length > 0) throw new ExitStatus(1);
     return Promise.resolve();
   });
 }
 
-function printPlans(collector: Collector, format: 'table' | 'json'): void {
-  const statuses = collector.status();
-  const unread = statuses.filter(
-    ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
-  );
-  for (const { name, entities } of unread) {
-    const problem = entities.find(({ group }) => group === 'applications')?.problem ?? 'nothing was read';
-    process.stderr.write(`account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}\n`);
-  }
-  const read = statuses.filter((status) => !unread.includes(status));
-  const plans = read.map((status) => planOf(status, collector.expectedSeries(status.name)));
-  if (plans.length > 0) process.stdout.write(formatPlans(plans, format));
-  if (unread.length > 0) throw new ExitStatus(1);
-}
-
 /** @param series the series expected of the account */
-export function planOf(status: AccountStatus, series: number): AccountPlan {
+function planOf(status: AccountStatus, series: number): AccountPlan {
   const { plan } = status;
   return {
     account: status.name,
@@ -114,12 +110,7 @@ export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): str
   return [`each of these would make it fit: ${found.join('; ')}`];
 }
 
-/** As a table for people, or as JSON; ends in a line feed. */
-export function formatPlans(plans: readonly AccountPlan[], format: 'table' | 'json'): string {
-  if (format === 'json') return `${JSON.stringify({ accounts: plans }, undefined, 2)}\n`;
-  return plans.map(asTable).join('\n');
-}
-
+/** For people; ends in a line feed. */
 function asTable(plan: AccountPlan): string {
   const { account, groups, callsPerMinute, budget, share, counted, series, advice, stretch } = plan;
   const rows = groups.map((group) => [

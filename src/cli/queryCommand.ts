@@ -16,7 +16,7 @@ import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
 import { table } from './terminal.ts';
 import { readOne } from './upstream/reading.ts';
-import { withAccounts, type LiveSession } from './upstream/session.ts';
+import { withAccounts } from './upstream/session.ts';
 
 export interface QueryOptions extends CommonOptions {
   /** A query of the configuration. */
@@ -32,20 +32,25 @@ const GIVEN = 'query';
 
 /** The command `query`: runs one query, of the command line or of the configuration. */
 export async function runQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
-  const run = async ({ accounts: [account], config }: LiveSession): Promise<void> => {
-    const definition = account?.config.queries[0];
-    if (account?.reader.queries === undefined || definition === undefined) throw new Error('there is no query to run');
-    const range = windowAt(Date.now(), config.collection);
-    const { rules } = preparedAlone(definition);
-    const window = definition.window === undefined ? undefined : definition.window / 1000;
-    const subject = { nrql: definition.nrql, window, rules };
-    const answer = await readOne(account.reader.queries, subject, range, account.call);
-    const { from, to } = answer.window;
-    const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
-    process.stderr.write(`${answer.rows.length} rows, from ${times.join(' to ')}\n`);
-    process.stdout.write(await written(account.config, definition, answer, options));
-  };
-  await withAccounts(options, run, (config) => onlyQuery(config, nrql, options));
+  const prepare = (config: Config): Config => onlyQuery(config, nrql, options);
+  await withAccounts(
+    options,
+    async ({ accounts: [account], config, print }) => {
+      const definition = account?.config.queries[0];
+      if (account?.reader.queries === undefined || definition === undefined)
+        throw new Error('there is no query to run');
+      const range = windowAt(Date.now(), config.collection);
+      const { rules } = preparedAlone(definition);
+      const window = definition.window === undefined ? undefined : definition.window / 1000;
+      const subject = { nrql: definition.nrql, window, rules };
+      const answer = await readOne(account.reader.queries, subject, range, account.call);
+      const { from, to } = answer.window;
+      const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
+      process.stderr.write(`${answer.rows.length} rows, from ${times.join(' to ')}\n`);
+      print(await written(account.config, definition, answer, options));
+    },
+    prepare,
+  );
 }
 
 /** The configuration with the one account and query that are meant. Throws a UsageError. */

@@ -75,7 +75,8 @@ function noteOf({ timetable }: AccountCollector, entity: Entity, time: AnswerTim
       : `held since ${new Date(held.shownAt).toISOString()} for the window that ends ` +
         new Date(held.windowEnd * 1000).toISOString();
   const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
-  const failed = problem === undefined ? '' : `; failed ${failures} times in a row: ${problem.text}`;
+  const often = failures === 1 ? 'once' : `${failures} times in a row`;
+  const failed = problem === undefined ? '' : `; failed ${often}: ${problem.text}`;
   return `${what}: ${state}, ${heldSince}${took}${failed}`;
 }
 

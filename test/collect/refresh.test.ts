@@ -533,6 +533,7 @@ describe('a probe', () => {
     if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
     expect(probed.success).toBe(false);
     expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; what counts: not decided$/);
+    expect(probed.notes.join()).toContain('; failed once: ');
   });
 
   it('says of each family of what was read why it is absent, and what is not read at all', async () => {

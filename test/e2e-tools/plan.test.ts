@@ -133,8 +133,8 @@ describe('plan', () => {
     });
     await simulator.close();
     expect(status).toBe(1);
-    expect(stderr).toBe(
-      'account bad: the application list cannot be read: GET /applications.json: status 401: Invalid API Key (reason auth)\n',
+    expect(stderr).toMatch(
+      /^account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: the key must be a user key .*\n$/,
     );
     expect(
       (JSON.parse(stdout) as { accounts: { account: string }[] }).accounts.map(({ account: name }) => name),

@@ -38,6 +38,15 @@ describe('the command query', () => {
     expect(shown.stdout).toMatch(/^query_took\{account="shop",appName="[^"]+",percentile="95"\} [\d.]+$/m);
   });
 
+  it.each(['table', 'json', 'yaml', 'metrics'])('shows no key in its output, --format=%s', async (format) => {
+    const key = 'NRAK-SIMULATOR0000000000000000';
+    const [other, config] = ['NRAK-ANOTHERKEY00000000000000', { accounts: [rest()] }];
+    const text = `SELECT count(*) AS '${other}' FROM Transaction WHERE appName != '${key}'`;
+    const { status, stdout } = await runTool(['query', text, `--format=${format}`], { config });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('<secret>') as string });
+    for (const secret of [key, other]) expect(stdout).not.toContain(secret);
+  });
+
   it('says what is wrong with a text, and with its use', async () => {
     const config = { accounts: [rest()] };
     const limited = await runTool(['query', 'SELECT count(*) FROM Transaction LIMIT 5'], { config });

@@ -3,7 +3,7 @@ import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../coll
 import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
-import { findApplication } from '../upstream/reading.ts';
+import { findApplications, listApplications } from '../upstream/reading.ts';
 import type { Subject, ResumeKey, State } from './workFolder.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
@@ -30,7 +30,7 @@ async function findSubjects(
     const taken = Object.keys(options.labels).find((name) => Object.hasOwn(config.labels, name));
     if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
   }
-  const named = options.apps.length > 0 ? await findNamed(accounts, options.apps) : undefined;
+  const named = options.apps.length > 0 ? await findApplications(accounts, options.apps) : undefined;
   const subjects: Subject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
@@ -44,25 +44,11 @@ async function findSubjects(
   return { subjects, notReporting };
 }
 
-async function findNamed(
-  accounts: readonly LiveAccount[],
-  apps: readonly string[],
-): Promise<Map<LiveAccount, Map<number, Application>>> {
-  const named = new Map<LiveAccount, Map<number, Application>>();
-  for (const app of new Set(apps)) {
-    const { account, application } = await findApplication(accounts, app);
-    const ofAccount = named.get(account) ?? new Map<number, Application>();
-    named.set(account, ofAccount.set(application.id, application));
-  }
-  return named;
-}
-
-async function readServed({ config, reader, call }: LiveAccount): Promise<Application[]> {
-  const ids = onlyIds(config.applications);
-  const list = await reader.listApplications(ids === undefined ? {} : { ids }, call).catch((error: unknown) => {
-    throw new Error(`account ${config.name}: the application list cannot be read`, { cause: error });
-  });
-  return list.filter((application) => selects(config.applications, application));
+async function readServed(account: LiveAccount): Promise<Application[]> {
+  const { applications } = account.config;
+  const ids = onlyIds(applications);
+  const list = await listApplications(account, ids === undefined ? {} : { ids });
+  return list.filter((application) => selects(applications, application));
 }
 
 function toSubject(

@@ -9,7 +9,7 @@ import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { formatMinute, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/reading.ts';
-import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
+import { withAccounts, type CommandContext, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import { compareSides, type Comparison, type Difference } from './differences.ts';
 import { readSide } from './sides.ts';
 
@@ -29,17 +29,13 @@ export interface CompareOptions extends CommonOptions {
 
 /** The command `compare`: status 0 when nothing differs that is not expected, else 1. */
 export async function runCompare(options: CompareOptions): Promise<void> {
-  const comparison = await withAccounts(
-    options,
-    (session) => compare(session, options, Date.now()),
-    (config) => bothInterfaces(config, options),
-  );
-  process.stdout.write(
-    options.format === 'json'
-      ? `${JSON.stringify(comparison, undefined, 2)}\n`
-      : comparisonText(comparison, lineLength()),
-  );
-  if (comparison.unexpected > 0) throw new ExitStatus(1);
+  const run = async (session: LiveSession & CommandContext): Promise<void> => {
+    const comparison = await compare(session, options, Date.now());
+    const isJson = options.format === 'json';
+    session.print(isJson ? `${JSON.stringify(comparison, undefined, 2)}\n` : comparisonText(comparison, lineLength()));
+    if (comparison.unexpected > 0) throw new ExitStatus(1);
+  };
+  await withAccounts(options, run, (config) => bothInterfaces(config, options));
 }
 
 /**

@@ -13,42 +13,32 @@ import { KeySource } from '../../config/keys.ts';
 import type { Secrets } from '../../log/secrets.ts';
 import { USER_AGENT } from '../version.ts';
 
-/** The same observer, with each call and each failed one also in the log at debug. */
-export function observeCalls(observer: CallObserver, logger: Logger): CallObserver {
+/** Logs each call and each failed one at debug, and tells the observer, where there is one. */
+export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
   return {
-    started: (endpoint) => observer.started(endpoint),
+    started: (endpoint) => observer?.started(endpoint),
     ended: (endpoint, code, seconds) => {
-      observer.ended(endpoint, code, seconds);
+      observer?.ended(endpoint, code, seconds);
       logger.debug({ endpoint, code, seconds: Number(seconds.toFixed(3)) }, 'Called upstream');
     },
     failed: (endpoint, reason, message) => {
-      observer.failed(endpoint, reason, message);
+      observer?.failed(endpoint, reason, message);
       logger.debug({ endpoint, reason, problem: message }, 'A call failed');
     },
     retried: (endpoint, reason, delayMs) => {
-      observer.retried(endpoint, reason, delayMs);
+      observer?.retried(endpoint, reason, delayMs);
       logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
     },
     split: (reason) => {
-      observer.split(reason);
+      observer?.split(reason);
       logger.debug({ reason }, 'A call for many subjects is read again in parts');
     },
     noted: (endpoint, message) => {
-      observer.noted(endpoint, message);
+      observer?.noted(endpoint, message);
       logger.info({ endpoint, message }, 'The service says about its answer');
     },
   };
 }
-
-/** For commands, which keep no metrics. */
-export const SILENT: CallObserver = {
-  started: () => undefined,
-  ended: () => undefined,
-  failed: () => undefined,
-  retried: () => undefined,
-  split: () => undefined,
-  noted: () => undefined,
-};
 
 interface ReaderOptions {
   readonly secrets: Secrets;
@@ -64,8 +54,34 @@ interface ReaderOptions {
  * sentence when the key or a certificate file cannot be read.
  */
 export function openReader(account: AccountConfig, config: Config, options: ReaderOptions): AccountReader {
-  const { source, readerOptions } = prepare(account, config, options);
-  return { reader: createReader(account, readerOptions), keyMark: () => digestOf(source.current()) };
+  const opened = KeySource.open(account, {
+    now: Date.now,
+    onKey: (key) => options.secrets.add(key),
+    onProblem: (problem) => options.keyProblem(account.name, problem),
+  });
+  if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
+  const { source } = opened;
+  const { ca_file, server_name } = account.tls;
+  const reader = createReader(account, {
+    baseUrl: account.base_url,
+    keyHeader: account.api_key_header,
+    key: () => source.current(),
+    userAgent: USER_AGENT,
+    requestTimeoutMs: account.limits.request_timeout,
+    maxRetries: account.limits.max_retries,
+    maxConcurrent: account.limits.max_concurrent_requests,
+    raw: config.collection.raw_values,
+    refusedNamesMs: config.collection.intervals.metric_names,
+    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
+    observer: options.observer(account.name),
+    environment: options.environment,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    random: Math.random,
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  });
+  // Tells keys apart; nobody can find the key from it.
+  return { reader, keyMark: () => createHash('sha256').update(source.current()).digest('hex') };
 }
 
 function createReader(account: AccountConfig, options: RestReaderOptions): UpstreamReader {
@@ -87,45 +103,6 @@ function throughNerdGraph(account: AccountConfig, options: RestReaderOptions): U
     requestTimeoutMs: other.limits.request_timeout,
   };
   return createReader(other, { ...options, ...ofOther });
-}
-
-/** Tells keys apart; nobody can find the key from it. */
-function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
-}
-
-function prepare(
-  account: AccountConfig,
-  config: Config,
-  options: ReaderOptions,
-): { readonly source: KeySource; readonly readerOptions: RestReaderOptions } {
-  const opened = KeySource.open(account, {
-    now: Date.now,
-    onKey: (key) => options.secrets.add(key),
-    onProblem: (problem) => options.keyProblem(account.name, problem),
-  });
-  if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
-  const { source } = opened;
-  const { ca_file, server_name } = account.tls;
-  const readerOptions: RestReaderOptions = {
-    baseUrl: account.base_url,
-    keyHeader: account.api_key_header,
-    key: () => source.current(),
-    userAgent: USER_AGENT,
-    requestTimeoutMs: account.limits.request_timeout,
-    maxRetries: account.limits.max_retries,
-    maxConcurrent: account.limits.max_concurrent_requests,
-    raw: config.collection.raw_values,
-    refusedNamesMs: config.collection.intervals.metric_names,
-    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
-    observer: options.observer(account.name),
-    environment: options.environment,
-    now: Date.now,
-    monotonic: () => performance.now(),
-    random: Math.random,
-    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
-  };
-  return { source, readerOptions };
 }
 
 function certificatesIn(path: string, account: string): string {

@@ -1,6 +1,6 @@
 import { inCalls } from '../../api/batches.ts';
-import type { BatchRead, CallOptions, Outcome, TimeRange } from '../../api/reader.ts';
-import { UpstreamError, type Application } from '../../api/types.ts';
+import type { BatchRead, CallOptions, Outcome, TimeRange, UpstreamReader } from '../../api/reader.ts';
+import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import type { LiveAccount } from './session.ts';
 
 const NO_OUTCOME = 'the reader gave no outcome for its subject';
@@ -64,90 +64,110 @@ export function valueOf<A>(outcome: Outcome<A>): A {
   return outcome.value;
 }
 
-/** An application and the account in which it was found. */
-interface FoundApplication {
-  readonly account: LiveAccount;
-  readonly application: Application;
-}
-
-/** What an account's read ended with. */
-interface Attempt {
-  readonly account: LiveAccount;
-  readonly applications: readonly Application[];
-  readonly failure: unknown;
-}
-
 /** True of a text that can be the id of an application. */
 export function isId(text: string): boolean {
   return /^[1-9][0-9]{0,14}$/.test(text);
 }
 
-/** True when the reader says that there is no such thing, as of an id that is another account's. */
-export function isNotFound(error: unknown): boolean {
-  return error instanceof UpstreamError && error.failure.reason === 'not_found';
+/** Something of the service, and the account in which it was found. */
+interface Found<T> {
+  readonly account: LiveAccount;
+  readonly value: T;
 }
 
+/** What was found, by account and id. */
+export type FoundByAccount<T> = ReadonlyMap<LiveAccount, ReadonlyMap<number, T>>;
+
 /**
- * Finds an application: an id is read by id, and only what is no id of any account is looked for by its exact name in the
- * lists. Throws an Error whose message is a sentence: when nothing is found, when several have the name, and when an
- * account cannot be read, because it may have it; an id that another account has is found all the same.
+ * Finds the applications that are named: an id is read by id, and only what is no id of any account is looked for by its
+ * exact name in the lists. Throws an Error whose message is a sentence: when nothing is found, when several have the name,
+ * and when an account cannot be read, because it may have it; an id that another account has is found all the same.
  */
-export async function findApplication(accounts: readonly LiveAccount[], app: string): Promise<FoundApplication> {
-  const found = isId(app) ? await findById(accounts, Number(app)) : undefined;
+export async function findApplications(
+  accounts: readonly LiveAccount[],
+  apps: readonly string[],
+): Promise<FoundByAccount<Application>> {
+  const found: Found<Application>[] = [];
+  for (const app of new Set(apps)) found.push(await findApplication(accounts, app));
+  return byAccount(found);
+}
+
+/** Finds one application, as findApplications does. */
+export async function findApplication(accounts: readonly LiveAccount[], app: string): Promise<Found<Application>> {
+  const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
+  const found = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
   return found ?? findByName(accounts, app);
 }
 
-async function findById(accounts: readonly LiveAccount[], id: number): Promise<FoundApplication | undefined> {
-  const attempts = await attempt(accounts, async ({ reader, call }) => {
+/** Finds the key transactions of these ids. Throws an Error whose message is a sentence, as findApplications does. */
+export async function findKeyTransactions(
+  accounts: readonly LiveAccount[],
+  ids: readonly number[],
+): Promise<FoundByAccount<KeyTransaction>> {
+  const found: Found<KeyTransaction>[] = [];
+  for (const id of new Set(ids)) {
+    const read = ({ reader, call }: LiveAccount): Promise<KeyTransaction> => reader.readKeyTransaction(id, call);
+    const one = await findById(accounts, `key transaction ${id}`, read);
+    if (one === undefined) throw new Error(`no key transaction has the id ${id}: the command discover lists them`);
+    found.push(one);
+  }
+  return byAccount(found);
+}
+
+function byAccount<T extends { readonly id: number }>(found: readonly Found<T>[]): FoundByAccount<T> {
+  const places = new Map<LiveAccount, Map<number, T>>();
+  for (const { account, value } of found) {
+    places.set(account, (places.get(account) ?? new Map<number, T>()).set(value.id, value));
+  }
+  return places;
+}
+
+async function findById<T>(
+  accounts: readonly LiveAccount[],
+  what: string,
+  read: (account: LiveAccount) => Promise<T>,
+): Promise<Found<T> | undefined> {
+  const failures: Error[] = [];
+  const attempts = accounts.map(async (account): Promise<readonly Found<T>[]> => {
     try {
-      return [await reader.readApplication(id, call)];
+      return [{ account, value: await read(account) }];
     } catch (error) {
-      if (isNotFound(error)) return [];
-      throw error;
+      // Such as an id that is another account's.
+      const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
+      if (!isNotFound) failures.push(unreadable(account, what, error));
+      return [];
     }
   });
-  const [found] = foundIn(attempts);
-  if (found === undefined) throwFailure(attempts, `application ${id}`);
+  const [found] = (await Promise.all(attempts)).flat();
+  if (found === undefined && failures[0] !== undefined) throw failures[0];
   return found;
 }
 
-async function findByName(accounts: readonly LiveAccount[], name: string): Promise<FoundApplication> {
-  const attempts = await attempt(accounts, async ({ reader, call }) => {
-    const applications = await reader.listApplications({}, call);
-    return applications.filter((application) => application.name === name);
-  });
-  throwFailure(attempts, 'the application list');
-  const [only, ...others] = foundIn(attempts);
+async function findByName(accounts: readonly LiveAccount[], name: string): Promise<Found<Application>> {
+  const lists = accounts.map(async (account) =>
+    (await listApplications(account, {})).map((value): Found<Application> => ({ account, value })),
+  );
+  const [only, ...others] = (await Promise.all(lists)).flat().filter(({ value }) => value.name === name);
   if (only === undefined) {
     throw new Error(`no application has the id or name "${name}": the command discover lists them`);
   }
   if (others.length > 0) {
-    const ids = [only, ...others].map(({ application }) => application.id).join(', ');
+    const ids = [only, ...others].map(({ value }) => value.id).join(', ');
     throw new Error(`${others.length + 1} applications have the name "${name}": give one of their ids (${ids})`);
   }
   return only;
 }
 
-function attempt(
-  accounts: readonly LiveAccount[],
-  read: (account: LiveAccount) => Promise<readonly Application[]>,
-): Promise<Attempt[]> {
-  return Promise.all(
-    accounts.map((account) =>
-      read(account).then(
-        (applications) => ({ account, applications, failure: undefined }),
-        (failure: unknown) => ({ account, applications: [], failure }),
-      ),
-    ),
-  );
+/** Reads the application list; what it rejects with says whose list it was. */
+export function listApplications(
+  account: LiveAccount,
+  filter: Parameters<UpstreamReader['listApplications']>[0],
+): Promise<readonly Application[]> {
+  return account.reader.listApplications(filter, account.call).catch((error: unknown) => {
+    throw unreadable(account, 'the application list', error);
+  });
 }
 
-function foundIn(attempts: readonly Attempt[]): FoundApplication[] {
-  return attempts.flatMap(({ account, applications }) => applications.map((application) => ({ account, application })));
-}
-
-function throwFailure(attempts: readonly Attempt[], what: string): void {
-  const failed = attempts.find(({ failure }) => failure !== undefined);
-  if (failed === undefined) return;
-  throw new Error(`account ${failed.account.config.name}: ${what} cannot be read`, { cause: failed.failure });
+function unreadable({ config }: LiveAccount, what: string, cause: unknown): Error {
+  return new Error(`account ${config.name}: ${what} cannot be read`, { cause });
 }

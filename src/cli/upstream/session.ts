@@ -1,15 +1,18 @@
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { AccountReader } from '../../collect/collector.ts';
+import { Collector, type AccountReader } from '../../collect/collector.ts';
+import { CollectorLog } from '../../collect/collectorLog.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
+import type { Group } from '../../metrics/sample.ts';
 import { errorText, isMistake } from '../../log/logger.ts';
 import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../configuration.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
-import { observeCalls, SILENT, openReader } from './readers.ts';
+import { showProgress } from '../terminal.ts';
+import { observeCalls, openReader } from './readers.ts';
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import { UpstreamError } from '../../api/types.ts';
-import type { Clock } from '../../collect/clock.ts';
+import { systemClock, type Clock } from '../../collect/clock.ts';
 import { Limiter, PlacesOfKeys } from '../../collect/limiter.ts';
 
 /** What a command that reads from upstream has at hand. */
@@ -20,6 +23,10 @@ export interface CommandContext {
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
   readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
+  /** Writes to standard output, without any key. */
+  readonly print: (text: string) => void;
+  /** Says in a line on standard error what went wrong, without any key. What to do about a refused key is said once, at the end. */
+  readonly complain: (sentence: string, isRefusedKey: boolean) => void;
 }
 
 /** How a command reads: its flags, and its configuration where it was read already. */
@@ -27,66 +34,65 @@ export interface ReadingOptions extends CommonOptions {
   readonly loaded?: LoadedConfiguration;
 }
 
+/** What to look at when the service does not know a key. */
+export const KEY_HINT =
+  'hint: the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp';
+
 /**
  * Runs a command that reads from upstream: loads the configuration and says where it is from. What fails is said in one
  * sentence on standard error and ends the program with status 1, wrong usage with status 2.
  *
  * @param prepare makes of the configuration the one to read with; may throw a UsageError
  */
-export async function runReadingCommand<T>(
+async function runReadingCommand<T>(
   options: ReadingOptions,
   run: (context: CommandContext) => Promise<T>,
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<T> {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], pipe: true }));
-  const config = orWrongUsage(() => prepare(loaded.config));
   const { logger, secrets } = openLog(options);
-  sayOrigin(logger, loaded.origin);
   const signal = stopOnSignals();
-  const context: CommandContext = {
-    config,
-    signal,
-    logger,
-    openReader: (account, from) =>
-      openReader(account, from, {
-        secrets,
-        environment: process.env,
-        observer: (name) => observeCalls(SILENT, logger.child({ account: name })),
-        keyProblem: () => undefined,
-      }),
+  let hint = '';
+  const complain = (sentence: string, isRefused: boolean): void => {
+    process.stderr.write(`${secrets.mask(sentence)}\n`);
+    if (isRefused) hint = `${KEY_HINT}\n`;
   };
   try {
-    return await run(context);
+    const config = prepare(loaded.config);
+    sayOrigin(logger, loaded.origin);
+    return await run({
+      config,
+      signal,
+      logger,
+      openReader: (account, from) =>
+        openReader(account, from, {
+          secrets,
+          environment: process.env,
+          observer: (name) => observeCalls(undefined, logger.child({ account: name })),
+          keyProblem: () => undefined,
+        }),
+      print: (text) => void process.stdout.write(secrets.maskWritten(text)),
+      complain,
+    });
   } catch (error) {
     if (error instanceof ExitStatus) throw error;
-    if (error instanceof UsageError) throw wrongUsage(error);
+    if (error instanceof UsageError) {
+      process.stderr.write(`error: ${error.message}\n`);
+      throw new ExitStatus(2);
+    }
     if (signal.reason instanceof OutputError) throw signal.reason;
-    const text = signal.aborted ? 'stopped' : errorText(error, isMistake(error) || options['log.level'] === 'debug');
-    process.stderr.write(`${secrets.mask(text)}\n${isRefusedKey(error) ? `${KEY_HINT}\n` : ''}`);
+    const withStack = isMistake(error) || options['log.level'] === 'debug';
+    complain(signal.aborted ? 'stopped' : errorText(error, withStack), isRefusedKey(error));
     throw new ExitStatus(1);
+  } finally {
+    process.stderr.write(hint);
   }
 }
 
-/** What to look at when the service does not know a key. */
-export const KEY_HINT =
-  'hint: the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp';
-
-function isRefusedKey(error: unknown): boolean {
+/** True of a failure because the service does not know the key. */
+export function isRefusedKey(error: unknown): boolean {
   if (error instanceof UpstreamError && error.failure.reason === 'auth') return true;
   return error instanceof Error && error.cause !== undefined && isRefusedKey(error.cause);
-}
-
-function orWrongUsage<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof UsageError ? wrongUsage(error) : error;
-  }
-}
-
-function wrongUsage({ message }: UsageError): ExitStatus {
-  process.stderr.write(`error: ${message}\n`);
-  return new ExitStatus(2);
 }
 
 /** An account that a command reads from, under the same budget, client and masking as the daemon. */
@@ -109,28 +115,23 @@ const WAITING_CLOCK: Clock = {
 };
 
 /** What a command reads with: the accounts, and a signal that ends it. */
-export interface LiveSession {
-  readonly config: Config;
+export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
-  readonly signal: AbortSignal;
 }
 
 /**
  * Runs a command that reads from upstream by itself, as runReadingCommand does: opens the accounts of the configuration
  * and closes them in the end.
- *
- * @param prepare makes of the configuration the one to read with; may throw a UsageError
  */
 export function withAccounts<T>(
   options: CommonOptions,
-  run: (session: LiveSession) => Promise<T>,
+  run: (session: LiveSession & CommandContext) => Promise<T>,
   prepare?: (config: Config) => Config,
 ): Promise<T> {
   const withOpened = async (context: CommandContext): Promise<T> => {
-    const { config, signal } = context;
     const accounts = openAccounts(context, WAITING_CLOCK);
     try {
-      return await run({ config, accounts, signal });
+      return await run({ ...context, accounts });
     } finally {
       await Promise.allSettled(accounts.map((account) => account.close()));
     }
@@ -160,4 +161,62 @@ export function openAccounts(
     };
     return { config: account, reader, call: { signal, gate, patient: true }, close };
   });
+}
+
+const LOOK_EVERY_MS = 250;
+const HOUR_MS = 3_600_000;
+
+/** All but metric data: the names decide how many calls that takes, and which templates match. */
+const LISTS: ReadonlySet<Group> = new Set<Group>([
+  'applications',
+  'key_transactions',
+  'metric_names',
+  'hosts',
+  'instances',
+  'custom_metrics',
+]);
+
+/**
+ * Runs a command that looks at the lists of every account, those of metric names too, as runReadingCommand does. They are
+ * read by the daemon's own collector, so that plan and budget are the daemon's.
+ */
+export function withLists<T>(
+  options: ReadingOptions,
+  run: (context: CommandContext & { readonly collector: Collector }) => Promise<T>,
+): Promise<T> {
+  return runReadingCommand(options, async (context) => {
+    const { config, signal, logger, openReader } = context;
+    const collector = new Collector(config, {
+      clock: systemClock,
+      everythingCounts: true,
+      // What fails is in the result; the log is for those who ask for it.
+      log: new CollectorLog(logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' })),
+      openReader,
+    });
+    // The collector's own timers do not keep the process alive while it waits for its budget.
+    const alive = setInterval(() => undefined, HOUR_MS);
+    signal.addEventListener('abort', () => void collector.stop());
+    try {
+      await readLists(collector);
+      signal.throwIfAborted();
+      return await run({ ...context, collector });
+    } finally {
+      clearInterval(alive);
+      await collector.stop();
+    }
+  });
+}
+
+async function readLists(collector: Collector): Promise<void> {
+  const progress = showProgress('reading lists');
+  const look = setInterval(() => {
+    const lists = collector.status().flatMap(({ entities }) => entities.filter(({ group }) => LISTS.has(group)));
+    progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
+  }, LOOK_EVERY_MS);
+  try {
+    await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity);
+  } finally {
+    clearInterval(look);
+    progress.stop();
+  }
 }

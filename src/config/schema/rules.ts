@@ -82,9 +82,11 @@ function tagRules(account: Mapping, path: Path): Issue[] {
     if (typeof key !== 'string') return [];
     const label = tagLabel(key);
     const at = [...path, 'tags', index];
-    const earlier = first.get(label);
-    if (earlier !== undefined) return [issue(at, `gives the same label as tags[${earlier}]: keep one of them`)];
-    first.set(label, index);
+    const earlier = first.get(label.toLowerCase());
+    if (earlier !== undefined) {
+      return [issue(at, `gives the same label as tags[${earlier}] (case does not count): keep one of them`)];
+    }
+    first.set(label.toLowerCase(), index);
     const isStatic = Object.hasOwn(mappingOf(account['labels']) ?? {}, label);
     return isStatic ? [issue(at, 'gives the label of a static one of the account: rename that one')] : [];
   });

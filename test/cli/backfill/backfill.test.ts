@@ -91,6 +91,16 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       for (const key of readDocument(document).keys()) expect(key).toContain('team="a \\"b\\"",job="newrelic"');
     });
 
+    it('leaves queries out, and says so once', async () => {
+      const metrics = [{ name: 'shop_orders', help: 'Orders', value: 'count', scale: 1 }];
+      const nrql = 'SELECT count(*) FROM Transaction';
+      const queries = [{ name: 'orders', nrql, metrics, interval: 60_000, max_series: 10 }];
+      const withQueries = { ...session, config: config(accountConfig({ ...ofInterface, queries })) };
+      const { document, notes } = await runOn(withQueries, { from: '5m', apps: ['Storefront'] });
+      expect(notes.filter((note) => note.startsWith('Queries are left out'))).toHaveLength(1);
+      expect(document).not.toContain('shop_orders');
+    });
+
     it('is refused when a label is already one of the account', async () => {
       const wish = { from: '12m', labels: { team: 'x' } };
       await expect(runOn(session, wish)).rejects.toThrow('--label team: account main has a label of that name');

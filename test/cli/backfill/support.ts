@@ -10,6 +10,7 @@ import type { LiveSession } from '../../../src/cli/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { SILENT } from '../../api/support/silent.ts';
 import { config } from '../../collect/support/config.ts';
 
 /** A Wednesday at noon and a half minute; the newest window of a delay of 2 minutes ends at 11:58. */
@@ -47,14 +48,7 @@ export function openSession(
       maxConcurrent: 8,
       tls: {},
       environment: {},
-      observer: {
-        started: () => undefined,
-        ended: () => undefined,
-        failed: () => undefined,
-        retried: () => undefined,
-        split: () => undefined,
-        noted: () => undefined,
-      },
+      observer: SILENT,
       now: () => NOW,
       monotonic: () => performance.now(),
       random: () => 0.5,

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bothInterfaces, compare, comparisonText, type CompareOptions } from '../../../src/cli/compare/compare.ts';
 import type { Comparison } from '../../../src/cli/compare/differences.ts';
-import { openReader, SILENT } from '../../../src/cli/upstream/readers.ts';
+import { openReader } from '../../../src/cli/upstream/readers.ts';
+import { SILENT } from '../../api/support/silent.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
 import { systemClock } from '../../../src/collect/clock.ts';
 import { Secrets } from '../../../src/log/secrets.ts';

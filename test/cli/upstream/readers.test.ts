@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { CallOptions } from '../../../src/api/reader.ts';
-import { SILENT, openReader } from '../../../src/cli/upstream/readers.ts';
+import { openReader } from '../../../src/cli/upstream/readers.ts';
+import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
 import { configOf } from '../../config/reading.ts';

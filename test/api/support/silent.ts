@@ -1,0 +1,11 @@
+import type { CallObserver } from '../../../src/api/reader.ts';
+
+/** For readers whose calls nobody counts. */
+export const SILENT: CallObserver = {
+  started: () => undefined,
+  ended: () => undefined,
+  failed: () => undefined,
+  retried: () => undefined,
+  split: () => undefined,
+  noted: () => undefined,
+};
