@@ -32,10 +32,8 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`, and \`\${NAME:-default}\` by \`default\` when the
 variable is not set or empty. A variable that is not set and has no default is an error. \`$\${\` stands for a literal \`\${\`.
 
-- An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number. A quoted value stays
-  text. Where text is wanted, a replaced value is taken as text even when it looks like a number.
-- What a variable holds never becomes a key, a list or a mapping, and is not searched for placeholders again.
-- A default is plain text: it cannot hold another \`\${\`.
+- An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number. A quoted value stays text.
+- A variable never becomes a key, a list or a mapping. A default cannot hold another \`\${\`.
 - Inside \`[ ]\` and \`{ }\`, YAML itself wants a placeholder in quotes: \`{team: "\${TEAM}"}\`.
 
 ## Where the configuration comes from
@@ -52,21 +50,16 @@ variable is not set or empty. A variable that is not set and has no default is a
 | \`NEW_RELIC_API\` | \`rest\` (the default) or \`nerdgraph\` |
 | \`NEW_RELIC_ACCOUNT_ID\` | the number of the account; may be left out where the key sees one account only |
 
-With neither key the program says so and ends with exit status 2.
-
 ## Faults
 
-\`newrelic-apm-exporter check\` validates the file and prints every fault as \`file:line:column: path: message\`; the exit status is
-0 when there is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of
-their range, keys that exclude each other, environment variables that are not set, and key or certificate files that cannot be
-used. All of them are told at once. Anchors and aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+\`newrelic-apm-exporter check\` prints every fault (the first 100) as \`file:line:column: path: message\`; the exit status is 0 when there
+is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of their range, keys
+that exclude each other, environment variables that are not set, and key or certificate files that cannot be used. Anchors and
+aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
 
-No fault repeats a value of the file, which could be a key. An unknown key, or the name of a file that cannot be used, is
-shown only when it is plainly a name made of words; the path says \`<hidden>\` in the place of any other key.
+No fault repeats a value of the file, which could be a key. The path says \`<hidden>\` in the place of a key that is not plainly a name.
 
-What is valid but likely a mistake is a warning, which \`check\` prints in the same form; the exit status stays 0. It warns of
-\`requests_per_minute\` above what the service allows an account (not with \`base_url\`), and with \`api: nerdgraph\` of a
-\`request_timeout\` under 7s and of \`api_key_header: X-Api-Key\`.
+What is likely a mistake is a warning, and the exit status stays 0: \`requests_per_minute\` above what the service allows an account
+(not with \`base_url\`), and with \`api: nerdgraph\` a \`request_timeout\` under 7s or \`api_key_header: X-Api-Key\`.
 
-After a change, \`SIGHUP\` or \`POST /-/reload\` (with \`--web.enable-lifecycle\`) reads the file again; a file with a fault changes
-nothing. A key file needs neither: it is looked at again, at most once a second, while calls are made.`;
+A change takes effect with a [reload](interface.md#reload).`;

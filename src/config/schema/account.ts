@@ -190,7 +190,7 @@ const writtenAccount = z.strictObject({
       'The interface that the account is read through: the REST API v2, which the vendor ends on 31 July 2027, or NerdGraph.',
   }),
   account_id: notes(whole(1).optional(), {
-    description: 'The number of the account. With `api: rest` only the command `compare` reads it.',
+    description: 'The number of the account. With `api: rest` only queries and the command `compare` use it.',
     otherwise: 'the account that the key sees, when it sees one',
     example: 1234567,
   }),
