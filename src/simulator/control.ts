@@ -3,14 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CHANGE, type SimulatorState } from './simulatorState.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
-import { readBody, type RequestTarget } from './simulatorHttp.ts';
+import { readBody } from './simulatorHttp.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
 const MOST_ENTRIES = 1000;
 
-export function isControl(target: RequestTarget): boolean {
-  return target.path === '/control' || target.path.startsWith('/control/');
+export function isControl(path: string): boolean {
+  return path === '/control' || path.startsWith('/control/');
 }
 
 function requests(state: SimulatorState): unknown {
@@ -41,9 +41,9 @@ function applications(state: SimulatorState): unknown {
 async function obey(
   state: SimulatorState,
   request: IncomingMessage,
-  target: RequestTarget,
+  path: string,
 ): Promise<readonly [status: number, body?: unknown]> {
-  const groups = CONTROL.exec(target.path)?.groups;
+  const groups = CONTROL.exec(path)?.groups;
   if (groups === undefined) {
     const error = 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions';
     return [404, { error }];
@@ -88,12 +88,12 @@ export async function control(
   state: SimulatorState,
   request: IncomingMessage,
   response: ServerResponse,
-  target: RequestTarget,
+  path: string,
 ): Promise<void> {
   let said: Awaited<ReturnType<typeof obey>>;
   try {
     said = LOOPBACK.test(request.socket.remoteAddress ?? '')
-      ? await obey(state, request, target)
+      ? await obey(state, request, path)
       : [403, { error: 'the control endpoint answers on the loopback interface only' }];
   } catch (error) {
     if (!(error instanceof Error)) throw error;

@@ -35,7 +35,7 @@ const NOTHING: Rendered = { status: 200, headers: {}, text: '' };
 
 /** The way of a call from its arrival to its answer: it is logged, waits, meets the first fault that is for it, and is answered. */
 export async function serve(
-  { state, settings, apiKeys, latencyMs, signal }: ServiceOptions,
+  { state, apiKeys, latencyMs, signal }: ServiceOptions,
   call: ServiceCall,
   request: IncomingMessage,
   response: ServerResponse,
@@ -72,7 +72,6 @@ export async function serve(
   }
   const answer = await call.answer(rule);
   // Without an Accept header the REST interface says 200 and nothing else.
-  const isEmpty =
-    !call.isGraphql && settings.emptyWithoutAccept && answer.status === 200 && headers.accept === undefined;
+  const isEmpty = !call.isGraphql && answer.status === 200 && headers.accept === undefined;
   await transmit(rule, response, isEmpty ? NOTHING : distort(rule, answer, call.format), signal);
 }

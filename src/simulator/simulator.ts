@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Change, type RequestLog, SimulatorState } from './simulatorState.ts';
 import type { FaultBook, FaultRuleInput } from './faults/faultRules.ts';
-import { failure, render, send, type TlsFiles, listen, targetOf } from './simulatorHttp.ts';
+import { failure, render, send, type TlsFiles, listen } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
 import { NERDGRAPH_PATH, serve } from './serviceCall.ts';
@@ -78,11 +78,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const rest = new RestService(shared, scheme);
   const graphql = await GraphqlService.open(shared);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const target = targetOf(request);
-    if (options.control !== false && isControl(target)) await control(state, request, response, target);
+    const [, path = '/', search = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '/') ?? [];
+    if (options.control !== false && isControl(path)) await control(state, request, response, path);
     else {
-      const isGraphql = target.path === NERDGRAPH_PATH;
-      const call = isGraphql ? await graphql.read(request, response) : rest.read(request, target);
+      const isGraphql = path === NERDGRAPH_PATH;
+      const call = isGraphql ? await graphql.read(request, response) : rest.read(request, path, search);
       await serve(shared, call, request, response);
     }
   };

@@ -9,18 +9,6 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type Server, type Socket, createServer as createNetServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** An address taken apart, undecoded. */
-export interface RequestTarget {
-  readonly path: string;
-  readonly search: string;
-}
-
-export function targetOf(request: IncomingMessage): RequestTarget {
-  const url = request.url ?? '/';
-  const at = url.indexOf('?');
-  return at < 0 ? { path: url, search: '' } : { path: url.slice(0, at), search: url.slice(at + 1) };
-}
-
 const MOST_BYTES = 1024 * 1024;
 
 /** The whole text of a request body. Throws when it is over a megabyte. */
@@ -172,12 +160,7 @@ export function limited(limit: number, reset: number): ServiceAnswer {
 }
 
 /** The key a call carries, and the header it came in. */
-interface SentKey {
-  readonly header: 'X-Api-Key' | 'Api-Key';
-  readonly value: string;
-}
-
-export function sentKey(headers: IncomingHttpHeaders): SentKey | undefined {
+export function sentKey(headers: IncomingHttpHeaders) {
   for (const header of ['X-Api-Key', 'Api-Key'] as const) {
     const value = headers[header.toLowerCase()];
     if (typeof value === 'string' && value !== '') return { header, value };
@@ -194,7 +177,7 @@ export function invalidKey(key: string): ServiceAnswer {
  * Why a call is not let in; undefined when its key is good. A key that nobody knows is seen only in `X-Api-Key`: in `Api-Key`
  * the service looks for keys of users alone, and says that there is none.
  */
-export function refusal(key: SentKey | undefined, keys: ReadonlySet<string>): ServiceAnswer | undefined {
+export function refusal(key: ReturnType<typeof sentKey>, keys: ReadonlySet<string>): ServiceAnswer | undefined {
   if (key !== undefined && keys.has(key.value)) return undefined;
   return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
 }

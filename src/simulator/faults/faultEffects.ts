@@ -16,24 +16,17 @@ import {
 } from '../simulatorHttp.ts';
 import type { FaultRule } from './faultRules.ts';
 
-/** What a fault that answers in the place of the service may say. */
-interface RefusalContext {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  readonly key: string;
-  readonly isGraphql: boolean;
-}
-
-const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
-const page = (title: string): string =>
-  `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
-const json = (status: number, headers: Readonly<Record<string, string>> = {}): Rendered => ({
+const page = (status: number, title: string): Rendered => ({
+  status,
+  headers: { 'Content-Type': 'text/html; charset=utf-8' },
+  text: `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`,
+});
+const json = (status: number, headers: Readonly<Record<string, string>> = {}, text = '{}'): Rendered => ({
   status,
   headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
-  text: '{}',
+  text,
 });
 
-const PAYMENT = 'Payment Required';
 const RATE_LIMIT_PER_MINUTE = 1000;
 
 function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: number, now: number): Rendered {
@@ -50,42 +43,37 @@ function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: numb
   }
 }
 
-function badGraphqlKey(key: string): ServiceAnswer {
-  const error = { message: 'authentication required', extensions: { error_code: 'BAD_API_KEY', api_key: key } };
-  return { status: 401, body: { errors: [error] }, headers: {} };
-}
-
 /** The answer of a fault that needs nothing from the service; undefined for the other effects. */
-export function refuse(rule: FaultRule, { now, key, isGraphql }: RefusalContext): Rendered | undefined {
+export function refuse(
+  rule: FaultRule,
+  { now, key, isGraphql }: { readonly now: number; readonly key: string; readonly isGraphql: boolean },
+): Rendered | undefined {
   switch (rule.effect) {
     case 'status':
-      return { ...json(rule.status, rule.headers), text: rule.body };
+      return json(rule.status, rule.headers, rule.body);
     case 'rate-limit':
       return tooMany(rule.header, rule.seconds, now);
     case 'unavailable':
-      return {
-        ...json(503, { 'Retry-After': String(rule.seconds) }),
-        text: '{"error":{"title":"Service Unavailable"}}',
-      };
-    case 'invalid-key':
-      return render(isGraphql ? badGraphqlKey(key) : invalidKey(key), 'json');
-    case 'payment-required':
-      return {
-        ...json(402),
-        text: JSON.stringify(isGraphql ? { errors: [{ message: PAYMENT }] } : { error: { title: PAYMENT } }),
-      };
+      return json(503, { 'Retry-After': String(rule.seconds) }, '{"error":{"title":"Service Unavailable"}}');
+    case 'invalid-key': {
+      if (!isGraphql) return render(invalidKey(key), 'json');
+      const error = { message: 'authentication required', extensions: { error_code: 'BAD_API_KEY', api_key: key } };
+      return json(401, {}, JSON.stringify({ errors: [error] }));
+    }
+    case 'payment-required': {
+      const title = 'Payment Required';
+      return json(402, {}, JSON.stringify(isGraphql ? { errors: [{ message: title }] } : { error: { title } }));
+    }
     case 'forbidden-page':
-      return { status: 403, headers: HTML, text: page('403 Forbidden') };
+      return page(403, '403 Forbidden');
     case 'empty':
-      return { ...json(200), text: '' };
+      return json(200, {}, '');
     case 'html':
-      return { status: 200, headers: HTML, text: page('Be right back') };
-    case 'redirect':
-      return {
-        status: rule.status,
-        headers: { Location: rule.location },
-        text: `You are being redirected ${rule.location}\n`,
-      };
+      return page(200, 'Be right back');
+    case 'redirect': {
+      const { status, location } = rule;
+      return { status, headers: { Location: location }, text: `You are being redirected ${location}\n` };
+    }
     default:
       return undefined;
   }
@@ -111,60 +99,21 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function mapValue(value: JsonValue, replace: (figure: number) => JsonValue, isFigure: boolean): JsonValue {
+/** The value with every figure replaced. */
+function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, isFigure = false): JsonValue {
   if (typeof value === 'number') return isFigure ? replace(value) : value;
-  if (Array.isArray(value)) return value.map((item: JsonValue) => mapValue(item, replace, isFigure));
-  return isObject(value) ? mapMembers(value, replace, isFigure) : value;
+  if (Array.isArray(value)) return value.map((item: JsonValue) => mapFigures(item, replace, isFigure));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    // The rows of NRQL are a list; the member of the same name in an entity search is an object.
+    const isRows = name === 'results' && Array.isArray(member);
+    const holdsFigures = (isFigure || FIGURES.has(name) || isRows) && !TIMES.has(name);
+    return [name, mapFigures(member, replace, holdsFigures)] as const;
+  });
+  return Object.fromEntries(members);
 }
 
-function mapMembers(body: JsonObject, replace: (figure: number) => JsonValue, isFigure: boolean): JsonObject {
-  return Object.fromEntries(
-    Object.entries(body).map(([name, value]) => {
-      // The rows of NRQL are a list; the member of the same name in an entity search is an object.
-      const isRows = name === 'results' && Array.isArray(value);
-      const holdsFigures = (isFigure || FIGURES.has(name) || isRows) && !TIMES.has(name);
-      return [name, mapValue(value, replace, holdsFigures)];
-    }),
-  );
-}
-
-/** The body with every figure replaced. */
-function mapFigures(body: JsonObject, replace: (figure: number) => JsonValue): JsonObject {
-  return mapMembers(body, replace, false);
-}
-
-/** The body as JSON text with every figure written as `literal`, which JavaScript itself could not hold. */
-function withNumbers(body: JsonObject, literal: string): string {
-  return JSON.stringify(mapFigures(body, () => PLACEHOLDER)).replaceAll(JSON.stringify(PLACEHOLDER), literal);
-}
-
-/** The envelope holds a text where the object or the list should be. */
-function withWrongShape(body: JsonObject): JsonObject {
-  const envelope = 'data' in body ? 'data' : Object.keys(body)[0];
-  return envelope === undefined ? body : { ...body, [envelope]: 'unexpected' };
-}
-
-function spoilFirst(records: readonly JsonValue[]): readonly JsonValue[] {
-  return records.map((record, index) => (index === 0 ? spoil(record) : record));
-}
-
-function spoil(record: JsonValue): JsonValue {
-  if (!isObject(record)) return null;
-  // Metric data have no id: there the first metric loses its name.
-  const { metrics } = record;
-  if (Array.isArray(metrics)) return { ...record, metrics: spoilFirst(metrics as readonly JsonValue[]) };
-  return { ...record, id: 'not a number', name: null };
-}
-
-/** The first record, or the only one, has a text for an id and no name; the rest is valid. */
-function withBadRecord(body: JsonObject): JsonObject {
-  if (isObject(body['data'] ?? null)) return { ...body, data: spoilFirstOfGraphql(body['data'] ?? null).value };
-  const [envelope, value] = Object.entries(body)[0] ?? [];
-  if (envelope === undefined || value === undefined) return body;
-  return { ...body, [envelope]: Array.isArray(value) ? spoilFirst(value as readonly JsonValue[]) : spoil(value) };
-}
-
-/** What identifies entities, accounts and rows of NRQL. */
+/** What identifies records of any kind, and what spoils it. */
 const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
   name: null,
@@ -175,44 +124,62 @@ const IDENTITY: Readonly<Record<string, JsonValue>> = {
   facet: null,
 };
 
-/** GraphQL answers nest their lists: the first list of objects has its first entry spoilt. */
-function spoilFirstOfGraphql(value: JsonValue): { readonly value: JsonValue; readonly isDone: boolean } {
+function spoilt(record: JsonObject): JsonObject {
+  const known = Object.entries(IDENTITY).filter(([name]) => name in record);
+  return { ...record, ...Object.fromEntries(known) };
+}
+
+/** The value with the first record of its first list of records spoilt; undefined when it holds no such list. */
+function withFirstSpoilt(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) {
     const [first, ...rest] = value as readonly JsonValue[];
-    if (first === undefined || !isObject(first)) return { value, isDone: false };
-    const known = Object.entries(IDENTITY).filter(([name]) => name in first);
-    return { value: [{ ...first, ...Object.fromEntries(known) }, ...rest], isDone: true };
+    return first !== undefined && isObject(first) ? [spoilt(first), ...rest] : undefined;
   }
-  if (!isObject(value)) return { value, isDone: false };
+  if (!isObject(value)) return undefined;
   for (const [name, member] of Object.entries(value)) {
-    const spoilt = spoilFirstOfGraphql(member);
-    if (spoilt.isDone) return { value: { ...value, [name]: spoilt.value }, isDone: true };
+    const changed = withFirstSpoilt(member);
+    if (changed !== undefined) return { ...value, [name]: changed };
   }
-  return { value, isDone: false };
+  return undefined;
+}
+
+/** The body with another value in its envelope: `data`, or the first member. */
+function inEnvelope(body: JsonObject, change: (value: JsonValue, envelope: string) => JsonValue): JsonObject {
+  const envelope = 'data' in body ? 'data' : (Object.keys(body)[0] ?? '');
+  const value = body[envelope];
+  return value === undefined ? body : { ...body, [envelope]: change(value, envelope) };
+}
+
+/** The first record, or the only one, has no usable id and no name; the rest is valid. */
+function withBadRecord(value: JsonValue, envelope: string): JsonValue {
+  return withFirstSpoilt(value) ?? (isObject(value) && envelope !== 'data' ? spoilt(value) : value);
 }
 
 /** The answer of the service after a rule has spoilt its body; as it is under the other effects. */
 export function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: BodyFormat): Rendered {
+  const { body } = answer;
+  const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);
   switch (rule?.effect) {
     case 'malformed': {
-      const rendered = render(answer, format);
-      return { ...rendered, text: rendered.text.slice(0, Math.ceil(rendered.text.length / 2)) };
+      const whole = rendered(body);
+      return { ...whole, text: whole.text.slice(0, Math.ceil(whole.text.length / 2)) };
     }
     case 'wrong-shape':
-      return render({ ...answer, body: withWrongShape(answer.body) }, format);
+      return rendered(inEnvelope(body, () => 'unexpected'));
     case 'bad-record':
-      return render({ ...answer, body: withBadRecord(answer.body) }, format);
+      return rendered(inEnvelope(body, withBadRecord));
     case 'nulls':
-      return render({ ...answer, body: mapFigures(answer.body, () => null) }, format);
+      return rendered(mapFigures(body, () => null));
     case 'strings':
-      return render({ ...answer, body: mapFigures(answer.body, String) }, format);
+      return rendered(mapFigures(body, String));
     case 'numbers': {
-      const { value } = rule;
-      const rendered = render({ ...answer, body: mapFigures(answer.body, () => value) }, format);
-      return format === 'xml' ? rendered : { ...rendered, text: withNumbers(answer.body, value) };
+      if (format === 'xml') return rendered(mapFigures(body, () => rule.value));
+      // JavaScript itself could not hold every number that JSON can write.
+      const { text, ...rest } = rendered(mapFigures(body, () => PLACEHOLDER));
+      return { ...rest, text: text.replaceAll(JSON.stringify(PLACEHOLDER), rule.value) };
     }
     default:
-      return render(answer, format);
+      return rendered(body);
   }
 }
 

@@ -45,84 +45,81 @@ const MATCHER = {
 const milliseconds = z.int().nonnegative().max(600_000);
 const seconds = z.int().nonnegative();
 
-/** What happens to a call. Each `effect` is described in docs/simulator.md. */
+const effect = <const Name extends string, Parameters extends z.core.$ZodLooseShape>(
+  name: Name,
+  parameters: Parameters,
+) => z.strictObject({ ...MATCHER, effect: z.literal(name), ...parameters });
+
+/** What happens to a call, as docs/simulator.md describes it. The first parameter of an effect may follow `effect=`. */
 export const FAULT_RULE = z.discriminatedUnion('effect', [
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('status'),
+  effect('status', {
     status: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()).default({}),
     body: z.string().default('{}'),
   }),
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('rate-limit'),
+  effect('rate-limit', {
     header: z.enum(['retry-after', 'reset', 'old', 'none']).default('reset'),
     seconds: seconds.default(30),
   }),
-  z.strictObject({ ...MATCHER, effect: z.literal('unavailable'), seconds: seconds.default(30) }),
-  z.strictObject({ ...MATCHER, effect: z.literal('invalid-key') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('payment-required') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('forbidden-page') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('hang') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('delay'), milliseconds: milliseconds.default(1000) }),
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('drip'),
-    milliseconds: milliseconds.default(100),
-    bytes: z.int().positive().default(16),
-  }),
-  z.strictObject({ ...MATCHER, effect: z.literal('reset') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('cut') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('malformed') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('empty') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('html') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('wrong-shape') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('bad-record') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('nulls') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('strings') }),
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('numbers'),
+  effect('unavailable', { seconds: seconds.default(30) }),
+  effect('delay', { milliseconds: milliseconds.default(1000) }),
+  effect('drip', { milliseconds: milliseconds.default(100), bytes: z.int().positive().default(16) }),
+  effect('numbers', {
     value: z
       .union([z.string(), z.number().transform(String)])
       .pipe(z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'must be a JSON number'))
       .default('1e999'),
   }),
-  z.strictObject({ ...MATCHER, effect: z.literal('huge'), megabytes: z.int().positive().max(4096).default(50) }),
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('redirect'),
+  effect('huge', { megabytes: z.int().positive().max(4096).default(50) }),
+  effect('redirect', {
     location: z.string().min(1),
-    status: z.union([z.literal(301), z.literal(302), z.literal(303), z.literal(307), z.literal(308)]).default(302),
+    status: z.literal([301, 302, 303, 307, 308]).default(302),
   }),
-  z.strictObject({ ...MATCHER, effect: z.literal('endless-pages') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('repeat-ids') }),
-  z.strictObject({ ...MATCHER, effect: z.literal('repeat-next') }),
-  z.strictObject({
-    ...MATCHER,
-    effect: z.literal('graphql-error'),
+  effect('graphql-error', {
     class: z.string().min(1).default('SERVER_ERROR'),
     message: z.string().min(1).default('An error occurred'),
   }),
+  effect('null-alias', { level: z.enum(['field', 'account', 'actor']).default('field') }),
+  effect('truncate', { rows: z.int().positive().optional() }),
   z.strictObject({
     ...MATCHER,
-    effect: z.literal('null-alias'),
-    level: z.enum(['field', 'account', 'actor']).default('field'),
+    effect: z.enum([
+      'invalid-key',
+      'payment-required',
+      'forbidden-page',
+      'hang',
+      'reset',
+      'cut',
+      'malformed',
+      'empty',
+      'html',
+      'wrong-shape',
+      'bad-record',
+      'nulls',
+      'strings',
+      'endless-pages',
+      'repeat-ids',
+      'repeat-next',
+    ]),
   }),
-  z.strictObject({ ...MATCHER, effect: z.literal('truncate'), rows: z.int().positive().optional() }),
 ]);
 
 export type FaultRule = z.infer<typeof FAULT_RULE>;
 /** A rule as it is written, before the defaults are filled in. */
 export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 
-/** Whether the effect of a rule exists on GraphQL calls alone. */
-function isForGraphql({ effect }: FaultRule): boolean {
-  return effect === 'graphql-error' || effect === 'null-alias' || effect === 'truncate';
-}
+/** The effects that exist on GraphQL calls alone. */
+const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate']);
 
-export const EFFECTS: readonly string[] = FAULT_RULE.options.map((option) => option.shape.effect.value);
+/** What the value after `effect=` means, by effect; undefined where it means nothing. */
+const MAIN_PARAMETER = new Map<string, string | undefined>(
+  FAULT_RULE.options.flatMap(({ shape: { effect: names, ...others } }) => {
+    const own = Object.keys(others).filter((name) => !(name in MATCHER));
+    return (names instanceof z.ZodEnum ? names.options : [...names.values]).map((name) => [name, own[0]] as const);
+  }),
+);
+
+export const EFFECTS: readonly string[] = [...MAIN_PARAMETER.keys()];
 
 /** Says in one line what is wrong with a rule, an amendment or another body. */
 export function describeFaults(error: z.ZodError): string {
@@ -131,48 +128,9 @@ export function describeFaults(error: z.ZodError): string {
     .join('; ');
 }
 
-/** Faults of the pages of a list: no last page, every id twice, a page that names itself as the next. */
-export type PageFault = 'endless-pages' | 'repeat-ids' | 'repeat-next';
-
-/** The page fault of a rule, if it has one. */
-export function pageFaultOf(rule: FaultRule | undefined): PageFault | undefined {
-  switch (rule?.effect) {
-    case 'endless-pages':
-    case 'repeat-ids':
-    case 'repeat-next':
-      return rule.effect;
-    default:
-      return undefined;
-  }
-}
-
-/** What the value after `effect=` means. */
-const MAIN_PARAMETER: Readonly<Record<string, string>> = {
-  status: 'status',
-  'rate-limit': 'header',
-  unavailable: 'seconds',
-  delay: 'milliseconds',
-  drip: 'milliseconds',
-  numbers: 'value',
-  huge: 'megabytes',
-  redirect: 'location',
-  'graphql-error': 'class',
-  'null-alias': 'level',
-  truncate: 'rows',
-};
-
-const LINE = 64;
-
-/** The words as a list over several lines, each of at most so many characters. */
+/** The words as a list over several lines, each of at most 64 characters. */
 function inLines(words: readonly string[]): string {
-  const lines = [''];
-  for (const word of words) {
-    const last = lines.at(-1) ?? '';
-    if (last === '') lines[lines.length - 1] = word;
-    else if (`${last}, ${word}`.length > LINE) lines.push(word);
-    else lines[lines.length - 1] = `${last}, ${word}`;
-  }
-  return lines.join(',\n    ');
+  return (words.join(', ').match(/\S.{0,62}(?:,|$)/g) ?? []).join('\n    ');
 }
 
 /** How a rule is written, for the help of the command. */
@@ -201,18 +159,18 @@ export function parseFault(text: string): FaultRuleInput {
     const at = part.indexOf('=');
     return at < 0 ? [part, undefined] : [part.slice(0, at), part.slice(at + 1)];
   };
-  const [effect, main] = pair(head);
-  if (!EFFECTS.includes(effect)) throw new Error(`unknown effect "${effect}"; one of ${EFFECTS.join(', ')}`);
-  const rule: Record<string, unknown> = { effect };
+  const [name, main] = pair(head);
+  if (!MAIN_PARAMETER.has(name)) throw new Error(`unknown effect "${name}"; one of ${EFFECTS.join(', ')}`);
+  const rule: Record<string, unknown> = { effect: name };
   if (main !== undefined) {
-    const parameter = MAIN_PARAMETER[effect];
-    if (parameter === undefined) throw new Error(`the effect "${effect}" takes no value`);
+    const parameter = MAIN_PARAMETER.get(name);
+    if (parameter === undefined) throw new Error(`the effect "${name}" takes no value`);
     rule[parameter] = scalar(main);
   }
   for (const part of rest) {
-    const [name, value] = pair(part);
+    const [parameter, value] = pair(part);
     if (value === undefined) throw new Error(`"${part}" must be name=value`);
-    rule[name] = scalar(value);
+    rule[parameter] = scalar(value);
   }
   const parsed = FAULT_RULE.safeParse(rule);
   if (!parsed.success) throw new Error(describeFaults(parsed.error));
@@ -234,19 +192,12 @@ interface FaultEntry {
   readonly id: number;
   readonly rule: FaultRule;
   /** How many calls matched it so far, those it let pass among them. */
-  readonly matched: number;
-}
-
-interface HeldRule {
-  readonly id: number;
-  readonly rule: FaultRule;
-  readonly path: RegExp | undefined;
   matched: number;
 }
 
-function globToRegExp(glob: string): RegExp {
+function matchesGlob(text: string, glob: string): boolean {
   const parts = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-  return new RegExp(`^${parts.join('.*')}$`, 's');
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
 }
 
 /** Whether a rule is for calls, or parts of a call, of one of these kinds that are about these applications. */
@@ -255,22 +206,21 @@ export function isMeant(rule: FaultRule, kinds: readonly CallKind[], application
   return rule.on === undefined || [rule.on].flat().some((kind) => kinds.includes(kind));
 }
 
-function strikes({ rule, path }: HeldRule, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
-  if (path?.test(text) === false || (isForGraphql(rule) && !isGraphql)) return false;
-  return isMeant(rule, kinds, applicationIds);
+function strikes(rule: FaultRule, { kinds, applicationIds, text, isGraphql }: FaultTarget): boolean {
+  if (FOR_GRAPHQL.has(rule.effect) && !isGraphql) return false;
+  return (rule.path === undefined || matchesGlob(text, rule.path)) && isMeant(rule, kinds, applicationIds);
 }
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */
 export class FaultBook {
-  #held: HeldRule[] = [];
+  #held: FaultEntry[] = [];
   #nextId = 1;
 
   /** Adds a rule behind those there are and gives its id. Throws a ZodError on a bad one. */
   add(input: FaultRuleInput): number {
-    const rule = FAULT_RULE.parse(input);
     const id = this.#nextId;
+    this.#held.push({ id, rule: FAULT_RULE.parse(input), matched: 0 });
     this.#nextId += 1;
-    this.#held.push({ id, rule, path: rule.path === undefined ? undefined : globToRegExp(rule.path), matched: 0 });
     return id;
   }
 
@@ -285,15 +235,15 @@ export class FaultBook {
     this.#held = [];
   }
 
-  entries(): readonly FaultEntry[] {
-    return this.#held.map(({ id, rule, matched }) => ({ id, rule, matched }));
+  entries(): readonly Readonly<FaultEntry>[] {
+    return this.#held.map((held) => ({ ...held }));
   }
 
   /** The rule that strikes this call, counting it. */
   strike(target: FaultTarget): FaultRule | undefined {
     for (const held of this.#held) {
       const { skip = 0, times = Infinity } = held.rule;
-      if (held.matched >= skip + times || !strikes(held, target)) continue;
+      if (held.matched >= skip + times || !strikes(held.rule, target)) continue;
       held.matched += 1;
       if (held.matched > skip) return held.rule;
     }

@@ -1,3 +1,4 @@
+import { GraphQLError } from 'graphql';
 import {
   type SimulatedApplication,
   INVISIBLE_APPLICATION_ID,
@@ -12,7 +13,7 @@ import {
   rollingSummary,
 } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
-import type { PageFault, GraphqlKind } from '../faults/faultRules.ts';
+import type { FaultRule } from '../faults/faultRules.ts';
 import {
   type NrqlCondition,
   comparedValues,
@@ -22,7 +23,6 @@ import {
   parseCondition,
   TokenReader,
 } from '../nrql/condition.ts';
-import { parseNrql } from '../nrql/parseQuery.ts';
 
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
@@ -83,6 +83,11 @@ interface Outline {
   readonly reporting: boolean | null;
   readonly tags: readonly { readonly key: string; readonly values: readonly string[] }[];
   readonly alertSeverity: () => string | null;
+  /** These are of applications alone. */
+  readonly applicationId?: number;
+  readonly language?: string;
+  readonly apmSummary?: () => Readonly<Record<string, number>> | null;
+  readonly settings?: { readonly apdexTarget: number; readonly serverSideConfig: boolean } | null;
 }
 
 function tags(values: Readonly<Record<string, string | number | readonly string[]>>): Outline['tags'] {
@@ -97,7 +102,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
     const scope = world.scope({ application: application.id });
     return scope === undefined ? undefined : rollingSummary(world, scope, now);
   };
-  const outline: Outline = {
+  return {
     __typename: 'ApmApplicationEntityOutline',
     guid: guidOf(accountId, 'APPLICATION', application.id),
     name: application.name,
@@ -114,8 +119,6 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
       ...kind.tags,
     }),
     alertSeverity: () => SEVERITY[health(reports, kind.alertPolicy, figures())],
-  };
-  return Object.assign(outline, {
     applicationId: application.id,
     language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
     apmSummary: () => apmSummary(context, application),
@@ -123,11 +126,14 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
       application.amendment.hasNoSettings === true
         ? null
         : { apdexTarget: kind.apdexTarget, serverSideConfig: kind.serverSideConfig },
-  });
+  };
 }
 
 /** The figures of the last minutes: seconds, calls per minute, percent; null when the application does not report. */
-function apmSummary({ world, now }: EntityContext, application: SimulatedApplication) {
+function apmSummary(
+  { world, now }: EntityContext,
+  application: SimulatedApplication,
+): Readonly<Record<string, number>> | null {
   const scope = world.scope({ application: application.id });
   const web = scope === undefined ? undefined : rollingSummary(world, scope, now);
   const background = scope === undefined ? undefined : backgroundSummary(world, scope, now);
@@ -189,22 +195,6 @@ export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTr
   };
 }
 
-/** Why the service does not answer a field; the rest of the document is answered all the same. */
-export class ServiceError extends Error {
-  override readonly name = 'ServiceError';
-  /** The GraphQL library copies these into the answer. */
-  readonly extensions: Readonly<Record<string, string>>;
-
-  constructor(message: string, extensions: Readonly<Record<string, string>>) {
-    super(message);
-    this.extensions = extensions;
-  }
-}
-
-export function invalidInput(message: string): ServiceError {
-  return new ServiceError(message, { errorClass: 'INVALID_INPUT' });
-}
-
 const ENTITIES_PER_PAGE = 200;
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
@@ -220,7 +210,7 @@ export function parseSearch(text: string): NrqlCondition | undefined {
 }
 
 /** Whether a search is for key transactions rather than for applications. */
-function isForKeyTransactions(condition: NrqlCondition | undefined): boolean {
+export function isForKeyTransactions(condition: NrqlCondition | undefined): boolean {
   if (condition === undefined) return false;
   return (
     comparedValues(condition, 'type').includes('KEY_TRANSACTION') || comparedValues(condition, 'domain').includes('EXT')
@@ -231,85 +221,53 @@ function isForKeyTransactions(condition: NrqlCondition | undefined): boolean {
 export function findEntities(context: EntityContext, condition: NrqlCondition | undefined): readonly Outline[] {
   const { world } = context;
   const all = [
-    ...world.applications().map((application) => ({
-      outline: applicationOutline(context, application),
-      domainId: String(application.id),
-    })),
-    ...world.keyTransactions().map((key) => {
-      const outline = keyTransactionOutline(context, key);
-      return { outline, domainId: outline.guid };
-    }),
+    ...world.applications().map((application) => applicationOutline(context, application)),
+    ...world.keyTransactions().map((key) => keyTransactionOutline(context, key)),
   ];
-  return all
-    .filter(({ outline, domainId }) => {
-      if (condition === undefined) return true;
-      const { guid, name, accountId, domain, type, reporting } = outline;
-      const values: Readonly<Record<string, string | null>> = {
-        accountId: String(accountId),
-        domain,
-        domainId,
-        guid,
-        id: guid,
-        name,
-        reporting: reporting === null ? null : String(reporting),
-        type,
-      };
-      return meets(condition, (attribute) => values[attribute] ?? null) === true;
-    })
-    .map(({ outline }) => outline);
+  if (condition === undefined) return all;
+  return all.filter((outline) => {
+    const { guid, name, domain, type, accountId, reporting } = outline;
+    const values: Readonly<Record<string, string | null>> = {
+      accountId: String(accountId),
+      domain,
+      domainId: String(outline.applicationId ?? guid),
+      guid,
+      id: guid,
+      name,
+      reporting: reporting === null ? null : String(reporting),
+      type,
+    };
+    return meets(condition, (attribute) => values[attribute] ?? null) === true;
+  });
+}
+
+/** How many of so many rows are shown: with a truncating fault at least one, and half of them unless it says how many. */
+export function truncated(fault: FaultRule | undefined, rows: number): number {
+  if (fault?.effect !== 'truncate') return rows;
+  return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));
+}
+
+export function invalidInput(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { errorClass: 'INVALID_INPUT' } });
 }
 
 const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
 
-function decodeCursor(cursor: string | null | undefined): number {
-  if (cursor === null || cursor === undefined) return 0;
-  const offset = /^from:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (offset === undefined) throw invalidInput('Invalid cursor');
-  return Number(offset);
-}
-
-/** One page of the entities that a search found. Throws a ServiceError for a cursor that the service did not give. */
+/** One page of the entities that a search found. Throws a GraphQLError for a cursor that the service did not give. */
 export function entityPage(
   found: readonly Outline[],
-  request: {
-    readonly cursor: string | null | undefined;
-    /** Entities per page, if fewer than the service gives. */
-    readonly limit: number | null | undefined;
-    readonly fault: PageFault | undefined;
-    /** How many of so many entities are shown; without it, all. */
-    readonly truncate: ((entities: number) => number) | undefined;
-  },
+  cursor: string | null | undefined,
+  limit: number | null | undefined,
+  fault: FaultRule | undefined,
 ): { readonly nextCursor: string | null; readonly entities: readonly Outline[] } {
-  const size = Math.max(1, Math.min(request.limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
-  const offset = decodeCursor(request.cursor);
-  const isEndless = request.fault === 'endless-pages' && found.length > 0;
+  const size = Math.max(1, Math.min(limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
+  const given = cursor ?? encodeCursor(0);
+  const offset = Number(/^from:(\d{1,9})$/.exec(Buffer.from(given, 'base64url').toString())?.[1] ?? NaN);
+  if (Number.isNaN(offset)) throw invalidInput('Invalid cursor');
+  const isEndless = fault?.effect === 'endless-pages' && found.length > 0;
   const page = found.slice(isEndless ? offset % found.length : offset).slice(0, size);
-  const shown = page.slice(0, request.truncate?.(page.length) ?? page.length);
-  const entities = request.fault === 'repeat-ids' ? shown.flatMap((entity) => [entity, entity]) : shown;
-  if (request.fault === 'repeat-next') return { entities, nextCursor: encodeCursor(offset) };
+  const shown = page.slice(0, truncated(fault, page.length));
+  const entities = fault?.effect === 'repeat-ids' ? shown.flatMap((entity) => [entity, entity]) : shown;
+  if (fault?.effect === 'repeat-next') return { entities, nextCursor: encodeCursor(offset) };
   return { entities, nextCursor: isEndless || offset + size < found.length ? encodeCursor(offset + size) : null };
-}
-
-/** What the text is about; `fallback` when it is no sound text, which the answer then says. */
-function reading<Subject>(read: () => Subject, fallback: Subject): Subject {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof NrqlError) return fallback;
-    throw error;
-  }
-}
-
-/** What an entity search looks for: key transactions when it names them, else applications. */
-export function kindOfSearch(text: string): GraphqlKind {
-  const isFor = reading(() => isForKeyTransactions(parseSearch(text)), false);
-  return isFor ? 'graphql_key_transactions' : 'graphql_applications';
-}
-
-/** The application ids that an NRQL query names. */
-export function applicationIdsOf(query: string): readonly number[] {
-  return reading(() => {
-    const { where } = parseNrql(query);
-    return where === undefined ? [] : comparedValues(where, 'appId').map(Number);
-  }, []);
 }

@@ -1,11 +1,25 @@
 import * as z from 'zod';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { GraphQLSchema } from 'graphql';
-import type { FaultRule } from '../faults/faultRules.ts';
+import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
+import { type FaultRule, type GraphqlKind, isMeant } from '../faults/faultRules.ts';
+import { comparedValues, NrqlError } from '../nrql/condition.ts';
+import { parseNrql } from '../nrql/parseQuery.ts';
+import { runNrql } from '../nrql/runQuery.ts';
 import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions } from '../serviceCall.ts';
+import { type JsonObject, readBody, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
 import { type LoggedOperation, MinuteLimit } from '../simulatorState.ts';
-import { type ServiceAnswer, type JsonObject, sentKey, readBody } from '../simulatorHttp.ts';
-import { execute, type GraphqlRequest, operationsOf, readSchema } from './executor.ts';
+import {
+  entityPage,
+  findEntities,
+  guidOf,
+  invalidInput,
+  isForKeyTransactions,
+  isSameGuid,
+  keyTransactionEntity,
+  parseSearch,
+  truncated,
+} from './graphqlEntities.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -14,22 +28,46 @@ const REQUEST = z.object({
 });
 
 /** The GraphQL call in a body; undefined when it is none. */
-function readRequest(text: string): GraphqlRequest | undefined {
-  let body: unknown;
+function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   try {
-    body = JSON.parse(text);
+    return REQUEST.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
-  const parsed = REQUEST.safeParse(body);
-  if (!parsed.success) return undefined;
-  const { query, variables, operationName } = parsed.data;
-  return { query, variables: variables ?? {}, operationName: operationName ?? undefined };
 }
+
+/** One thing that a document asks for. */
+interface Asked {
+  /** Its entry in the log of calls, which is told what came of it. */
+  readonly entry: LoggedOperation;
+  readonly applicationIds: readonly number[];
+}
+
+const MOST_GUIDS = 25;
+const MOST_CALLS_AT_ONCE = 25;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceAnswer {
   return { status, body: { errors: [{ message }] }, headers };
 }
+
+/** What `read` finds in a query; `fallback` when the query is not sound, which its answer then says. */
+function orElse<Found>(fallback: Found, read: () => Found): Found {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof NrqlError) return fallback;
+    throw error;
+  }
+}
+
+/** What an entity search looks for: key transactions when it names them, else applications. */
+function kindOfSearch(text: string): GraphqlKind {
+  return orElse(false, () => isForKeyTransactions(parseSearch(text)))
+    ? 'graphql_key_transactions'
+    : 'graphql_applications';
+}
+
+const textOf = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
 /** The GraphQL interface of the service. */
 export class GraphqlService {
@@ -45,8 +83,10 @@ export class GraphqlService {
     this.#queries = new MinuteLimit(options.settings.nrqlPerMinute);
   }
 
+  /** The schema lies beside this file, and in `dist` beside the bundle. */
   static async open(options: ServiceOptions): Promise<GraphqlService> {
-    return new GraphqlService(options, await readSchema());
+    const schema = await readFile(new URL('./nerdgraph.graphql', import.meta.url), 'utf8');
+    return new GraphqlService(options, buildSchema(schema));
   }
 
   async read(incoming: IncomingMessage, response: ServerResponse): Promise<ServiceCall> {
@@ -54,58 +94,131 @@ export class GraphqlService {
     const running = this.#count(key, 1);
     response.once('close', () => this.#count(key, -1));
     const request = readRequest(await readBody(incoming));
-    const asked = request === undefined ? [] : operationsOf(this.#schema, request);
-    const operations = asked.map(({ kind, text }): LoggedOperation => ({ kind, text }));
-    const { apiKeys, settings } = this.#options;
+    const asked = request === undefined ? [] : await this.#asked(request);
     return {
-      kinds: asked.map(({ kind }) => kind),
+      kinds: asked.map(({ entry }) => entry.kind),
       applicationIds: asked.flatMap(({ applicationIds }) => applicationIds),
-      text: [NERDGRAPH_PATH, ...asked.map(({ text }) => text)].join(' '),
+      text: [NERDGRAPH_PATH, ...asked.map(({ entry }) => entry.text)].join(' '),
       isGraphql: true,
       path: NERDGRAPH_PATH,
       search: '',
-      operations,
+      operations: asked.map(({ entry }) => entry),
       format: 'json',
-      answer: (rule) => {
+      answer: async (rule) => {
         if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
         // The REST interface takes the key in another header as well; this one does not.
-        if (incoming.headers['api-key'] === undefined || !apiKeys.has(key))
+        if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
           return refusal(401, 'authentication required');
-        if (running > settings.callsAtOnce) return refusal(429, 'Too many requests at once');
+        if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        return this.#execute(request, operations, key, rule);
+        const body = await this.#execute(request, this.#root(asked, key, rule));
+        return { status: 200, body, headers: {} };
       },
     };
   }
 
-  async #execute(
-    request: GraphqlRequest,
-    operations: readonly LoggedOperation[],
-    key: string,
-    rule: FaultRule | undefined,
-  ): Promise<ServiceAnswer> {
-    const { state, settings } = this.#options;
-    const { accountId, accounts, nrqlCharacters, nrqlRows, nrqlSnapping, nrqlMatchesAll } = settings;
-    const now = state.now();
-    const body = await execute(this.#schema, request, {
-      world: state.world('nerdgraph'),
-      now,
-      accountId,
-      accounts: accounts ?? [{ id: accountId, name: 'Simulator' }],
-      limits: { characters: nrqlCharacters, rows: nrqlRows },
-      snaps: nrqlSnapping,
-      mustMatchAll: nrqlMatchesAll,
-      countQuery: () => this.#queries.count(key, now),
-      rule,
-      note: (kind, text, outcome) => {
-        const noted = operations.find(
-          (one) => one.kind === kind && one.text === text && !('rows' in one || 'error' in one),
-        );
-        if (noted !== undefined) Object.assign(noted, outcome);
+  /** What a document asks for, in its order; nothing when it is not sound. Found by a run over it that answers nothing. */
+  async #asked(request: z.infer<typeof REQUEST>): Promise<readonly Asked[]> {
+    const asked: Asked[] = [];
+    const note = (kind: GraphqlKind, text = '', applicationIds: readonly number[] = []): null => {
+      asked.push({ entry: { kind, text }, applicationIds });
+      return null;
+    };
+    const idsOf = (query: string): readonly number[] => {
+      const { where } = parseNrql(query);
+      return where === undefined ? [] : comparedValues(where, 'appId').map(Number);
+    };
+    const actor = {
+      accounts: () => note('graphql_accounts'),
+      account: {
+        nrql: ({ query }: { readonly query: string }) =>
+          note(
+            'graphql_nrql',
+            query,
+            orElse([], () => idsOf(query)),
+          ),
       },
-    });
-    // The objects of the GraphQL library have no prototype, and its errors write themselves.
-    return { status: 200, body: JSON.parse(JSON.stringify(body)) as JsonObject, headers: {} };
+      entitySearch: ({ query }: { readonly query?: string | null }) => note(kindOfSearch(query ?? ''), query ?? ''),
+      entities: ({ guids }: { readonly guids: readonly (string | null)[] }) => note('graphql_entities', textOf(guids)),
+    };
+    await this.#execute(request, { actor });
+    return asked;
+  }
+
+  /** The body of the answer: the data, and errors where fields failed. */
+  async #execute({ query, variables, operationName }: z.infer<typeof REQUEST>, rootValue: object): Promise<JsonObject> {
+    const schema = this.#schema;
+    const answer = await graphql({ schema, source: query, rootValue, variableValues: variables, operationName });
+    const errors = answer.errors?.map((error) => error.toJSON());
+    return { ...(errors && { errors }), ...('data' in answer && { data: answer.data }) } as JsonObject;
+  }
+
+  /** The object that a document is executed on: the members of the schema's `Query`, with their arguments. */
+  #root(asked: readonly Asked[], key: string, rule: FaultRule | undefined) {
+    const { state, settings } = this.#options;
+    const { accountId, nrqlSnapping } = settings;
+    const accounts = settings.accounts ?? [{ id: accountId, name: 'Simulator' }];
+    const isListed = accounts.some(({ id }) => id === accountId);
+    const level = rule?.effect === 'null-alias' ? rule.level : undefined;
+    const context = { world: state.world('nerdgraph'), now: state.now(), accountId };
+
+    const nrql = ({ query }: { readonly query: string }) =>
+      answerField(asked, rule, ['graphql_nrql', query], (fault) => {
+        if (!this.#queries.count(key, context.now))
+          throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
+            extensions: { errorClass: 'TOO_MANY_REQUESTS' },
+          });
+        const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
+          ...context,
+          guidOf: (type, id) => guidOf(accountId, type, id),
+          snaps: nrqlSnapping,
+          truncate: (facetsFound) => truncated(fault, facetsFound),
+        });
+        const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
+        const metadata = { facets: facets ?? null, messages: [], timeWindow };
+        return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
+      });
+
+    const actor = {
+      accounts: () =>
+        answerField(asked, rule, ['graphql_accounts', ''], () => ({ value: accounts, rows: accounts.length })),
+      account: ({ id }: { readonly id: number }) => {
+        if (id !== accountId || !isListed)
+          throw new GraphQLError(`You are not authorized to query account ${id}`, {
+            extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
+          });
+        if (level === 'account') return null;
+        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql };
+      },
+      entitySearch: (search: {
+        readonly query?: string | null;
+        readonly options?: { readonly limit?: number | null } | null;
+      }) => {
+        const text = search.query ?? '';
+        return answerField(asked, rule, [kindOfSearch(text), text], (fault) => {
+          const condition = parseSearch(text);
+          const found = isListed ? findEntities(context, condition) : [];
+          const results = ({ cursor }: { readonly cursor?: string | null }) =>
+            entityPage(found, cursor, search.options?.limit, fault);
+          return { value: { count: found.length, results }, rows: found.length };
+        });
+      },
+      entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
+        answerField(asked, rule, ['graphql_entities', textOf(guids)], (fault) => {
+          if (isListed && guids.length > MOST_GUIDS)
+            throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
+          const keys = isListed ? context.world.keyTransactions() : [];
+          const found = guids.flatMap((wanted) => {
+            const match = keys.find(
+              ({ id }) => wanted !== null && isSameGuid(guidOf(accountId, 'KEY_TRANSACTION', id), wanted),
+            );
+            return match === undefined ? [] : [keyTransactionEntity(context, match)];
+          });
+          const value = found.slice(0, truncated(fault, found.length));
+          return { value, rows: value.length };
+        }),
+    };
+    return { actor: level === 'actor' ? null : actor };
   }
 
   /** Calls of a key under way, after this many more. */
@@ -114,5 +227,33 @@ export class GraphqlService {
     if (running === 0) this.#running.delete(key);
     else this.#running.set(key, running);
     return running;
+  }
+}
+
+/** The answer of a field after the fault that is meant for it: null, an error, or what the service gives. The log is told. */
+function answerField<Answer>(
+  asked: readonly Asked[],
+  rule: FaultRule | undefined,
+  [kind, text]: readonly [kind: GraphqlKind, text: string],
+  answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
+): Answer | null {
+  const one = asked.find(
+    ({ entry }) => entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
+  );
+  const fault = rule !== undefined && isMeant(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
+  if (fault?.effect === 'null-alias') return null;
+  try {
+    if (fault?.effect === 'graphql-error') {
+      // The service says that a key is bad in another member than the other classes.
+      const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
+      throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
+    }
+    const { value, rows } = answer(fault);
+    if (one !== undefined) one.entry.rows = rows;
+    return value;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (one !== undefined) one.entry.error = error.message;
+    throw error instanceof NrqlError ? invalidInput(error.message) : error;
   }
 }

@@ -17,14 +17,10 @@ export interface NrqlContext {
   readonly guidOf: EventSearch['guidOf'];
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the service allows: characters of a query, and rows of an answer (facets times buckets). */
-  readonly limits: { readonly characters: number; readonly rows: number };
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
-  /** A query of timeslices fails when one of the applications that it names by id does not exist, not only when all do not. */
-  readonly mustMatchAll: boolean;
-  /** How many of so many facets are shown; without it, as many as the LIMIT allows. */
-  readonly truncate?: ((facets: number) => number) | undefined;
+  /** How many of so many facets are shown, where the LIMIT allows more. */
+  readonly truncate: (facets: number) => number;
 }
 
 export interface NrqlResult extends NrqlRows {
@@ -37,15 +33,19 @@ export interface NrqlResult extends NrqlRows {
 
 const DEFAULT_FACETS = 10;
 const MOST_FACETS = 5000;
+/** A longer query is too big: nobody knows the service's own figure. */
+const MOST_CHARACTERS = 10_000;
+/** An answer of more rows (facets times buckets) is too big. */
+const MOST_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
 
 /** Answers an NRQL query from the world. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext): NrqlResult {
-  if (text.length > context.limits.characters) throw new NrqlError(TOO_BIG);
+  if (text.length > MOST_CHARACTERS) throw new NrqlError(TOO_BIG);
   const query = parseNrql(text);
   const range = timeRange(query, context.now, context.snaps && isOfMetrics(query));
-  const rows = run(query, range, context, context.truncate);
+  const rows = run(query, range, context);
   const facets = query.facets.length === 0 ? undefined : query.facets.map(({ key }) => key);
   return { ...rows, facets, since: range.since, until: range.until };
 }
@@ -54,17 +54,13 @@ function isOfMetrics({ from }: NrqlQuery): boolean {
   return 'select' in from ? isOfMetrics(from) : from.includes(METRIC);
 }
 
-function run(query: NrqlQuery, range: NrqlRange, context: NrqlContext, truncate: NrqlContext['truncate']): NrqlRows {
+function run(query: NrqlQuery, range: NrqlRange, context: NrqlContext): NrqlRows {
   const groups = new Groups(query, range);
   if ('select' in query.from) {
     // What is read of the inner query are its rows, of the whole range.
     const [{ begin }] = range.buckets;
-    const inner = run(
-      query.from,
-      timeRange({ since: begin, until: range.until, bucketMinutes: undefined }, 0, false),
-      context,
-      undefined,
-    );
+    const innerRange = timeRange({ since: begin, until: range.until, bucketMinutes: undefined }, 0, false);
+    const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
     const add = adderOf(query, range, groups);
     for (const row of inner.results) add(eventOf(row, query.from, begin));
   } else if (query.from.includes(METRIC)) {
@@ -73,11 +69,9 @@ function run(query: NrqlQuery, range: NrqlRange, context: NrqlContext, truncate:
     for (const type of query.from) collectEvents(type, query, range, groups, context);
   }
   const ranked = groups.ranked();
-  const shown = ranked.slice(
-    0,
-    Math.min(query.limit ?? DEFAULT_FACETS, MOST_FACETS, truncate?.(ranked.length) ?? Infinity),
-  );
-  if (shown.length * range.buckets.length > context.limits.rows) throw new NrqlError(TOO_BIG);
+  const most = Math.min(query.limit ?? DEFAULT_FACETS, MOST_FACETS, context.truncate(ranked.length));
+  const shown = ranked.slice(0, most);
+  if (shown.length * range.buckets.length > MOST_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);
 }
 
@@ -136,15 +130,12 @@ function collectEvents(type: string, query: NrqlQuery, range: NrqlRange, groups:
   });
 }
 
-function selections(
-  { inputs, where }: NrqlQuery,
-  { world, guidOf, mustMatchAll }: NrqlContext,
-): Iterable<SelectedSeries> {
+function selections({ inputs, where }: NrqlQuery, { world, guidOf }: NrqlContext): Iterable<SelectedSeries> {
   const text = inputs.map(({ attribute }) => attribute);
   const isTimeslice = !text.some(
     (attribute) => attribute !== TIMESLICE_VALUE && METRIC_VALUES.includes(attribute ?? ''),
   );
-  return isTimeslice ? timesliceSeries(world, guidOf, where, mustMatchAll) : keyTransactionSeries(world, guidOf, where);
+  return isTimeslice ? timesliceSeries(world, guidOf, where) : keyTransactionSeries(world, guidOf, where);
 }
 
 const MINUTE = 60_000;

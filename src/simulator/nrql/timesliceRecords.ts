@@ -5,7 +5,7 @@ import type { InstanceMinute } from '../world/traffic.ts';
 import type { WorldScope, World } from '../world/world.ts';
 import { type SimulatedInstance, isShown } from '../world/worldEntities.ts';
 import type { NrqlCondition } from './condition.ts';
-import { comparedValues, comparisons, meets, NrqlError } from './condition.ts';
+import { comparisons, meets, NrqlError } from './condition.ts';
 import { KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS, TIMESLICE_VALUE } from './parseQuery.ts';
 
 /** The attributes and values of a record by name; one that it lacks is null, one that is not known yet is undefined. */
@@ -51,13 +51,12 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 
 /**
  * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
- * about no application that there is; with `mustMatchAll`, also when it names the id of one that there is not.
+ * about no application that there is.
  */
 export function* timesliceSeries(
   world: World,
   guidOf: EventSearch['guidOf'],
   where: NrqlCondition | undefined,
-  mustMatchAll: boolean,
 ): Generator<SelectedSeries> {
   const hasSource = where !== undefined && comparisons(where).some(({ attribute }) => SOURCES.includes(attribute));
   const meant = world.applications().flatMap((application) => {
@@ -72,8 +71,7 @@ export function* timesliceSeries(
     };
     return !hasSource || isMet(where, attributes) === false ? [] : [{ id: application.id, attributes }];
   });
-  const asked = where !== undefined && mustMatchAll ? comparedValues(where, 'appId') : [];
-  if (meant.length === 0 || !asked.every((id) => meant.some((one) => String(one.id) === id)))
+  if (meant.length === 0)
     throw new NrqlError('No application was matched (did you specify appId, appName or entity.guid?)');
   for (const { id, attributes } of meant) {
     const scope = world.scope({ application: id });

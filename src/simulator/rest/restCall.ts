@@ -1,55 +1,7 @@
-import type { RestKind, PageFault } from '../faults/faultRules.ts';
-import type { BodyFormat } from '../simulatorHttp.ts';
+import type { FaultRule } from '../faults/faultRules.ts';
 import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
-
-/** A path of the service, taken apart. */
-export interface Route {
-  readonly kind: RestKind;
-  readonly format: BodyFormat;
-  readonly applicationId: number | undefined;
-  readonly hostId: number | undefined;
-  readonly instanceId: number | undefined;
-  readonly keyTransactionId: number | undefined;
-}
-
-const ID = String.raw`/(\d{1,15})`;
-const SCOPE = String.raw`(?:/hosts/(?<host>\d{1,15})|/instances/(?<instance>\d{1,15}))?`;
-const APPLICATION = `applications${ID.replace('(', '(?<application>')}`;
-
-const TEMPLATES: readonly (readonly [RestKind, RegExp])[] = (
-  [
-    ['applications', 'applications'],
-    ['application', APPLICATION],
-    ['hosts', `${APPLICATION}/hosts`],
-    ['host', `${APPLICATION}/hosts${ID.replace('(', '(?<host>')}`],
-    ['instances', `${APPLICATION}/instances`],
-    ['instance', `${APPLICATION}/instances${ID.replace('(', '(?<instance>')}`],
-    ['key_transactions', 'key_transactions'],
-    ['key_transaction', `key_transactions${ID.replace('(', '(?<key_transaction>')}`],
-    ['metric_names', `${APPLICATION}${SCOPE}/metrics`],
-    ['metric_data', `${APPLICATION}${SCOPE}/metrics/data`],
-  ] as const
-).map(([kind, template]) => [kind, new RegExp(`^/v2/${template}\\.(?<format>json|xml)$`)]);
-
-/** The route of a path without its query; undefined for a path the service does not have. */
-export function matchRoute(path: string): Route | undefined {
-  for (const [kind, template] of TEMPLATES) {
-    const groups = template.exec(path)?.groups;
-    if (groups === undefined) continue;
-    const id = (name: string) => (groups[name] === undefined ? undefined : Number(groups[name]));
-    return {
-      kind,
-      format: groups['format'] === 'xml' ? 'xml' : 'json',
-      applicationId: id('application'),
-      hostId: id('host'),
-      instanceId: id('instance'),
-      keyTransactionId: id('key_transaction'),
-    };
-  }
-  return undefined;
-}
 
 /** Everything an answer depends on. */
 export interface RestCall {
@@ -57,40 +9,32 @@ export interface RestCall {
   readonly settings: ServiceSettings;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly route: Route;
+  /** The ids in the path. */
+  readonly ids: Readonly<Partial<Record<'application' | 'host' | 'instance' | 'key_transaction', number>>>;
   /** Without the query; scheme, host and port as the client addressed them. */
   readonly address: string;
   readonly query: URLSearchParams;
-  readonly pageFault: PageFault | undefined;
+  /** The fault of this call; those of pages are for lists. */
+  readonly rule: FaultRule | undefined;
 }
 
 /**
- * The filters of the lists. Names match when they contain the text, whatever its case; ids are a comma
- * list; filters given together must all hold. An empty filter is none.
+ * The entities that pass the filters of a list. Texts match when they contain what is asked for, whatever its case; ids are a
+ * comma list; filters given together must all hold. An empty filter is none.
  */
-function given(query: URLSearchParams, name: string): string | undefined {
-  const value = query.get(`filter[${name}]`);
-  return value === null || value === '' ? undefined : value;
-}
-
-const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
-
-/** A test for names under `filter[<parameter>]`. */
-export function nameFilter(query: URLSearchParams, parameter: string): (names: readonly string[]) => boolean {
-  const part = given(query, parameter);
-  return (names) => part === undefined || names.some((name) => contains(name, part));
-}
-
-export function idsFilter(query: URLSearchParams): (id: number) => boolean {
-  const ids = given(query, 'ids');
-  if (ids === undefined) return () => true;
-  const wanted = new Set(ids.split(',').map(Number));
-  return (id) => wanted.has(id);
-}
-
-export function languageFilter(query: URLSearchParams): (language: string) => boolean {
-  const wanted = given(query, 'language')?.toLowerCase();
-  return (language) => wanted === undefined || language === wanted;
+export function filtered<Entity extends { readonly id: number }>(
+  { query }: RestCall,
+  entities: readonly Entity[],
+  texts: Readonly<Record<string, (entity: Entity) => readonly string[]>>,
+): readonly Entity[] {
+  const given = (name: string): string => (query.get(`filter[${name}]`) ?? '').toLowerCase();
+  const ids = new Set(given('ids') === '' ? [] : given('ids').split(',').map(Number));
+  const wanted = Object.entries(texts).filter(([name]) => given(name) !== '');
+  return entities.filter(
+    (entity) =>
+      (ids.size === 0 || ids.has(entity.id)) &&
+      wanted.every(([name, textsOf]) => textsOf(entity).some((text) => text.toLowerCase().includes(given(name)))),
+  );
 }
 
 export function isTrue(query: URLSearchParams, name: string): boolean {
@@ -111,38 +55,40 @@ function decodeCursor(cursor: string): string | null {
 
 /**
  * One page of a list, with the `Link` header that leads to its neighbours; it is there only when the list has several pages. A page
- * past the end is empty. Lists of metric names go by cursor: `end` says whether the last one is empty, or there is none.
+ * past the end is empty. Lists of metric names go by cursor; the last one of several pages is empty, and leads to the first again.
  */
 export function paginate<Item>(
   items: readonly Item[],
-  { address, query, settings, pageFault: fault }: RestCall,
+  { address, query, rule }: RestCall,
   size: number,
-  end?: 'empty' | 'none',
+  byCursor = false,
 ): { readonly items: readonly Item[]; readonly link: string | undefined } {
-  const byCursor = end !== undefined;
   const cursor = byCursor ? query.get('cursor') : null;
-  // An empty cursor leads to the first page again: following it loops.
   const page = pageNumber(cursor === null ? query.get('page') : decodeCursor(cursor));
   const pages = Math.max(1, Math.ceil(items.length / size));
-  const target = (to: number, toCursor = encodeCursor(to)): string => {
-    const parameters = new URLSearchParams(settings.linksKeepFilters ? query : undefined);
+  const isEndless = rule?.effect === 'endless-pages';
+  const links: string[] = [];
+  const addLink = (rel: string, to: number, toCursor = encodeCursor(to)): void => {
+    const parameters = new URLSearchParams(query);
     parameters.delete('page');
     parameters.delete('cursor');
     parameters.set('page', String(to));
     if (byCursor) parameters.set('cursor', toCursor);
-    return `${address}?${parameters.toString()}`;
+    links.push(`<${address}?${parameters.toString()}>;rel="${rel}"`);
   };
-  const links: (readonly [rel: string, target: string])[] = [];
-  if (fault === 'repeat-next') links.push(['next', target(page)]);
-  else if (fault === 'endless-pages' || page < pages) links.push(['next', target(page + 1)]);
-  else if (end === 'empty' && pages > 1 && page === pages) links.push(['next', target(page, '')]);
-  if (page < pages && !byCursor) links.push(['last', target(pages)]);
-  if (page > 1 && page <= pages) links.push(['first', target(1)], ['prev', target(page - 1)]);
-  const shown = fault === 'endless-pages' ? ((page - 1) % pages) + 1 : page;
+  if (rule?.effect === 'repeat-next') addLink('next', page);
+  else if (isEndless || page < pages) addLink('next', page + 1);
+  else if (byCursor && pages > 1 && page === pages) addLink('next', page, '');
+  if (page < pages && !byCursor) addLink('last', pages);
+  if (page > 1 && page <= pages) {
+    addLink('first', 1);
+    addLink('prev', page - 1);
+  }
+  const shown = isEndless ? ((page - 1) % pages) + 1 : page;
   const slice = items.slice((shown - 1) * size, shown * size);
   return {
-    items: fault === 'repeat-ids' ? slice.flatMap((item) => [item, item]) : slice,
-    link: links.length === 0 ? undefined : links.map(([rel, to]) => `<${to}>;rel="${rel}"`).join(', '),
+    items: rule?.effect === 'repeat-ids' ? slice.flatMap((item) => [item, item]) : slice,
+    link: links.length === 0 ? undefined : links.join(', '),
   };
 }
 
@@ -176,9 +122,6 @@ const EXACT: ReadonlySet<string> = new Set([
 ]);
 
 /** Figures rounded to three significant digits; counts stay exact. */
-export function roundFigures<Figures extends Readonly<Record<string, number>>>(
-  figures: Figures,
-): Record<keyof Figures, number>;
 export function roundFigures(figures: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(figures).map(([name, value]) => [name, EXACT.has(name) ? value : threeDigits(value)]),

@@ -1,13 +1,4 @@
-import {
-  formatTimestamp,
-  roundFigures,
-  type RestCall,
-  idsFilter,
-  isTrue,
-  languageFilter,
-  nameFilter,
-  paginate,
-} from './restCall.ts';
+import { filtered, formatTimestamp, isTrue, paginate, type RestCall, roundFigures } from './restCall.ts';
 import {
   type SimulatedApplication,
   type SimulatedHost,
@@ -28,46 +19,52 @@ import {
 } from '../world/rollingFigures.ts';
 import { type JsonObject, type ServiceAnswer, notFound, ok } from '../simulatorHttp.ts';
 
-/** The `links` objects beside lists and records; the singular of their paths is the service's own. */
-const APPLICATION_LINKS = {
-  'application.servers': '/v2/servers?ids={server_ids}',
-  'application.server': '/v2/servers/{server_id}',
-  'application.application_hosts': '/v2/application/{application_id}/hosts?ids={host_ids}',
-  'application.application_host': '/v2/application/{application_id}/hosts/{host_id}',
-  'application.application_instances': '/v2/application/{application_id}/instances?ids={instance_ids}',
-  'application.application_instance': '/v2/application/{application_id}/instances/{instance_id}',
-  'application.alert_policy': '/v2/alert_policies/{alert_policy_id}',
+/** The `links` objects beside lists and records, by what the records are; the singular of their paths is the service's own. */
+const LINKS = {
+  application: {
+    'application.servers': '/v2/servers?ids={server_ids}',
+    'application.server': '/v2/servers/{server_id}',
+    'application.application_hosts': '/v2/application/{application_id}/hosts?ids={host_ids}',
+    'application.application_host': '/v2/application/{application_id}/hosts/{host_id}',
+    'application.application_instances': '/v2/application/{application_id}/instances?ids={instance_ids}',
+    'application.application_instance': '/v2/application/{application_id}/instances/{instance_id}',
+    'application.alert_policy': '/v2/alert_policies/{alert_policy_id}',
+  },
+  application_host: {
+    'application_host.application': '/v2/applications/{application_id}',
+    'application_host.application_instances': '/v2/application/{application_id}/instances?ids={instance_ids}',
+    'application_host.application_instance': '/v2/application/{application_id}/instances/{instance_id}',
+    'application_host.server': '/v2/servers/{server_id}',
+  },
+  application_instance: {
+    'application_instance.application': '/v2/applications/{application_id}',
+    'application_instance.application_host': '/v2/application/{application_id}/hosts/{host_id}',
+    'application_instance.server': '/v2/servers/{server_id}',
+  },
+  key_transaction: { 'key_transaction.application': '/v2/applications/{application_id}' },
 };
-
-const HOST_LINKS = {
-  'application_host.application': '/v2/applications/{application_id}',
-  'application_host.application_instances': '/v2/application/{application_id}/instances?ids={instance_ids}',
-  'application_host.application_instance': '/v2/application/{application_id}/instances/{instance_id}',
-  'application_host.server': '/v2/servers/{server_id}',
-};
-
-const INSTANCE_LINKS = {
-  'application_instance.application': '/v2/applications/{application_id}',
-  'application_instance.application_host': '/v2/application/{application_id}/hosts/{host_id}',
-  'application_instance.server': '/v2/servers/{server_id}',
-};
-
-const KEY_TRANSACTION_LINKS = { 'key_transaction.application': '/v2/applications/{application_id}' };
 
 function summary(call: RestCall, figures: Readonly<Record<string, number>>): JsonObject {
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-function scopeOf(call: RestCall, application: number, ids: { host?: number; instance?: number } = {}): WorldScope {
-  const scope = call.world.scope({ application, ...ids });
-  if (scope === undefined) throw new Error(`no such entity in application ${application}`);
+function scopeOf(call: RestCall, ids: { application: number; host?: number; instance?: number }): WorldScope {
+  const scope = call.world.scope(ids);
+  if (scope === undefined) throw new Error(`no such entity in application ${ids.application}`);
   return scope;
 }
 
-function counts(kind: SimulatedApplication['archetype'], hosts: number, instances: number): Record<string, number> {
-  if (kind.summaryCounts === 'none') return {};
-  const both = { host_count: hosts, instance_count: instances };
-  return kind.summaryCounts === 'all' ? { ...both, concurrent_instance_count: instances } : both;
+/** Nothing where there are no figures. */
+function webSummary(
+  call: RestCall,
+  figures: RollingFigures | undefined,
+  apdex_target: number,
+  counts: Readonly<Record<string, number>> = {},
+): JsonObject {
+  if (figures === undefined) return {};
+  const { response_time, throughput, error_rate, apdex_score } = figures;
+  const said = { response_time, throughput, error_rate, apdex_target, apdex_score, ...counts };
+  return { application_summary: summary(call, said) };
 }
 
 function endUserSummary(call: RestCall, browser: RollingFigures | undefined, target: number): JsonObject {
@@ -76,24 +73,15 @@ function endUserSummary(call: RestCall, browser: RollingFigures | undefined, tar
   return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
-function applicationSummary(
-  call: RestCall,
-  application: SimulatedApplication,
-  figures: RollingFigures | undefined,
-): JsonObject {
-  if (figures === undefined) return {};
-  const { world, now } = call;
-  const kind = application.archetype;
-  const { response_time, throughput, error_rate, apdex_score } = figures;
+/** How many hosts and instances a summary says there are: those of older agents say less. */
+function counts({ world, now }: RestCall, application: SimulatedApplication): Record<string, number> {
+  const { summaryCounts } = application.archetype;
+  if (summaryCounts === 'none') return {};
+  const instances = world.instances(application, now).length;
   return {
-    application_summary: summary(call, {
-      response_time,
-      throughput,
-      error_rate,
-      apdex_target: kind.apdexTarget,
-      apdex_score,
-      ...counts(kind, world.hosts(application, now).length, world.instances(application, now).length),
-    }),
+    host_count: world.hosts(application, now).length,
+    instance_count: instances,
+    ...(summaryCounts === 'all' ? { concurrent_instance_count: instances } : {}),
   };
 }
 
@@ -106,12 +94,16 @@ function applicationLinks({ world, now }: RestCall, application: SimulatedApplic
   };
 }
 
+function lastReport({ now }: RestCall, application: SimulatedApplication): JsonObject {
+  const time = lastReportedAt(application, now);
+  return time === undefined ? {} : { last_reported_at: formatTimestamp(time) };
+}
+
 function applicationRecord(call: RestCall, application: SimulatedApplication, withLinks: boolean): JsonObject {
   const { world, now } = call;
   const kind = application.archetype;
   const reporting = isReporting(application, now);
-  const reportedAt = lastReportedAt(application, now);
-  const scope = scopeOf(call, application.id);
+  const scope = scopeOf(call, { application: application.id });
   const figures = rollingSummary(world, scope, now);
   return {
     id: application.id,
@@ -119,8 +111,8 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
     language: kind.language,
     health_status: health(reporting, kind.alertPolicy, figures),
     reporting,
-    ...(reportedAt === undefined ? {} : { last_reported_at: formatTimestamp(reportedAt) }),
-    ...applicationSummary(call, application, figures),
+    ...lastReport(call, application),
+    ...webSummary(call, figures, kind.apdexTarget, counts(call, application)),
     ...endUserSummary(call, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
     settings:
       application.amendment.hasNoSettings === true
@@ -159,7 +151,7 @@ function partOfApplication(
 }
 
 function hostRecord(call: RestCall, application: SimulatedApplication, host: SimulatedHost): JsonObject {
-  const scope = scopeOf(call, application.id, { host: host.id });
+  const scope = scopeOf(call, { application: application.id, host: host.id });
   return {
     id: host.id,
     application_name: application.name,
@@ -170,7 +162,7 @@ function hostRecord(call: RestCall, application: SimulatedApplication, host: Sim
 }
 
 function instanceRecord(call: RestCall, application: SimulatedApplication, instance: SimulatedInstance): JsonObject {
-  const scope = scopeOf(call, application.id, { instance: instance.id });
+  const scope = scopeOf(call, { application: application.id, instance: instance.id });
   return {
     id: instance.id,
     application_name: application.name,
@@ -186,28 +178,17 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
   const figures = keyTransactionSummary(world, key, now);
   const reporting = keyTransactionReports(world, key, now);
   const application = world.application(key.source.applicationId);
-  const reportedAt = application === undefined || !reporting ? undefined : lastReportedAt(application, now);
   const status = {
     health_status: health(reporting, application?.alertPolicyId !== undefined, figures),
     reporting,
-    ...(reportedAt === undefined ? {} : { last_reported_at: formatTimestamp(reportedAt) }),
+    ...(application === undefined || !reporting ? {} : lastReport(call, application)),
   };
   return {
     id: key.id,
     name: key.name,
     transaction_name: key.transactionName,
     ...(key.state === 'bare' ? {} : status),
-    ...(figures === undefined
-      ? {}
-      : {
-          application_summary: summary(call, {
-            response_time: figures.response_time,
-            throughput: figures.throughput,
-            error_rate: figures.error_rate,
-            apdex_target: key.apdexTarget,
-            apdex_score: figures.apdex_score,
-          }),
-        }),
+    ...webSummary(call, figures, key.apdexTarget),
     ...endUserSummary(
       call,
       keyTransactionEndUserSummary(world, key, now),
@@ -222,93 +203,83 @@ const OBJECTS_PER_PAGE = 200;
 /** A list of records; only those of the page are worked out. */
 function list<Entity>(
   call: RestCall,
-  envelope: string,
+  what: keyof typeof LINKS,
   entities: readonly Entity[],
   record: (entity: Entity) => JsonObject,
-  links: JsonObject,
 ): ServiceAnswer {
   const page = paginate(entities, call, OBJECTS_PER_PAGE);
-  return ok({ [envelope]: page.items.map(record), links }, page.link);
+  return ok({ [`${what}s`]: page.items.map(record), links: LINKS[what] }, page.link);
 }
 
-/** One record, or that there is none. */
-function single<Entity>(
-  envelope: string,
-  entity: Entity | undefined,
+/** The record of this id, or that there is none. */
+function single<Entity extends { readonly id: number }>(
+  what: keyof typeof LINKS,
+  id: number | undefined,
+  entities: readonly Entity[],
   record: (entity: Entity) => JsonObject,
-  links: JsonObject,
 ): ServiceAnswer {
-  return entity === undefined ? notFound() : ok({ [envelope]: record(entity), links });
+  const entity = entities.find((one) => one.id === id);
+  return entity === undefined ? notFound() : ok({ [what]: record(entity), links: LINKS[what] });
 }
 
-/** The application of the path, when there is one. */
-function ownApplication({ world, route }: RestCall): SimulatedApplication | undefined {
-  return route.applicationId === undefined ? undefined : world.application(route.applicationId);
+/** What `answer` says of the application in the path; that there is none where the key sees none of this id. */
+function ofApplication(call: RestCall, answer: (owner: SimulatedApplication) => ServiceAnswer): ServiceAnswer {
+  const owner = call.ids.application === undefined ? undefined : call.world.application(call.ids.application);
+  return owner === undefined ? notFound() : answer(owner);
 }
 
 export function applications(call: RestCall): ServiceAnswer {
   const { world, now, query } = call;
-  const hasName = nameFilter(query, 'name');
-  const hasHost = nameFilter(query, 'host');
-  const hasId = idsFilter(query);
-  const hasLanguage = languageFilter(query);
-  const found = world
-    .applications()
-    .filter(
-      (application) =>
-        hasId(application.id) &&
-        hasName([application.name]) &&
-        hasLanguage(application.archetype.language) &&
-        (!query.has('filter[host]') || hasHost(world.hosts(application, now).map(({ host }) => host))),
-    );
+  const language = query.get('filter[language]')?.toLowerCase() ?? '';
+  const found = filtered(call, world.applications(), {
+    name: ({ name }) => [name],
+    host: (application) => world.hosts(application, now).map(({ host }) => host),
+  }).filter(({ archetype }) => language === '' || archetype.language === language);
   const withLinks = !isTrue(query, 'exclude_links');
-  return list(call, 'applications', found, (one) => applicationRecord(call, one, withLinks), APPLICATION_LINKS);
+  return list(call, 'application', found, (one) => applicationRecord(call, one, withLinks));
 }
 
 export function application(call: RestCall): ServiceAnswer {
-  return single('application', ownApplication(call), (one) => applicationRecord(call, one, true), APPLICATION_LINKS);
+  return ofApplication(call, (owner) =>
+    single('application', owner.id, [owner], (one) => applicationRecord(call, one, true)),
+  );
 }
 
 export function hosts(call: RestCall): ServiceAnswer {
-  const owner = ownApplication(call);
-  if (owner === undefined) return notFound();
-  const hasName = nameFilter(call.query, 'hostname');
-  const hasId = idsFilter(call.query);
-  const found = call.world.hosts(owner, call.now).filter(({ id, host }) => hasId(id) && hasName([host]));
-  return list(call, 'application_hosts', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
+  return ofApplication(call, (owner) => {
+    const found = filtered(call, call.world.hosts(owner, call.now), { hostname: ({ host }) => [host] });
+    return list(call, 'application_host', found, (one) => hostRecord(call, owner, one));
+  });
 }
 
 export function host(call: RestCall): ServiceAnswer {
-  const owner = ownApplication(call);
-  if (owner === undefined) return notFound();
-  const found = call.world.hosts(owner, call.now).find(({ id }) => id === call.route.hostId);
-  return single('application_host', found, (one) => hostRecord(call, owner, one), HOST_LINKS);
+  return ofApplication(call, (owner) =>
+    single('application_host', call.ids.host, call.world.hosts(owner, call.now), (one) => hostRecord(call, owner, one)),
+  );
 }
 
 export function instances(call: RestCall): ServiceAnswer {
-  const owner = ownApplication(call);
-  if (owner === undefined) return notFound();
-  const hasName = nameFilter(call.query, 'hostname');
-  const hasId = idsFilter(call.query);
-  const found = call.world.instances(owner, call.now).filter(({ id, host: name }) => hasId(id) && hasName([name]));
-  return list(call, 'application_instances', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
+  return ofApplication(call, (owner) => {
+    const found = filtered(call, call.world.instances(owner, call.now), { hostname: ({ host: name }) => [name] });
+    return list(call, 'application_instance', found, (one) => instanceRecord(call, owner, one));
+  });
 }
 
 export function instance(call: RestCall): ServiceAnswer {
-  const owner = ownApplication(call);
-  if (owner === undefined) return notFound();
-  const found = call.world.instances(owner, call.now).find(({ id }) => id === call.route.instanceId);
-  return single('application_instance', found, (one) => instanceRecord(call, owner, one), INSTANCE_LINKS);
+  return ofApplication(call, (owner) => {
+    const all = call.world.instances(owner, call.now);
+    return single('application_instance', call.ids.instance, all, (one) => instanceRecord(call, owner, one));
+  });
 }
 
 export function keyTransactions(call: RestCall): ServiceAnswer {
-  const hasName = nameFilter(call.query, 'name');
-  const hasId = idsFilter(call.query);
-  const found = call.world.keyTransactions().filter(({ id, name }) => hasId(id) && hasName([name]));
-  return list(call, 'key_transactions', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
+  const found = filtered(call, call.world.keyTransactions(), { name: ({ name }) => [name] });
+  return list(call, 'key_transaction', found, (one) => keyTransactionRecord(call, one));
 }
 
 export function keyTransaction(call: RestCall): ServiceAnswer {
-  const found = call.world.keyTransactions().find(({ id }) => id === call.route.keyTransactionId);
-  return single('key_transaction', found, (one) => keyTransactionRecord(call, one), KEY_TRANSACTION_LINKS);
+  const { ids, world } = call;
+  return single('key_transaction', ids.key_transaction, world.keyTransactions(), (one) =>
+    keyTransactionRecord(call, one),
+  );
 }

@@ -91,26 +91,20 @@ const RETENTION_MINUTES = 93 * 24 * 60;
 
 const NAMES_PER_PAGE = 1000;
 
-function scopeOf({ world, route }: RestCall): WorldScope | undefined {
-  const { applicationId, hostId, instanceId } = route;
-  if (applicationId === undefined) return undefined;
-  return world.scope({
-    application: applicationId,
-    ...(hostId === undefined ? {} : { host: hostId }),
-    ...(instanceId === undefined ? {} : { instance: instanceId }),
-  });
+function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope | undefined {
+  return application === undefined ? undefined : world.scope({ application, ...part });
 }
 
 /** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
 export function metricNames(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
   if (scope === undefined) return notFound();
-  const { query, settings } = call;
+  const { query } = call;
   const part = (query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
     ? call.world.metrics(scope).filter(({ name }) => name.toLowerCase().includes(part))
     : [];
-  const page = paginate(found, call, NAMES_PER_PAGE, settings.endOfNames);
+  const page = paginate(found, call, NAMES_PER_PAGE, true);
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 

@@ -1,33 +1,46 @@
-import * as entities from './restEntities.ts';
 import type { IncomingMessage } from 'node:http';
-import { type FaultRule, pageFaultOf, type RestKind } from '../faults/faultRules.ts';
+import type { FaultRule, RestKind } from '../faults/faultRules.ts';
 import type { ServiceCall, ServiceOptions } from '../serviceCall.ts';
+import { failure, limited, notFound, parameters, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
 import { MinuteLimit } from '../simulatorState.ts';
-import {
-  type ServiceAnswer,
-  failure,
-  limited,
-  notFound,
-  refusal,
-  sentKey,
-  parameters,
-  type RequestTarget,
-} from '../simulatorHttp.ts';
-import { matchRoute, type RestCall, type Route } from './restCall.ts';
+import type { RestCall } from './restCall.ts';
+import * as entities from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
-const ANSWERS: Readonly<Record<RestKind, (call: RestCall) => ServiceAnswer>> = {
-  applications: entities.applications,
-  application: entities.application,
-  hosts: entities.hosts,
-  host: entities.host,
-  instances: entities.instances,
-  instance: entities.instance,
-  key_transactions: entities.keyTransactions,
-  key_transaction: entities.keyTransaction,
-  metric_names: metricNames,
-  metric_data: metricTimeslices,
-};
+/** The endpoints of the service: kind, path and answer. A word behind a colon stands for an id. */
+const ROUTES = (
+  [
+    ['applications', 'applications', entities.applications],
+    ['application', 'applications/:application', entities.application],
+    ['hosts', 'applications/:application/hosts', entities.hosts],
+    ['host', 'applications/:application/hosts/:host', entities.host],
+    ['instances', 'applications/:application/instances', entities.instances],
+    ['instance', 'applications/:application/instances/:instance', entities.instance],
+    ['key_transactions', 'key_transactions', entities.keyTransactions],
+    ['key_transaction', 'key_transactions/:key_transaction', entities.keyTransaction],
+    ...['', '/hosts/:host', '/instances/:instance'].flatMap((part) => [
+      ['metric_names', `applications/:application${part}/metrics`, metricNames] as const,
+      ['metric_data', `applications/:application${part}/metrics/data`, metricTimeslices] as const,
+    ]),
+  ] satisfies readonly (readonly [RestKind, string, (call: RestCall) => ServiceAnswer])[]
+).map(([kind, path, answer]) => {
+  const pattern = new RegExp(
+    String.raw`^/v2/${path.replace(/:(\w+)/g, String.raw`(?<$1>\d{1,15})`)}\.(?<format>json|xml)$`,
+  );
+  return { kind, answer, pattern };
+});
+
+/** The endpoint of a path without its query; undefined for a path the service does not have. */
+function routeOf(path: string) {
+  for (const { kind, answer, pattern } of ROUTES) {
+    const groups = pattern.exec(path)?.groups;
+    if (groups === undefined) continue;
+    const { format, ...texts } = groups;
+    const ids: RestCall['ids'] = Object.fromEntries(Object.entries(texts).map(([name, id]) => [name, Number(id)]));
+    return { kind, answer, ids, format: format === 'xml' ? ('xml' as const) : ('json' as const) };
+  }
+  return undefined;
+}
 
 function decoded(text: string): string {
   try {
@@ -49,44 +62,31 @@ export class RestService {
     this.#limit = new MinuteLimit(options.settings.callsPerMinute);
   }
 
-  read(request: IncomingMessage, target: RequestTarget): ServiceCall {
-    const { path, search } = target;
-    const route = matchRoute(path);
+  /** `search` is what stands behind the question mark of the address. */
+  read(request: IncomingMessage, path: string, search: string): ServiceCall {
+    const route = routeOf(path);
     return {
       kinds: route === undefined ? [] : [route.kind],
-      applicationIds: route?.applicationId === undefined ? [] : [route.applicationId],
+      applicationIds: route?.ids.application === undefined ? [] : [route.ids.application],
       text: decoded(search === '' ? path : `${path}?${search}`),
       isGraphql: false,
       path,
       search,
       format: route?.format ?? 'json',
-      answer: (rule) => this.#answer(request, target, route, rule),
+      answer: async (rule: FaultRule | undefined) => {
+        const { apiKeys, state, settings } = this.#options;
+        if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
+        const key = sentKey(request.headers);
+        const refused = refusal(key, apiKeys);
+        if (refused !== undefined) return refused;
+        const now = state.now();
+        if (!this.#limit.count(key?.value ?? '', now))
+          return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
+        if (route === undefined) return notFound();
+        const address = `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`;
+        const query = await parameters(request, search);
+        return route.answer({ world: state.world('rest'), settings, now, ids: route.ids, address, query, rule });
+      },
     };
-  }
-
-  async #answer(
-    request: IncomingMessage,
-    { path, search }: RequestTarget,
-    route: Route | undefined,
-    rule: FaultRule | undefined,
-  ): Promise<ServiceAnswer> {
-    const { apiKeys, state, settings } = this.#options;
-    if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
-    const key = sentKey(request.headers);
-    const refused = refusal(key, apiKeys);
-    if (refused !== undefined) return refused;
-    const now = state.now();
-    if (!this.#limit.count(key?.value ?? '', now))
-      return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
-    if (route === undefined) return notFound();
-    return ANSWERS[route.kind]({
-      world: state.world('rest'),
-      settings,
-      now,
-      route,
-      address: `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`,
-      query: await parameters(request, search),
-      pageFault: pageFaultOf(rule),
-    });
   }
 }

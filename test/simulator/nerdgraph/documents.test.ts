@@ -82,7 +82,8 @@ describe('an account that the key does not list', () => {
     );
     await other.close();
     expect(data!.actor).toEqual({ accounts: [{ id: 99 }], entitySearch: { count: 0 }, account: null });
-    expect(errors).toMatchObject([{ message: `You are not authorized to query account ${ACCOUNT}` }]);
+    const extensions = { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' };
+    expect(errors).toMatchObject([{ message: `You are not authorized to query account ${ACCOUNT}`, extensions }]);
   });
 });
 

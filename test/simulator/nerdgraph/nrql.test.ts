@@ -219,13 +219,9 @@ describe('the rows of an NRQL query', () => {
   });
 });
 
-it('an unknown application among others has no rows, or fails the query, as one sets it', async () => {
+it('an unknown application among others has no rows', async () => {
   const text = `SELECT count(${V}) FROM Metric WHERE appId IN (${STOREFRONT}, 9999999) FACET appId ${TIME}`;
   expect((await rows(text)).map(({ facet }) => facet)).toEqual(['1000001']);
-  const strict = await startSimulator({ now: () => NOW, nrqlMatchesAll: true });
-  const { errors } = await ask(strict, text);
-  await strict.close();
-  expect(errors).toMatchObject([{ message: expect.stringMatching(/^No application was matched/) as string }]);
 });
 
 describe('a long range of metrics, where the service snaps', () => {

@@ -92,13 +92,10 @@ describe('the service', () => {
     expect([unseen.status, JSON.parse(unseen.text)]).toEqual([401, { error: { title: 'No API key specified' } }]);
   });
 
-  it('answers 200 with nothing when no Accept is sent, unless told otherwise', async () => {
+  it('answers 200 with nothing when no Accept is sent', async () => {
     const headers = { 'X-Api-Key': GOOD['X-Api-Key'] };
     const reply = await call(`${simulator.url}/v2/applications.json`, { headers });
     expect([reply.status, reply.text]).toEqual([200, '']);
-    const kinder = await startSimulator({ emptyWithoutAccept: false });
-    expect((await call(`${kinder.url}/v2/applications.json`, { headers })).text).toContain('"applications"');
-    await kinder.close();
   });
 
   it('answers 429 with the time of its end beyond the calls of a minute', async () => {
@@ -139,12 +136,9 @@ describe('lists', () => {
     expect((await call(`${simulator.url}${APP}/hosts.json`)).headers['link']).toBeUndefined();
   });
 
-  it('keep the filters in their addresses, or lose them where so switched', async () => {
+  it('keep the filters in their addresses', async () => {
     const path = '/v2/applications.json?filter[name]=e';
     expect(linked(await call(simulator.url + path), 'next')).toContain('filter%5Bname%5D=e');
-    const forgetful = await startSimulator({ applications: 450, linksKeepFilters: false });
-    expect(linked(await call(forgetful.url + path), 'next')).toBe(`${forgetful.url}/v2/applications.json?page=2`);
-    await forgetful.close();
   });
 
   it.each([
@@ -261,12 +255,9 @@ describe('metric names', () => {
     expect((await call(linked(third, 'next')!)).text).toBe(first.text);
   });
 
-  it('may be paged by number, and end without a next address where so switched', async () => {
-    const plain = await startSimulator({ endOfNames: 'none' });
-    const last = await call(`${plain.url}${LONG}?page=3`);
-    await plain.close();
-    expect(linked(last, 'next')).toBeUndefined();
-    expect(linked(last, 'prev')).toBeDefined();
+  it('may be paged by number', async () => {
+    const last = await call(`${simulator.url}${LONG}?page=3`);
+    expect(linked(last, 'prev')).toContain('page=2');
   });
 
   it('are narrowed by name and say their values', async () => {
