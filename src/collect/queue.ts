@@ -21,13 +21,14 @@ interface Lists {
 }
 
 /**
- * The entities that wait for their turn: most overdue first, as time overdue divided by the interval of their group.
+ * The entities that wait for their turn: most overdue first, as time overdue divided by their interval.
  *
  * Suspect is what may hang: what failed, and hosts that were never read while their application was not answered either.
  * What failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
  * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
  *
- * Within a kind all share one interval, so a list's order does not change with time and only the heads are compared.
+ * A list is in the order in which its entities became due, and only the heads of the lists are compared: but for queries, all
+ * of a kind share the interval of their group.
  */
 export class Queue {
   readonly #timetable: Timetable;
