@@ -1,20 +1,20 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { NAME } from './version.ts';
 import { suggest } from '../config/fault.ts';
 import {
   addCommonFlags,
-  type LogOptions,
-  addWebFlags,
-  type CommonOptions,
-  formatFlag,
-  checked,
-  collected,
-  parseId,
   addSimulatorFlags,
+  addWebFlags,
+  formatFlag,
+  parsed,
+  parsedEach,
+  parseId,
   simulatorOptions,
+  type CommonOptions,
+  type LogOptions,
   type SimulatorFlags,
 } from './flags.ts';
-import { collectGarbageEarly } from './garbage.ts';
+import { collectGarbageEarly } from './process.ts';
 import type { CheckOptions } from './check.ts';
 import type { DiscoverOptions } from './discover.ts';
 import type { MetricNamesOptions } from './metricNamesCommand.ts';
@@ -22,7 +22,25 @@ import type { QueryOptions } from './queryCommand.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
+import type { BackfillOptions } from './backfill/decide.ts';
+import type { CompareOptions } from './compare/compare.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
+
+/** All commands with their flags, the default one first. What a command does is loaded when it runs. */
+export function allCommands(): readonly Command[] {
+  return [
+    serveCommand(),
+    checkCommand(),
+    planCommand(),
+    discoverCommand(),
+    metricNamesCommand(),
+    queryCommand(),
+    backfillCommand(),
+    compareCommand(),
+    simulateCommand(),
+    demoCommand(),
+  ];
+}
 
 /** The examples under the help of a command; each is the flags that follow its name. */
 function examples(command: string, ...flags: readonly string[]): string {
@@ -46,8 +64,7 @@ export function addServeFlags(command: Command): Command {
   );
 }
 
-/** The command `serve`. What it does is loaded when it runs. */
-export function serveCommand(): Command {
+function serveCommand(): Command {
   const command = new Command('serve').description('run the exporter (the default)');
   return addServeFlags(command)
     .addHelpText(
@@ -63,13 +80,11 @@ export function serveCommand(): Command {
         command.error(`error: there is no command '${unknown}'${suggest(unknown, names)}`);
       }
       collectGarbageEarly();
-      const { serve } = await import('./serve.ts');
-      await serve(options);
+      await (await import('./serve.ts')).serve(options);
     });
 }
 
-/** The command `check`. What it does is loaded when it runs. */
-export function checkCommand(): Command {
+function checkCommand(): Command {
   const command = new Command('check').description(
     'check the configuration: every fault as file:line:column: path: message',
   );
@@ -77,49 +92,35 @@ export function checkCommand(): Command {
     .option('--web.config.file <path>', 'check this web configuration, too')
     .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
     .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
-    .action(async (options: CheckOptions) => {
-      const { runCheck } = await import('./check.ts');
-      await runCheck(options);
-    });
+    .action(async (options: CheckOptions) => (await import('./check.ts')).runCheck(options));
 }
 
-/** The command `plan`. What it does is loaded when it runs. */
-export function planCommand(): Command {
+function planCommand(): Command {
   const command = new Command('plan').description('what a steady state costs in calls per minute; reads only lists');
   return addCommonFlags(command)
     .addOption(formatFlag(['table', 'json']))
     .addHelpText('after', examples('plan', '--config.file=config.yaml', '--format=json'))
-    .action(async (options: CommonOptions & { format: 'table' | 'json' }) => {
-      const { runPlan } = await import('./plan.ts');
-      await runPlan(options);
-    });
+    .action(async (options: CommonOptions & { format: 'table' | 'json' }) =>
+      (await import('./plan.ts')).runPlan(options),
+    );
 }
 
-/** The command `discover`. What it does is loaded when it runs. */
-export function discoverCommand(): Command {
+function discoverCommand(): Command {
   const command = new Command('discover').description(
     'list applications, hosts, instances and key transactions with their ids',
   );
   return addCommonFlags(command)
-    .option('--app <id or name>', 'only this application; repeatable', collected)
-    .option(
-      '--key-transaction <id>',
-      'only this key transaction; repeatable',
-      (text: string, before?: readonly number[]) => [...(before ?? []), checked(text, parseId)],
-    )
+    .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
+    .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
     .addOption(formatFlag(['table', 'yaml', 'json']))
     .addHelpText(
       'after',
       examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
     )
-    .action(async (options: DiscoverOptions) => {
-      const { runDiscover } = await import('./discover.ts');
-      await runDiscover(options);
-    });
+    .action(async (options: DiscoverOptions) => (await import('./discover.ts')).runDiscover(options));
 }
 
-/** The command `metric-names`. What it does is loaded when it runs. */
-export function metricNamesCommand(): Command {
+function metricNamesCommand(): Command {
   const command = new Command('metric-names').description('list the metric names of an application');
   return addCommonFlags(command)
     .requiredOption('--app <id or name>', 'the application')
@@ -132,20 +133,16 @@ export function metricNamesCommand(): Command {
       'after',
       examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
     )
-    .action(async (options: MetricNamesOptions) => {
-      const { runMetricNames } = await import('./metricNamesCommand.ts');
-      await runMetricNames(options);
-    });
+    .action(async (options: MetricNamesOptions) => (await import('./metricNamesCommand.ts')).runMetricNames(options));
 }
 
-/** The command `query`. What it does is loaded when it runs. */
-export function queryCommand(): Command {
+function queryCommand(): Command {
   const command = new Command('query')
     .description('run one NRQL query as the exporter would, and print its rows or the configuration to paste')
     .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
     .option('--name <query>', 'a query of the configuration instead of a text')
     .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
-    .option('--window <duration>', 'time range of the query, whole minutes', (text) => checked(text, parseWindow))
+    .option('--window <duration>', 'time range of the query, whole minutes', parsed(parseWindow))
     .addOption(formatFlag(['table', 'json', 'yaml', 'metrics']));
   return addCommonFlags(command)
     .addHelpText(
@@ -157,22 +154,16 @@ export function queryCommand(): Command {
         '--name=alert_events/open --format=metrics',
       ),
     )
-    .action(async (nrql: string | undefined, options: QueryOptions) => {
-      const { runQuery } = await import('./queryCommand.ts');
-      await runQuery(nrql, options);
-    });
+    .action(async (nrql: string | undefined, options: QueryOptions) =>
+      (await import('./queryCommand.ts')).runQuery(nrql, options),
+    );
 }
 
-interface BackfillFlags extends CommonOptions {
-  readonly from: string;
-  readonly to?: string;
-  readonly window?: number;
-  readonly app?: readonly string[];
-  readonly hosts: boolean;
-  readonly label?: Labels;
-  readonly output?: string;
-  readonly force: boolean;
-  readonly resume: boolean;
+/** The flag `--app` of commands that otherwise take the applications that the configuration serves. */
+function appFlag(): Option {
+  return new Option('--app <id or name>', 'one application; repeatable')
+    .argParser(parsedEach(String))
+    .default([], 'what the configuration serves');
 }
 
 const BACKFILL_EXAMPLES = `
@@ -190,38 +181,38 @@ Examples:
   # After an interruption, with the same flags
   newrelic-apm-exporter backfill --from=7d --to=3h --output=week.om --resume`;
 
-/** The command `backfill`. What it does is loaded when it runs. */
+/** The command `backfill`. */
 export function backfillCommand(): Command {
   const command = new Command('backfill')
     .description(
       'write the past of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
     )
-    .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', readTime)
-    .option('--to <time>', 'end of the range (default: the end of the newest window)', readTime)
-    .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', (text) =>
-      checked(text, parseWindow),
-    )
-    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
-    .option('--hosts', 'the hosts of the applications too', false)
+    .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', parsed(checkTime))
+    .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
     .option(
-      '--label <name=value>',
-      'a label for every series, such as job; repeatable',
-      (text: string, before?: Labels) => checked(text, (label) => addLabel(label, before ?? {})),
+      '--window <duration>',
+      'window of each sample, whole minutes (default: collection.window)',
+      parsed(parseWindow),
+    )
+    .addOption(appFlag())
+    .option('--hosts', 'the hosts of the applications too', false)
+    .addOption(
+      new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
+        .argParser((text: string, before: Labels) => parsed((label) => addLabel(label, before))(text))
+        .default({}, 'none'),
     )
     .option('--output <file>', 'where to write (default: standard output)')
     .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
     .option('--resume', 'go on with the interrupted run of this output', false)
     .addHelpText('after', BACKFILL_EXAMPLES);
-  return addCommonFlags(command).action(async (flags: BackfillFlags) => {
-    const { runBackfill } = await import('./backfill/backfill.ts');
-    const { from, to, window, app: apps = [], hosts, label: labels = {}, output, force, resume } = flags;
-    await runBackfill(flags, { from, to, window, apps, hosts, labels, output, force, resume });
-  });
+  return addCommonFlags(command).action(async (options: CommonOptions & BackfillOptions) =>
+    (await import('./backfill/backfill.ts')).runBackfill(options),
+  );
 }
 
 /** Checked here, resolved against the clock when the command runs; the text is what a resumed run is compared by. */
-function readTime(text: string): string {
-  checked(text, parseMoment);
+function checkTime(text: string): string {
+  parseMoment(text);
   return text;
 }
 
@@ -233,15 +224,6 @@ function parseWindow(text: string): number {
   return window;
 }
 
-interface CompareFlags extends CommonOptions {
-  readonly account?: string;
-  readonly accountId?: number;
-  readonly app?: readonly string[];
-  readonly hosts: boolean;
-  readonly tolerance: number;
-  readonly format: 'table' | 'json';
-}
-
 const COMPARE_EXAMPLES = `
 It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
 tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
@@ -250,29 +232,28 @@ Examples:
   newrelic-apm-exporter compare --account-id=1234567
   newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
 
-/** The command `compare`. What it does is loaded when it runs. */
-export function compareCommand(): Command {
+function compareCommand(): Command {
   const command = new Command('compare')
     .description('read one account through REST and NerdGraph, and tell where they differ')
     .option('--account <name>', 'the account of the configuration (default: the only one)')
-    .option('--account-id <number>', 'its number at the service, for NerdGraph (default: as configured)', (text) =>
-      checked(text, parseAccountId),
+    .option(
+      '--account-id <number>',
+      'its number at the service, for NerdGraph (default: as configured)',
+      parsed(parseAccountId),
     )
-    .option('--app <id or name>', 'one application; repeatable (default: what the configuration serves)', collected)
+    .addOption(appFlag())
     .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
     .option(
       '--tolerance <ratio>',
       'relative difference up to which values count as the same',
-      (text) => checked(text, parseTolerance),
+      parsed(parseTolerance),
       0.01,
     )
     .addOption(formatFlag(['table', 'json']))
     .addHelpText('after', COMPARE_EXAMPLES);
-  return addCommonFlags(command).action(async (flags: CompareFlags) => {
-    const { runCompare } = await import('./compare/compare.ts');
-    const { account, accountId, app: apps = [], ...others } = flags;
-    await runCompare({ ...others, account, accountId, apps });
-  });
+  return addCommonFlags(command).action(async (options: CompareOptions) =>
+    (await import('./compare/compare.ts')).runCompare(options),
+  );
 }
 
 function parseAccountId(text: string): number {
@@ -305,8 +286,7 @@ export function simulateCommand(): Command {
     )
     .action(async (flags: SimulatorFlags) => {
       const options = readOptions(command, flags);
-      const { simulate } = await import('./simulate.ts');
-      await simulate(options, flags);
+      await (await import('./simulate.ts')).simulate(options, flags);
     });
 }
 
@@ -318,8 +298,7 @@ function readOptions(command: Command, flags: SimulatorFlags): SimulatorOptions 
   }
 }
 
-/** The command `demo`. What it does is loaded when it runs. */
-export function demoCommand(): Command {
+function demoCommand(): Command {
   const command = new Command('demo').description(
     'the exporter and the simulator in one process: no account and no configuration needed',
   );
@@ -338,7 +317,6 @@ export function demoCommand(): Command {
     .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
     .action(async (options: SimulatorFlags & LogOptions) => {
       collectGarbageEarly();
-      const { demo } = await import('./demo.ts');
-      await demo(options);
+      await (await import('./demo.ts')).demo(options);
     });
 }

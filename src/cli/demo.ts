@@ -8,7 +8,7 @@ import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../simulator/simulator.ts';
 import { ListenError } from '../web/server/listening.ts';
 import { startDaemon, type Daemon } from './serve.ts';
-import { ExitStatus, runReloadingService, type ReloadingService } from './process.ts';
+import { ExitStatus, runService } from './process.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
 import { readServeFlags, type ServeFlags, type LogOptions, simulatorOptions, type SimulatorFlags } from './flags.ts';
 import { describeStartFailure } from './simulate.ts';
@@ -38,55 +38,46 @@ const TELLING = [
 const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
-interface Demo extends ReloadingService {
-  readonly daemon: Daemon;
-  readonly simulator: Simulator;
-}
-
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
 export async function demo(options: SimulatorFlags & LogOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { logger, secrets } = openLog(options);
-  const { service, stopping, end } = await runReloadingService(logger, async () => {
-    checkWebConfigOrExit(flags.webConfigFile);
-    const simulator = await start(options);
-    try {
-      const config = await demoConfig(simulator, options, flags);
-      const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
-      const daemon = await startDaemon({
-        config,
-        readConfig,
-        flags,
-        logger,
-        secrets,
-        environment: socketVariables(flags),
-      });
-      return demoOf(daemon, simulator);
-    } catch (error) {
-      await simulator.close();
-      if (!(error instanceof ListenError)) throw error;
-      logger.error(error.message);
-      throw new ExitStatus(1);
-    }
-  });
+  const { service, stopping, end } = await runService(
+    logger,
+    async () => {
+      checkWebConfigOrExit(flags.webConfigFile);
+      const simulator = await start(options);
+      try {
+        const config = await demoConfig(simulator, options, flags);
+        const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
+        const daemon = await startDaemon({
+          config,
+          readConfig,
+          flags,
+          logger,
+          secrets,
+          environment: socketVariables(flags),
+        });
+        const stop = async (): Promise<void> => {
+          await daemon.stop();
+          await simulator.close();
+        };
+        return { daemon, simulator, stop, reload: () => daemon.reload('SIGHUP') };
+      } catch (error) {
+        await simulator.close();
+        if (!(error instanceof ListenError)) throw error;
+        logger.error(error.message);
+        throw new ExitStatus(1);
+      }
+    },
+    'reload',
+  );
   try {
     await introduce(service, flags, stopping);
   } catch (error) {
     await end();
     throw error;
   }
-}
-
-function demoOf(daemon: Daemon, simulator: Simulator): Demo {
-  return {
-    daemon,
-    simulator,
-    reload: () => daemon.reload('SIGHUP'),
-    stop: async () => {
-      await daemon.stop();
-      await simulator.close();
-    },
-  };
 }
 
 /** The demo looks at no environment variable, but for those with which systemd hands over the sockets that it was told to use. */
@@ -131,7 +122,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
 
 /** Says where everything is and, once there is metric data, shows what it looks like. */
 async function introduce(
-  { daemon: { servers }, simulator }: Demo,
+  { daemon: { servers }, simulator }: { readonly daemon: Daemon; readonly simulator: Simulator },
   flags: ServeFlags,
   signal: AbortSignal,
 ): Promise<void> {

@@ -7,15 +7,21 @@ import { readFile } from '../config/files.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
-import type { TlsFiles } from '../simulator/simulatorHttp.ts';
 
-/** Parses the value of a flag. Commander names the flag in its message when the value is refused in this way. */
-export function checked<T>(text: string, parse: (text: string) => T): T {
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-  }
+/** Has commander parse the value of a flag: it names the flag in its message when `parse` throws. */
+export function parsed<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    }
+  };
+}
+
+/** As parsed, for a flag that may be given several times: its values, in their order. */
+export function parsedEach<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
+  return (text, before = []) => [...before, parsed(parse)(text)];
 }
 
 /** A whole number of 0 or more. Throws an Error whose message is a sentence. */
@@ -29,11 +35,6 @@ export function parseId(text: string): number {
   const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN;
   if (!Number.isSafeInteger(id)) throw new Error('It must be an id, a whole number.');
   return id;
-}
-
-/** For a flag that may be given several times: its values, in their order. */
-export function collected(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
 }
 
 /** The flags of the log, as commander gives them. */
@@ -79,8 +80,6 @@ export interface ServeFlags {
   readonly processMetrics: boolean;
   readonly systemdSocket: boolean;
   readonly configCheck: boolean;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
 }
 
 const DEFAULT_ADDRESS = ':9126';
@@ -91,30 +90,22 @@ export function addWebFlags(command: Command): Command {
     .option(
       '--web.listen-address <address>',
       `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
-      (text: string, before: readonly ListenAddress[] | undefined) => [
-        ...(before ?? []),
-        checked(text, parseListenAddress),
-      ],
+      parsedEach(parseListenAddress),
     )
-    .option(
-      '--web.telemetry-path <path>',
-      'path of the metrics',
-      (text) => checked(text, parseTelemetryPath),
-      '/metrics',
-    )
+    .option('--web.telemetry-path <path>', 'path of the metrics', parsed(parseTelemetryPath), '/metrics')
     .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
       '--web.max-requests <number>',
       'scrapes answered at once; one more ends the longest wait for upstream; 0: no limit',
-      (text) => checked(text, parseCount),
+      parsed(parseCount),
       40,
     )
-    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', (text) =>
-      checked(text, parseUrl),
-    )
-    .option('--web.route-prefix <path>', 'prefix of all paths (default: the path of --web.external-url)', (text) =>
-      checked(text, parsePath),
+    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parsed(parseUrl))
+    .option(
+      '--web.route-prefix <path>',
+      'prefix of all paths (default: the path of --web.external-url)',
+      parsed(parsePath),
     )
     .option('--web.disable-exporter-metrics', 'leave out the metrics process_* and nodejs_*', false)
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
@@ -136,8 +127,6 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>): Serv
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
     configCheck: options['config.check'] === true,
-    logLevel: options['log.level'] as LogLevel,
-    logFormat: options['log.format'] as LogFormat,
   };
 }
 
@@ -164,63 +153,58 @@ function parseUrl(text: string): URL {
 /** Where `simulate` listens unless it is told otherwise; the text is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
-/** The simulator's flags as commander parses them. */
-export interface SimulatorFlags {
+/** The simulator's flags as commander parses them: named as its options, but for these. */
+export interface SimulatorFlags
+  extends
+    Pick<
+      SimulatorOptions,
+      | 'hostsPerApplication'
+      | 'keyTransactions'
+      | 'hostMetrics'
+      | 'rounding'
+      | 'inclusiveTo'
+      | 'metricsFound'
+      | 'callsPerMinute'
+      | 'nrqlPerMinute'
+      | 'nrqlSnapping'
+    >,
+    Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> {
   readonly listenAddress: { readonly host: string; readonly port: number };
-  readonly seed: number;
-  readonly applications: number;
-  readonly hostsPerApplication: number;
-  readonly keyTransactions?: number;
-  readonly hostMetrics: 'documented' | 'all';
   readonly latency: number;
   readonly apiKey?: readonly string[];
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
-  readonly rounding: boolean;
-  readonly inclusiveTo: boolean;
-  readonly metricsFound: boolean;
-  readonly callsPerMinute: number;
-  readonly accountId: number;
-  readonly nrqlPerMinute: number;
-  readonly nrqlSnapping: boolean;
   readonly fault?: readonly FaultRuleInput[];
-  readonly control: boolean;
 }
 
 /** Timers of the runtime overflow after 24.8 days. */
 const LONGEST_LATENCY = 86_400_000;
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
-  const { host = '0.0.0.0', port } = checked(text, parseListenAddress);
+  const { host = '0.0.0.0', port } = parseListenAddress(text);
   return { host, port };
 }
 
 function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
+  return parsed((text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most)) {
-      throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}`);
-    }
+    if (!(value >= least && value <= most)) throw new Error(`must be a whole number from ${least} to ${most}`);
     return value;
-  };
+  });
 }
 
 function parseLatency(text: string): number {
   const latency = parseDuration(text);
   if (latency === undefined || latency > LONGEST_LATENCY) {
-    throw new InvalidArgumentError('must be a duration such as 200ms or 2s, at most 1d');
+    throw new Error('must be a duration such as 200ms or 2s, at most 1d');
   }
   return latency;
-}
-
-function collectFault(text: string, earlier: readonly FaultRuleInput[] = []): readonly FaultRuleInput[] {
-  return [...earlier, checked(text, parseFault)];
 }
 
 /** Adds the flags of the simulator to a command: `demo` takes them too, with another default address. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
-    .argParser(parseAddress)
+    .argParser(parsed(parseAddress))
     .default({ host, port }, text);
   return command
     .addOption(address)
@@ -240,8 +224,8 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
         .choices(['documented', 'all'])
         .default('documented'),
     )
-    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
-    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, collected)
+    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parsed(parseLatency), 0)
+    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, parsedEach(String))
     .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
     .option('--tls-key-file <file>', 'private key of the certificate')
     .option('--no-rounding', 'do not round figures to three significant digits')
@@ -265,46 +249,30 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
       false,
     )
-    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, collectFault)
+    .option('--fault <rule>', `a fault from the start; repeatable:\n${FAULT_SYNTAX}`, parsedEach(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface');
 }
 
-/** Reads the TLS files. Throws an Error that names the file, or the flag that is missing. */
-function readTls({ tlsCertFile, tlsKeyFile }: SimulatorFlags): TlsFiles | undefined {
-  if (tlsCertFile === undefined && tlsKeyFile === undefined) return undefined;
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) {
+/** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
+export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
+  const { listenAddress, latency, apiKey, fault, tlsCertFile, tlsKeyFile, ...others } = flags;
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new InvalidArgumentError('--tls-cert-file and --tls-key-file go together');
   }
-  return { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) };
+  return {
+    ...others,
+    ...listenAddress,
+    latencyMs: latency,
+    ...(apiKey === undefined ? {} : { apiKeys: apiKey }),
+    ...(tlsCertFile === undefined || tlsKeyFile === undefined
+      ? {}
+      : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
+    ...(fault === undefined ? {} : { faults: fault }),
+  };
 }
 
 function readPem(path: string): string {
   const read = readFile(path);
   if ('problem' in read) throw new InvalidArgumentError(`${path} ${read.problem}`);
   return read.bytes.toString('utf8');
-}
-
-/** What `startSimulator` needs, from the flags. Throws when a TLS file is missing or cannot be read. */
-export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
-  const tls = readTls(flags);
-  return {
-    ...flags.listenAddress,
-    seed: flags.seed,
-    applications: flags.applications,
-    hostsPerApplication: flags.hostsPerApplication,
-    ...(flags.keyTransactions === undefined ? {} : { keyTransactions: flags.keyTransactions }),
-    hostMetrics: flags.hostMetrics,
-    latencyMs: flags.latency,
-    ...(flags.apiKey === undefined ? {} : { apiKeys: flags.apiKey }),
-    ...(tls === undefined ? {} : { tls }),
-    rounding: flags.rounding,
-    inclusiveTo: flags.inclusiveTo,
-    metricsFound: flags.metricsFound,
-    callsPerMinute: flags.callsPerMinute,
-    accountId: flags.accountId,
-    nrqlPerMinute: flags.nrqlPerMinute,
-    nrqlSnapping: flags.nrqlSnapping,
-    ...(flags.fault === undefined ? {} : { faults: flags.fault }),
-    control: flags.control,
-  };
 }

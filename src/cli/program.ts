@@ -1,19 +1,6 @@
 import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
-import {
-  backfillCommand,
-  checkCommand,
-  compareCommand,
-  demoCommand,
-  discoverCommand,
-  metricNamesCommand,
-  queryCommand,
-  planCommand,
-  addServeFlags,
-  ENVIRONMENT,
-  serveCommand,
-  simulateCommand,
-} from './commands.ts';
+import { addServeFlags, allCommands, ENVIRONMENT } from './commands.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../config/fault.ts';
 import { errorText, isMistake } from '../log/logger.ts';
@@ -72,24 +59,13 @@ export function buildProgram(): Command {
     // Every switch is off by default.
     optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
   });
-  const serve = serveCommand();
-  const commands = [
-    serve,
-    checkCommand(),
-    planCommand(),
-    discoverCommand(),
-    metricNamesCommand(),
-    queryCommand(),
-    backfillCommand(),
-    compareCommand(),
-    simulateCommand(),
-    demoCommand(),
-  ];
+  const commands = allCommands();
+  const [serve] = commands;
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program), { isDefault: command === serve });
   }
   // Commander takes a stray word for an argument of the default command, which says better what is wrong.
-  serve.allowExcessArguments();
+  serve?.allowExcessArguments();
   for (const command of [program, ...commands]) {
     command
       .optionsGroup('Options:')

@@ -6,9 +6,9 @@ import { formatFault } from '../config/fault.ts';
 import type { ConfigResult } from '../config/load.ts';
 import { errorText, withStack } from '../log/logger.ts';
 import type { ReloadResult } from '../web/dependencies.ts';
-import type { DroppedSeries } from '../metrics/sample.ts';
 import { refreshInBackground, systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
+import type { Scope } from '../collect/view.ts';
 import { CollectorLog } from '../collect/collectorLog.ts';
 import type { Environment } from '../config/yaml/preparedDocument.ts';
 import { redactConfig } from '../config/schema/file.ts';
@@ -24,7 +24,7 @@ import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/readers.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
 import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
-import { ExitStatus, runReloadingService } from './process.ts';
+import { ExitStatus, runService } from './process.ts';
 
 export interface ReloaderOptions {
   /** Reads the configuration again from where it came. */
@@ -88,50 +88,6 @@ export class Reloader {
   }
 }
 
-/** Logs which families lose series to a limit, each once until the configuration is loaded again. */
-export class DroppedFamilies {
-  readonly #logger: Pick<Logger, 'warn'>;
-  readonly #logged = new Set<string>();
-
-  constructor(logger: Pick<Logger, 'warn'>) {
-    this.#logger = logger;
-  }
-
-  log(series: readonly DroppedSeries[]): void {
-    const families = [...new Set(series.map(({ family }) => family))].filter((family) => !this.#logged.has(family));
-    if (families.length === 0) return;
-    for (const family of families) this.#logged.add(family);
-    this.#logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
-  }
-
-  /** A configuration was loaded, perhaps with other limits. */
-  forget(): void {
-    this.#logged.clear();
-  }
-}
-
-/** Switches the background refresh on and off as `collection.background` says. */
-export class BackgroundTimer {
-  readonly #start: () => () => void;
-  #stop: (() => void) | undefined;
-
-  /** `start` begins to refresh and gives what ends it. */
-  constructor(start: () => () => void) {
-    this.#start = start;
-  }
-
-  /** Goes on as it is where nothing changes. */
-  set(isOn: boolean): void {
-    if (isOn) this.#stop ??= this.#start();
-    else this.stop();
-  }
-
-  stop(): void {
-    this.#stop?.();
-    this.#stop = undefined;
-  }
-}
-
 /** Answers under way may take this long once a shutdown has begun, in milliseconds. */
 const GRACE = 3_500;
 
@@ -163,21 +119,30 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { flags, logger, secrets, environment } = options;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
   const collector = createCollector(options, telemetry);
-  const background = new BackgroundTimer(() =>
-    refreshInBackground((scope, waitMs) => collector.refreshNow(scope, waitMs), systemClock, Math.random),
-  );
-  const droppedFamilies = new DroppedFamilies(logger);
   let { config } = options;
   let stopping = false;
+  /** Stops the background refresh while there is one. */
+  let stopBackground: (() => void) | undefined;
+  const refreshAsConfigured = (): void => {
+    if (config.collection.background) {
+      const refresh = (scope: Scope, waitMs: number): Promise<void> => collector.refreshNow(scope, waitMs);
+      stopBackground ??= refreshInBackground(refresh, systemClock, Math.random);
+    } else {
+      stopBackground?.();
+      stopBackground = undefined;
+    }
+  };
+  /** Families that lose series to a limit, each logged once until the configuration is loaded again. */
+  const droppedFamilies = new Set<string>();
 
   const reloader = new Reloader({
     read: options.readConfig,
     apply: (next) => {
       collector.reconfigure(next);
       config = next;
-      droppedFamilies.forget();
+      droppedFamilies.clear();
       telemetry.keepAccounts(config.accounts.map(({ name }) => name));
-      background.set(config.collection.background);
+      refreshAsConfigured();
     },
     ended: (ok) => telemetry.reloaded(ok, Date.now()),
     logger,
@@ -192,7 +157,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ownMetrics: (accounts) => telemetry.own(accounts),
     dropped: (series) => {
       telemetry.dropped(series);
-      droppedFamilies.log(series);
+      const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));
+      for (const family of families) droppedFamilies.add(family);
+      if (families.length > 0) {
+        logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
+      }
     },
     scraped: (result) => telemetry.scraped(result),
     configText: () => redactConfig(config, (text) => secrets.maskWritten(text)),
@@ -218,14 +187,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   telemetry.reloaded(true, Date.now());
   for (const address of servers.addresses) logger.info({ address, scheme: servers.scheme }, 'Listening');
-  background.set(config.collection.background);
+  refreshAsConfigured();
 
   return {
     servers,
     reload: (trigger) => reloader.reload(trigger),
     stop: async () => {
       stopping = true;
-      background.stop();
+      stopBackground?.();
       const closed = servers.close(GRACE);
       // A scrape in flight may still get its answer; then calls are cut off and it is answered from what is held.
       await Promise.race([closed, sleep(CALLS_GRACE, undefined, { ref: false })]);
@@ -257,28 +226,33 @@ export async function serve(options: Readonly<Record<string, unknown>> & LogOpti
     throw new ExitStatus(check((await readFiles({ ...flags, pipe: true })).findings, process));
   }
   const { logger, secrets } = openLog(options);
-  await runReloadingService(logger, async () => {
-    const { origin, config, warnings } = await loadOrExit({ ...flags, pipe: false });
-    logger.info(describeOrigin(origin));
-    for (const warning of warnings) logger.warn(formatFault(warning));
-    for (const account of config.accounts) {
-      const end = describeInterfaceEnd(account, Date.now());
-      if (end !== undefined) logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
-    }
-    try {
-      const daemon = await startDaemon({
-        config,
-        readConfig: () => readFrom(origin, process.env, { pipe: false }),
-        flags,
-        logger,
-        secrets,
-        environment: process.env,
-      });
-      return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
-    } catch (error) {
-      if (!(error instanceof ListenError)) throw error;
-      logger.error(error.message);
-      throw new ExitStatus(1);
-    }
-  });
+  await runService(
+    logger,
+    async () => {
+      const { origin, config, warnings } = await loadOrExit({ ...flags, pipe: false });
+      logger.info(describeOrigin(origin));
+      for (const warning of warnings) logger.warn(formatFault(warning));
+      for (const account of config.accounts) {
+        const end = describeInterfaceEnd(account, Date.now());
+        if (end !== undefined)
+          logger.warn({ account: account.name, interface: end }, 'The interface of an account ends');
+      }
+      try {
+        const daemon = await startDaemon({
+          config,
+          readConfig: () => readFrom(origin, process.env, { pipe: false }),
+          flags,
+          logger,
+          secrets,
+          environment: process.env,
+        });
+        return { stop: () => daemon.stop(), reload: () => daemon.reload('SIGHUP') };
+      } catch (error) {
+        if (!(error instanceof ListenError)) throw error;
+        logger.error(error.message);
+        throw new ExitStatus(1);
+      }
+    },
+    'reload',
+  );
 }

@@ -43,15 +43,19 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
 /** Runs the simulator until it is told to stop. Throws an ExitStatus when it cannot listen. */
 export async function simulate(options: SimulatorOptions, flags: SimulatorFlags): Promise<void> {
   const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
-  await runService(logger, async () => {
-    let simulator: Simulator;
-    try {
-      simulator = await startSimulator(options);
-    } catch (error) {
-      console.error(describeStartFailure(error, flags));
-      throw new ExitStatus(1);
-    }
-    console.log(introduce(simulator, flags));
-    return { stop: () => simulator.close() };
-  });
+  await runService(
+    logger,
+    async () => {
+      let simulator: Simulator;
+      try {
+        simulator = await startSimulator(options);
+      } catch (error) {
+        console.error(describeStartFailure(error, flags));
+        throw new ExitStatus(1);
+      }
+      console.log(introduce(simulator, flags));
+      return { stop: () => simulator.close() };
+    },
+    'stop',
+  );
 }

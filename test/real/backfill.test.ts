@@ -37,7 +37,7 @@ await describeReal('a backfill document', {
         await runOn(session, {
           from: isoTime(from),
           to: isoTime(to),
-          labels: { job: 'newrelic' },
+          label: { job: 'newrelic' },
           hosts: true,
           output,
         });

@@ -20,16 +20,8 @@ import { formatDuration } from '../../config/duration.ts';
 import { WINDOW } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
-import { decide, resumeKeyOf, type BackfillRequest } from './decide.ts';
-import {
-  loadState,
-  saveState,
-  type State,
-  type Subject,
-  chooseTarget,
-  type Target,
-  type TargetOptions,
-} from './workFolder.ts';
+import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
+import { loadState, saveState, type State, type Subject, chooseTarget, type Target } from './workFolder.ts';
 
 /** Counts the calls that are done and expected. How many are expected becomes known application by application. */
 export class CallCounter {
@@ -113,13 +105,13 @@ export interface RunIo {
 const FAMILIES = [...Object.values(WINDOW.application), ...Object.values(WINDOW.host)];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
-export async function runBackfill(options: CommonOptions, request: BackfillRequest & TargetOptions): Promise<void> {
+export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
   // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
   setFlagsFromString('--optimize-for-size');
   // A run of hours outlives the terminal that it was started from, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
-    await backfill(session, request, {
+    await backfill(session, options, {
       now: Date.now(),
       stdout: process.stdout,
       note: (sentence) => void process.stderr.write(`${sentence}\n`),
@@ -133,11 +125,7 @@ export async function runBackfill(options: CommonOptions, request: BackfillReque
  * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
  * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
  */
-export async function backfill(
-  session: LiveSession,
-  request: BackfillRequest & TargetOptions,
-  io: RunIo,
-): Promise<void> {
+export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
   const { folder } = target;
   if (session.config.accounts.some(({ queries }) => queries.length > 0)) {

@@ -4,19 +4,11 @@ import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, listApplications } from '../upstream/reading.ts';
-import type { Subject, ResumeKey, State } from './workFolder.ts';
+import type { ResumeKey, State, Subject, TargetOptions } from './workFolder.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { formatMinute } from '../terminal.ts';
 import { parseMoment, resolveRange } from './backfillFlags.ts';
-
-interface SubjectOptions {
-  /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
-  readonly apps: readonly string[];
-  readonly hosts: boolean;
-  /** Labels that every series gets. */
-  readonly labels: Labels;
-}
 
 /**
  * The applications to backfill, in the order of the accounts and their lists, and how many the configuration includes but
@@ -24,13 +16,13 @@ interface SubjectOptions {
  */
 async function findSubjects(
   accounts: readonly LiveAccount[],
-  options: SubjectOptions,
+  options: BackfillOptions,
 ): Promise<{ readonly subjects: Subject[]; readonly notReporting: number }> {
   for (const { config } of accounts) {
-    const taken = Object.keys(options.labels).find((name) => Object.hasOwn(config.labels, name));
+    const taken = Object.keys(options.label).find((name) => Object.hasOwn(config.labels, name));
     if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
   }
-  const named = options.apps.length > 0 ? await findApplications(accounts, options.apps) : undefined;
+  const named = options.app.length > 0 ? await findApplications(accounts, options.app) : undefined;
   const subjects: Subject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
@@ -55,7 +47,7 @@ function toSubject(
   { config }: LiveAccount,
   account: number,
   application: Application,
-  options: SubjectOptions,
+  options: BackfillOptions,
 ): Subject {
   const { database, hosts } = effectiveSettings(config, application);
   return {
@@ -63,7 +55,7 @@ function toSubject(
     id: application.id,
     name: application.name,
     ...(application.language === undefined ? {} : { language: application.language }),
-    labels: { ...applicationLabels(config.name, config.labels, application), ...options.labels },
+    labels: { ...applicationLabels(config.name, config.labels, application), ...options.label },
     database,
     hosts: options.hosts && hosts,
   };
@@ -72,27 +64,28 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** The flags that say what is backfilled, each readable by itself. */
-export interface BackfillRequest {
+/** The flags of the command, each readable by itself. */
+export interface BackfillOptions extends TargetOptions {
   readonly from: string;
-  readonly to: string | undefined;
+  readonly to?: string;
   /** Milliseconds, whole minutes; undefined: `collection.window`. */
-  readonly window: number | undefined;
-  /** Ids or exact names. */
-  readonly apps: readonly string[];
+  readonly window?: number | undefined;
+  /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
+  readonly app: readonly string[];
   readonly hosts: boolean;
-  readonly labels: Labels;
+  /** Labels that every series gets. */
+  readonly label: Labels;
 }
 
 /** What a resumed run is compared by: the flags as they were given, and what of the configuration changes the output. */
-export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillRequest): ResumeKey {
+export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): ResumeKey {
   return {
     '--from': request.from,
     '--to': request.to ?? '',
     '--window': formatDuration(windowOf(config.collection.window, request) * 1000),
-    '--app': [...request.apps],
+    '--app': [...request.app],
     '--hosts': request.hosts,
-    '--label': { ...request.labels },
+    '--label': { ...request.label },
     accounts: accounts.map((account) => `${account.config.name} ${account.config.base_url}`),
     raw_values: config.collection.raw_values,
   };
@@ -105,7 +98,7 @@ export function resumeKeyOf({ accounts, config }: LiveSession, request: Backfill
  */
 export async function decide(
   session: LiveSession,
-  request: BackfillRequest,
+  request: BackfillOptions,
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
 ): Promise<State> {
   const { accounts, config } = session;
@@ -133,7 +126,7 @@ export async function decide(
 }
 
 /** Seconds, whole minutes. */
-function windowOf(configured: number, { window = configured }: BackfillRequest): number {
+function windowOf(configured: number, { window = configured }: BackfillOptions): number {
   return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
 }
 

@@ -125,7 +125,7 @@ const comparedKeys = resumeKey.keyof().options;
 
 export interface TargetOptions {
   /** Undefined: standard output. */
-  readonly output: string | undefined;
+  readonly output?: string;
   readonly force: boolean;
   readonly resume: boolean;
 }

@@ -16,11 +16,11 @@ import { readSide } from './sides.ts';
 /** The flags of the command. */
 export interface CompareOptions extends CommonOptions {
   /** Undefined: the only one of the configuration. */
-  readonly account: string | undefined;
+  readonly account?: string | undefined;
   /** The number of the account at the service; undefined: as configured. */
-  readonly accountId: number | undefined;
+  readonly accountId?: number | undefined;
   /** Ids or exact names; empty: the applications that the account serves. */
-  readonly apps: readonly string[];
+  readonly app: readonly string[];
   readonly hosts: boolean;
   /** The relative difference up to which two values count as the same. */
   readonly tolerance: number;
@@ -72,16 +72,16 @@ interface Lists {
  */
 export async function compare(
   { accounts, config }: LiveSession,
-  options: Pick<CompareOptions, 'apps' | 'hosts' | 'tolerance'>,
+  options: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'>,
   now: number,
 ): Promise<Comparison> {
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
   const [overRest, overNerdGraph] = await Promise.all([
-    readLists(rest, options.apps, 'REST'),
-    readLists(nerdgraph, options.apps, 'NerdGraph'),
+    readLists(rest, options.app, 'REST'),
+    readLists(nerdgraph, options.app, 'NerdGraph'),
   ]);
-  const ids = chosenIds(rest.config, options.apps, overRest.applications, overNerdGraph.applications);
+  const ids = chosenIds(rest.config, options.app, overRest.applications, overNerdGraph.applications);
   const [restApplications, graphApplications] = [overRest, overNerdGraph].map(({ applications }) =>
     applications.filter(({ id }) => ids.has(id)),
   ) as [Application[], Application[]];

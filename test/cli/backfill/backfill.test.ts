@@ -68,7 +68,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
 
     it('has a sample per minute after --from, up to and including --to', async () => {
       const [from, to] = [minutesAgo(70), minutesAgo(10)];
-      const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] });
+      const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), app: ['Storefront'] });
       const times = Array.from({ length: 60 }, (_, index) => from + (index + 1) * 60);
       const series = readDocument(document);
       expect(series.size).toBeGreaterThan(20);
@@ -79,15 +79,15 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   describe('what is asked for', () => {
     it('is the applications alone without --hosts, and those that --app names', async () => {
       const id = simulator.world.applications()[1]!.id;
-      const apps = ['Storefront', String(id)];
-      const { document } = await runOn(session, { from: '12m', apps });
+      const app = ['Storefront', String(id)];
+      const { document } = await runOn(session, { from: '12m', app });
       const keys = [...readDocument(document).keys()];
       expect(keys.filter((key) => key.includes('host_id='))).toEqual([]);
       expect(new Set(keys.map((key) => /app_id="(\d+)"/.exec(key)?.[1])).size).toBe(2);
     });
 
     it('carries the labels of --label after the static ones of the account', async () => {
-      const { document } = await runOn(session, { from: '12m', apps: ['Storefront'], labels: { job: 'newrelic' } });
+      const { document } = await runOn(session, { from: '12m', app: ['Storefront'], label: { job: 'newrelic' } });
       for (const key of readDocument(document).keys()) expect(key).toContain('team="a \\"b\\"",job="newrelic"');
     });
 
@@ -96,18 +96,18 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       const nrql = 'SELECT count(*) FROM Transaction';
       const queries = [{ name: 'orders', nrql, metrics, interval: 60_000, max_series: 10 }];
       const withQueries = { ...session, config: config(accountConfig({ ...ofInterface, queries })) };
-      const { document, notes } = await runOn(withQueries, { from: '5m', apps: ['Storefront'] });
+      const { document, notes } = await runOn(withQueries, { from: '5m', app: ['Storefront'] });
       expect(notes.filter((note) => note.startsWith('Queries are left out'))).toHaveLength(1);
       expect(document).not.toContain('shop_orders');
     });
 
     it('is refused when a label is already one of the account', async () => {
-      const wish = { from: '12m', labels: { team: 'x' } };
+      const wish = { from: '12m', label: { team: 'x' } };
       await expect(runOn(session, wish)).rejects.toThrow('--label team: account main has a label of that name');
     });
 
     it('is refused when no application has the name', async () => {
-      await expect(runOn(session, { from: '12m', apps: ['Nowhere'] })).rejects.toThrow('the id or name "Nowhere"');
+      await expect(runOn(session, { from: '12m', app: ['Nowhere'] })).rejects.toThrow('the id or name "Nowhere"');
     });
   });
 
@@ -115,7 +115,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
     it('come by the hour, each timeslice as its own window, and by the minute from where there are minutes', async () => {
       const from = minutesAgo(9 * DAY);
       const to = minutesAgo(8 * DAY - 240);
-      const wish = { from: isoTime(from), to: isoTime(to), apps: ['Storefront'] };
+      const wish = { from: isoTime(from), to: isoTime(to), app: ['Storefront'] };
       const { document, notes } = await runOn(session, wish);
       const requests = [...readDocument(document)].find(([key]) =>
         key.startsWith('newrelic_application_web_requests_'),
@@ -165,7 +165,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
         const from = minutesAgo(100);
         silent.change(id, { reporting: false });
         now = NOW;
-        const { document } = await runOn(own, { from: isoTime(from), apps: [String(id)] });
+        const { document } = await runOn(own, { from: isoTime(from), app: [String(id)] });
         const series = [...readDocument(document)];
         const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
         expect(latest).toBe(minutesAgo(60) + 29 * 60);

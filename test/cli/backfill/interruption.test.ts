@@ -59,7 +59,7 @@ function countingSession(stopAt = Infinity, happened: () => Promise<void> = () =
 }
 
 // 20 hours and the minute before them: 7 calls for each application after its list of names.
-const WISH = { from: '20h', window: 60_000, apps: ['Storefront', 'Checkout API'] };
+const WISH = { from: '20h', window: 60_000, app: ['Storefront', 'Checkout API'] };
 const CALLS = 2 + 2 * (1 + 7);
 
 describe('an interrupted run', () => {
@@ -105,7 +105,7 @@ describe('an interrupted run', () => {
     const session = countingSession(5).session;
     const notes: string[] = [];
     const { backfill } = await import('../../../src/cli/backfill/backfill.ts');
-    const request = { to: undefined, hosts: false, labels: {}, force: false, resume: false };
+    const request = { hosts: false, label: {}, force: false, resume: false };
     await expect(
       backfill(
         session,
@@ -128,8 +128,8 @@ describe('an interrupted run', () => {
     ['--from, --hosts', { from: '21h', hosts: true }],
     ['--to', { to: '1h' }],
     ['--window', { window: 120_000 }],
-    ['--app', { apps: ['Storefront'] }],
-    ['--label', { labels: { job: 'newrelic' } }],
+    ['--app', { app: ['Storefront'] }],
+    ['--label', { label: { job: 'newrelic' } }],
   ])('is not resumed for something else than it was begun for: %s', async (flags, changed) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const other = { ...WISH, ...changed, output, resume: true };

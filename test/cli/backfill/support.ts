@@ -3,9 +3,8 @@ import { text } from 'node:stream/consumers';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
-import type { BackfillRequest } from '../../../src/cli/backfill/decide.ts';
+import type { BackfillOptions } from '../../../src/cli/backfill/decide.ts';
 import { backfill } from '../../../src/cli/backfill/backfill.ts';
-import type { TargetOptions } from '../../../src/cli/backfill/workFolder.ts';
 import type { LiveSession } from '../../../src/cli/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
@@ -81,15 +80,10 @@ export function openSession(
   return { config: chosen, accounts, signal, close };
 }
 
-type Request = BackfillRequest & TargetOptions;
-
-const REQUEST: Omit<Request, 'from'> = {
-  to: undefined,
-  window: undefined,
-  apps: [],
+const REQUEST: Omit<BackfillOptions, 'from'> = {
+  app: [],
   hosts: false,
-  labels: {},
-  output: undefined,
+  label: {},
   force: false,
   resume: false,
 };
@@ -97,7 +91,7 @@ const REQUEST: Omit<Request, 'from'> = {
 /** Runs the command on a session; gives what it wrote on standard output and told people, and the progress it showed last. */
 export async function runOn(
   session: LiveSession,
-  request: Partial<Request> & Pick<Request, 'from'>,
+  request: Partial<BackfillOptions> & Pick<BackfillOptions, 'from'>,
 ): Promise<{ readonly document: string; readonly notes: readonly string[]; readonly progress: readonly number[] }> {
   const stdout = new PassThrough();
   const notes: string[] = [];

@@ -24,7 +24,7 @@ function open(options: Parameters<typeof openSession>[1] = {}) {
 }
 
 const DAY_MS = 86_400_000;
-const WISH = { from: '4h', window: 60_000, apps: ['Storefront'] };
+const WISH = { from: '4h', window: 60_000, app: ['Storefront'] };
 
 describe('a run that meets trouble', () => {
   it.each([

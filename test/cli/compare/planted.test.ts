@@ -11,7 +11,7 @@ import { startSimulator, type Simulator } from '../../../src/simulator/simulator
 import { configOf, withAccount } from '../../config/reading.ts';
 
 const [SHOP, OTHER] = [1_000_001, 1_000_002];
-const EVERYTHING: Pick<CompareOptions, 'apps' | 'hosts' | 'tolerance'> = { apps: [], hosts: true, tolerance: 0.01 };
+const EVERYTHING: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'> = { app: [], hosts: true, tolerance: 0.01 };
 
 let simulator: Simulator;
 const changed = new Set<number>();
@@ -88,8 +88,8 @@ describe('compare', () => {
   ] as const)('with a difference on the side of %s', (side, _, without, only) => {
     it('finds an application that is not listed, named or not', async () => {
       plant(SHOP, side, { removed: true });
-      for (const apps of [[], [String(SHOP), String(OTHER)]]) {
-        const comparison = await compared({ apps });
+      for (const app of [[], [String(SHOP), String(OTHER)]]) {
+        const comparison = await compared({ app });
         expect(unexplained(comparison)).toContain(`application_info only ${only}`);
         const found = comparison.differences.find(({ family }) => family === 'newrelic_application_info');
         expect([found?.labels['app_id'], found?.reason]).toEqual([
@@ -102,7 +102,7 @@ describe('compare', () => {
 
     it('finds that nothing is in common where the only application is not listed, and names it', async () => {
       plant(SHOP, side, { removed: true });
-      await expect(compared({ apps: [String(SHOP)] })).rejects.toThrow(
+      await expect(compared({ app: [String(SHOP)] })).rejects.toThrow(
         new RegExp(`no reporting application in common \\(.*${only} lists .* \\(${SHOP}\\)`),
       );
     });
@@ -151,8 +151,8 @@ describe('compare', () => {
 
     it('finds a key transaction that belongs to another application', async () => {
       plant(keyTransactionOf(SHOP), side, { application: OTHER });
-      for (const apps of [[], [String(SHOP)]]) {
-        const comparison = await compared({ apps });
+      for (const app of [[], [String(SHOP)]]) {
+        const comparison = await compared({ app });
         const found = comparison.differences.filter(({ reason }) => reason?.includes('belongs to another') === true);
         expect(found.map(({ labels }) => labels['app_id']).sort()).toEqual([String(SHOP), String(OTHER)]);
         expect(comparison.unexpected).toBeGreaterThanOrEqual(2);
@@ -162,8 +162,8 @@ describe('compare', () => {
     it('notes another name of an application and of a key transaction, in the table too, and fails by neither', async () => {
       plant(SHOP, side, { name: 'Renamed shop' });
       plant(keyTransactionOf(SHOP), side, { name: 'Renamed payment' });
-      for (const apps of [[], [String(SHOP)], ['Renamed shop']]) {
-        const comparison = await compared({ apps });
+      for (const app of [[], [String(SHOP)], ['Renamed shop']]) {
+        const comparison = await compared({ app });
         expect(comparison.notes).toEqual([
           expect.stringMatching(new RegExp(`^application ${SHOP} is called .*"Renamed shop" over ${without}`)),
           expect.stringMatching(/^key transaction \d+ is called .*"Renamed payment"/),
