@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { Exposition } from '../src/exposition/exposition.ts';
 import { Gauge, Registry } from '../src/exposition/promClient.ts';
-import { writeSamples } from '../src/metrics/writeSamples.ts';
+import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import type { Block } from '../src/metrics/sample.ts';
 import { longestBlock } from './mainThread.ts';
 import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
@@ -33,13 +33,14 @@ interface Contender {
 
 function ours(compressed: boolean): Contender {
   const exposition = new Exposition();
+  const writer = new SampleWriter();
   let blocks: Block[] = [];
   return {
     take: (next) => {
       blocks = next.map(({ group, samples, ...labels }) => ({
         group,
         ...labels,
-        samples: writeSamples(group, samples),
+        samples: writer.write(group, samples),
       }));
     },
     render: async () => {

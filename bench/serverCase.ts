@@ -4,17 +4,18 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { writeSamples } from '../src/metrics/writeSamples.ts';
+import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import { Exposition } from '../src/exposition/exposition.ts';
 import { AnswersUnderWay, clientGone, sendExposition, wantedBy } from '../src/web/sending.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
 const exposition = new Exposition();
+const writer = new SampleWriter();
 const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
   group,
   ...labels,
-  samples: writeSamples(group, samples),
+  samples: writer.write(group, samples),
 }));
 const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
 const bare = Buffer.concat((await exposition.render(blocks, undefined, wanted)).pieces);

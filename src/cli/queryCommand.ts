@@ -9,7 +9,7 @@ import { escapePlaceholders } from '../config/yaml/preparedDocument.ts';
 import { Exposition } from '../exposition/exposition.ts';
 import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
-import { writeLabels, writeSamples } from '../metrics/writeSamples.ts';
+import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from './flags.ts';
@@ -199,7 +199,7 @@ async function exposition(
     process.stderr.write(`rows without a number in ${String(bad)}: the columns are ${String(known)}\n`);
   }
   const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
-  const samples = writeSamples('queries', querySamples(query, reading));
+  const samples = new SampleWriter().write('queries', querySamples(query, reading));
   const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
   const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
   const { pieces } = await new Exposition().render([block], undefined, options);

@@ -126,7 +126,7 @@ export class AccountAnswer {
       this.#add(
         'applications',
         labels,
-        this.#samplesOf(record, () => writeApplication(application, record.tags)),
+        this.#samplesOf(record, () => writeApplication(this.#account.context.writer, application, record.tags)),
       );
     }
     if (data === undefined) return;
@@ -166,7 +166,7 @@ export class AccountAnswer {
       this.#add(
         'hosts',
         labels,
-        this.#samplesOf(record, () => writeHost(host)),
+        this.#samplesOf(record, () => writeHost(this.#account.context.writer, host)),
       );
     const isServed = this.#single(metrics) !== 'missing';
     if (!isServed || reading === undefined) return undefined;
@@ -181,7 +181,7 @@ export class AccountAnswer {
     this.#add(
       'key_transactions',
       labels,
-      this.#samplesOf(record, () => writeKeyTransaction(keyTransaction)),
+      this.#samplesOf(record, () => writeKeyTransaction(this.#account.context.writer, keyTransaction)),
     );
   }
 

@@ -1,8 +1,9 @@
 import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { Scope } from '../metrics/family.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
-import { NO_SAMPLES, writeSamples } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES } from '../metrics/writeSamples.ts';
 import { databaseKind } from '../formulas/responseTimes.ts';
+import type { AccountContext } from './scope.ts';
 import type {
   ApplicationData,
   ApplicationRecord,
@@ -13,6 +14,8 @@ import type {
   WindowInput,
   WindowReading,
 } from './records.ts';
+
+type CalculationContext = Pick<AccountContext, 'customMetrics' | 'writer'>;
 
 const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
 
@@ -71,16 +74,16 @@ export function takeOverMetrics(
   record: ApplicationRecord & { readonly data: ApplicationData },
   host: HostRecord | undefined,
   input: WindowInput,
-  customMetrics: readonly CustomMetric[],
+  context: CalculationContext,
 ): void {
   const { data } = record;
   if (host !== undefined) {
-    host.reading = calculate(input, data, host.place, customMetrics);
+    host.reading = calculate(input, data, host.place, context);
     return;
   }
   data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
-  if (decideDatabase(record, data)) recalculate(data, customMetrics);
-  else data.reading = calculate(input, data, undefined, customMetrics);
+  if (decideDatabase(record, data)) recalculate(data, context);
+  else data.reading = calculate(input, data, undefined, context);
 }
 
 /**
@@ -92,7 +95,7 @@ function calculate(
   input: WindowInput,
   data: ApplicationData,
   place: number | undefined,
-  customMetrics: readonly CustomMetric[],
+  { customMetrics, writer }: CalculationContext,
 ): WindowReading {
   const scope: Scope = place === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
@@ -100,24 +103,24 @@ function calculate(
   return {
     values: input.values,
     datastores: input.datastores,
-    samples: writeSamples(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
-    customSamples: writeSamples('custom_metrics', customSamples(custom.matches, input.values, place)),
+    samples: writer.write(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
+    customSamples: writer.write('custom_metrics', customSamples(custom.matches, input.values, place)),
     cut: custom.cut,
   };
 }
 
 /** Calculates everything that is held of an application and its hosts anew. */
-export function recalculate(data: ApplicationData, customMetrics: readonly CustomMetric[]): void {
-  if (data.reading !== undefined) data.reading = calculate(data.reading, data, undefined, customMetrics);
+export function recalculate(data: ApplicationData, context: CalculationContext): void {
+  if (data.reading !== undefined) data.reading = calculate(data.reading, data, undefined, context);
   for (const host of data.hosts.values()) {
-    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.place, customMetrics);
+    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.place, context);
   }
 }
 
 /** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
-export function reconsiderDatabase(record: ApplicationRecord, customMetrics: readonly CustomMetric[]): void {
+export function reconsiderDatabase(record: ApplicationRecord, context: CalculationContext): void {
   const { data } = record;
-  if (data !== undefined && decideDatabase(record, data)) recalculate(data, customMetrics);
+  if (data !== undefined && decideDatabase(record, data)) recalculate(data, context);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { UpstreamReader, Diagnosis } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
+import { SampleWriter } from '../metrics/writeSamples.ts';
 import { type AccountContext, coversAccount } from './scope.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { applicationViews, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
@@ -38,6 +39,7 @@ interface PreparedAccount {
 function prepareAccounts(
   config: Config,
   openReader: OpenReader,
+  writer: SampleWriter,
   contextOf: (name: string) => AccountContext | undefined,
 ): readonly PreparedAccount[] {
   const prepared: PreparedAccount[] = [];
@@ -48,7 +50,7 @@ function prepareAccounts(
       const queries = sameQueriesOrNew(before, account);
       const opened = openReader(account, config);
       const { reader } = opened;
-      const context = { account, collection: config.collection, reader, customMetrics: families, queries };
+      const context = { account, collection: config.collection, reader, customMetrics: families, queries, writer };
       prepared.push({ opened, context, keyMark: opened.keyMark() });
     }
     return prepared;
@@ -97,6 +99,7 @@ export class Collector implements CollectorView {
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
   readonly #places = new PlacesOfKeys();
+  readonly #writer = new SampleWriter();
   #refreshedOnce = false;
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
@@ -252,7 +255,7 @@ export class Collector implements CollectorView {
 
   #prepare(config: Config): readonly PreparedAccount[] {
     const contextOf = (name: string): AccountContext | undefined => this.#entries.get(name)?.account.context;
-    return prepareAccounts(config, this.#dependencies.openReader, contextOf);
+    return prepareAccounts(config, this.#dependencies.openReader, this.#writer, contextOf);
   }
 
   #enter({ context, opened, keyMark }: PreparedAccount): void {

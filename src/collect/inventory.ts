@@ -4,7 +4,7 @@ import { hostPlaces } from '../metrics/customMetrics.ts';
 import { instanceSamples } from '../metrics/entityFamilies.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, writeLabels, writeSamples } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import { reconsiderDatabase, recalculate } from './calculate.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
 import { QueryRecords } from './queryRecords.ts';
@@ -179,7 +179,10 @@ export class Inventory {
       if (turn !== undefined) await turn;
       if (!selects(this.#context.account.applications, application)) continue;
       const values = this.#applications.get(application.id)?.rolling?.values;
-      written.set(application, { samples: writeApplication(application, this.#tags, values), values });
+      written.set(application, {
+        samples: writeApplication(this.#context.writer, application, this.#tags, values),
+        values,
+      });
     }
     return written;
   }
@@ -196,7 +199,7 @@ export class Inventory {
       entitiesOf,
     });
     if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);
-    for (const record of this.#applications.values()) reconsiderDatabase(record, this.#context.customMetrics);
+    for (const record of this.#applications.values()) reconsiderDatabase(record, this.#context);
   }
 
   /**
@@ -232,13 +235,13 @@ export class Inventory {
   /** Takes over the instances of an application. */
   setInstances({ application, data }: ApplicationRecord, instances: readonly Instance[]): void {
     if (data === undefined) return;
-    const { account } = this.#context;
+    const { account, writer } = this.#context;
     data.instances = this.#sync(data.instances, instances, {
       keyOf: ({ id }) => id,
       record: (instance, before): InstanceRecord => ({
         instance,
         labels: writeLabels(instanceLabels(account.name, account.labels, application, instance), before?.labels),
-        samples: before?.instance === instance ? before.samples : writeSamples('instances', instanceSamples(instance)),
+        samples: before?.instance === instance ? before.samples : writer.write('instances', instanceSamples(instance)),
       }),
       entitiesOf: () => [],
     });
@@ -251,17 +254,17 @@ export class Inventory {
       const record = keyTransactionId === undefined ? undefined : this.#keyTransactions.get(keyTransactionId);
       if (record?.rolling === undefined) return;
       record.rolling.values = values;
-      record.samples = writeKeyTransaction(record.keyTransaction, values);
+      record.samples = writeKeyTransaction(this.#context.writer, record.keyTransaction, values);
     } else if (kind === 'host_rolling') {
       const record = this.hostOf(subject);
       if (record?.rolling === undefined) return;
       record.rolling.values = values;
-      record.samples = writeHost(record.host, values);
+      record.samples = writeHost(this.#context.writer, record.host, values);
     } else {
       const record = this.dataOf(subject);
       if (record?.rolling === undefined) return;
       record.rolling.values = values;
-      record.samples = writeApplication(record.application, this.#tags, values);
+      record.samples = writeApplication(this.#context.writer, record.application, this.#tags, values);
     }
   }
 
@@ -280,7 +283,7 @@ export class Inventory {
     for (const { data } of this.#applications.values()) {
       if (data === undefined) continue;
       data.customNameList?.makeOverdue();
-      recalculate(data, this.#context.customMetrics);
+      recalculate(data, this.#context);
     }
   }
 
@@ -349,7 +352,7 @@ export class Inventory {
       record.samples =
         written?.values === values && written !== undefined
           ? written.samples
-          : writeApplication(application, this.#tags, values);
+          : writeApplication(this.#context.writer, application, this.#tags, values);
     }
     if (isRelabelled && record.data !== undefined) {
       this.setHosts(
@@ -369,7 +372,8 @@ export class Inventory {
     const { account, customMetrics, reader } = this.#context;
     if (!readsMetricData(account, record.application)) {
       this.#retire(entitiesOf(record));
-      if (record.rolling?.values !== undefined) record.samples = writeApplication(record.application, this.#tags);
+      if (record.rolling?.values !== undefined)
+        record.samples = writeApplication(this.#context.writer, record.application, this.#tags);
       record.data = undefined;
       record.rolling = undefined;
       return;
@@ -410,7 +414,7 @@ export class Inventory {
     return {
       host,
       labels: writeLabels(hostLabels(account.name, account.labels, application, host), before?.labels),
-      samples: before?.host === host ? before.samples : writeHost(host, rolling?.values),
+      samples: before?.host === host ? before.samples : writeHost(this.#context.writer, host, rolling?.values),
       rolling,
       place,
       metrics: before?.metrics ?? this.#make('host_metrics', subject),
@@ -439,7 +443,7 @@ export class Inventory {
       samples:
         before?.keyTransaction === keyTransaction
           ? before.samples
-          : writeKeyTransaction(keyTransaction, rolling?.values),
+          : writeKeyTransaction(this.#context.writer, keyTransaction, rolling?.values),
       rolling,
     };
   }

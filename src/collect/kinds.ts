@@ -234,8 +234,8 @@ export class Kinds {
       const input = { values: { seconds: window.to - window.from, metrics }, datastores };
       this.#withData(entity, (record) => {
         const host = this.#inventory.hostOf(entity.subject);
-        if (entity.kind === 'application_metrics') takeOverMetrics(record, undefined, input, customMetrics);
-        else if (host !== undefined) takeOverMetrics(record, host, input, customMetrics);
+        if (entity.kind === 'application_metrics') takeOverMetrics(record, undefined, input, this.#context);
+        else if (host !== undefined) takeOverMetrics(record, host, input, this.#context);
       });
       return window.to;
     };

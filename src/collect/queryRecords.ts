@@ -1,7 +1,7 @@
 import type { QueryAnswer, QuerySubject } from '../api/reader.ts';
-import { querySamples, type Query, type QuerySample } from '../metrics/queryFamilies.ts';
-import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, writeLabels, writeSamples } from '../metrics/writeSamples.ts';
+import { querySamples, type Query } from '../metrics/queryFamilies.ts';
+import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import type { RowDropReason } from '../nrql/queryRows.ts';
 import type { Entity, Subject } from './entity.ts';
 import type { AccountContext } from './scope.ts';
@@ -22,7 +22,7 @@ export interface QueryRecord {
   /** What is wrong with the last rows, in sentences. */
   warnings: readonly string[];
   /** All of its series, also those that an earlier query of the account has. */
-  all: readonly QuerySample[];
+  all: readonly Sample[];
 }
 
 /** Columns that are named in a warning. */
@@ -91,7 +91,7 @@ export class QueryRecords {
     const { query, dropped } = record;
     record.rows = rows.length;
     record.columns = reading.columns;
-    record.all = querySamples(query, reading, record.all);
+    record.all = querySamples(query, reading);
     const repeated = this.#publish(record) + reading.dropped.repeated;
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
@@ -142,13 +142,18 @@ export class QueryRecords {
     if (record.all.some(({ family }) => this.#shared.has(family.name))) {
       for (const other of this.#records.values()) {
         if (other === record) break;
-        for (const { family, series } of other.all) if (this.#shared.has(family.name)) taken.add(series);
+        for (const sample of other.all) if (this.#shared.has(sample.family.name)) taken.add(seriesOf(sample));
       }
     }
-    const own = taken.size === 0 ? record.all : record.all.filter(({ series }) => !taken.has(series));
-    record.samples = writeSamples('queries', own);
+    const own = taken.size === 0 ? record.all : record.all.filter((sample) => !taken.has(seriesOf(sample)));
+    record.samples = this.#context.writer.write('queries', own);
     return record.all.length - own.length;
   }
+}
+
+/** The same for samples of one series. */
+function seriesOf({ family, labels }: Sample): string {
+  return `${family.name} ${JSON.stringify(labels)}`;
 }
 
 /** True where the rows of one are the rows of the other. */

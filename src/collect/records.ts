@@ -3,7 +3,7 @@ import type { DatabaseChoice } from '../formulas/responseTimes.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
-import { writeSamples } from '../metrics/writeSamples.ts';
+import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { CustomMatches, CustomMetric } from '../metrics/customMetrics.ts';
 import type { Entity } from './entity.ts';
 import type { EffectiveSettings } from './selection.ts';
@@ -136,15 +136,19 @@ function add(entity: Entity | undefined, found: Entity[]): void {
 
 /** The samples of an application's entry in the list and, where they are read apart, its rolling values. */
 export const writeApplication = (
+  writer: SampleWriter,
   application: Application,
   tags: readonly string[],
   values?: RollingValues,
-): WrittenSamples => writeSamples('applications', applicationSamples(application, values, tags));
+): WrittenSamples => writer.write('applications', applicationSamples(application, values, tags));
 
 /** As `writeApplication`, of a host. */
-export const writeHost = (host: Host, values?: RollingValues): WrittenSamples =>
-  writeSamples('hosts', hostSamples(host, values));
+export const writeHost = (writer: SampleWriter, host: Host, values?: RollingValues): WrittenSamples =>
+  writer.write('hosts', hostSamples(host, values));
 
 /** As `writeApplication`, of a key transaction. */
-export const writeKeyTransaction = (keyTransaction: KeyTransaction, values?: RollingValues): WrittenSamples =>
-  writeSamples('key_transactions', keyTransactionSamples(keyTransaction, values));
+export const writeKeyTransaction = (
+  writer: SampleWriter,
+  keyTransaction: KeyTransaction,
+  values?: RollingValues,
+): WrittenSamples => writer.write('key_transactions', keyTransactionSamples(keyTransaction, values));

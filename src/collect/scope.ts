@@ -3,6 +3,7 @@ import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';
+import type { SampleWriter } from '../metrics/writeSamples.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Scope } from './view.ts';
 
@@ -16,6 +17,7 @@ export interface AccountContext {
   reader: UpstreamReader;
   customMetrics: readonly CustomMetric[];
   queries: readonly Query[];
+  readonly writer: SampleWriter;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { PERCENTILE_LABEL, type RowReading, type RowRules } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import { unitOf } from './family.ts';
-import type { Family, Labels, Sample } from './sample.ts';
+import type { Family, Sample } from './sample.ts';
 
 /** A metric of a query as configured. */
 export interface QueryMetricDefinition {
@@ -82,27 +82,7 @@ function familyOf(
   };
 }
 
-/** A sample of a query, and a text that is the same for samples of one series. */
-export interface QuerySample extends Sample {
-  readonly labels: Labels;
-  readonly series: string;
-}
-
-/**
- * The samples of a query's rows.
- *
- * @param before those of its last rows: the labels of series that stay are the same objects
- */
-export function querySamples(
-  { families }: Query,
-  { series }: RowReading,
-  before: readonly QuerySample[] = [],
-): readonly QuerySample[] {
-  const known = new Map(before.map((sample) => [sample.series, sample.labels]));
-  return families.flatMap((family, index) =>
-    (series[index] ?? []).map(({ labels, value }) => {
-      const text = `${family.name} ${JSON.stringify(labels)}`;
-      return { family, labels: known.get(text) ?? labels, value, series: text };
-    }),
-  );
+/** The samples of a query's rows. */
+export function querySamples({ families }: Query, { series }: RowReading): readonly Sample[] {
+  return families.flatMap((family, index) => (series[index] ?? []).map((each) => ({ family, ...each })));
 }

@@ -127,34 +127,16 @@ export function windowRowMaker(scope: Scope): WindowRowMaker {
 
 /** A part of the time of web requests that upstream answered and that counts. */
 export interface Component {
+  /** Its metric's name without `/all` or `/allWeb`. */
   readonly labels: Labels;
   readonly calls: TimedCalls;
 }
-
-/** Labels that are kept: more than all accounts together have kinds of components. Beyond that, all are made anew. */
-const MOST_KEPT = 1_000;
-
-const kept = new Map<string, Labels>();
 
 /** The components of an application or a host, the metrics of the database kind that counts first. */
 function componentsOf(values: WindowValues, database: DatabaseChoice): Component[] {
   const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
   return names.flatMap((name) => {
     const calls = values.metrics.get(name);
-    return calls === undefined ? [] : [{ labels: componentLabels(name), calls }];
+    return calls === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, calls }];
   });
-}
-
-/**
- * The labels of a component, from its metric's name without `/all` or `/allWeb`. All samples of a component share one
- * object, because columns are found by it.
- */
-export function componentLabels(metricName: string): Labels {
-  let labels = kept.get(metricName);
-  if (labels === undefined) {
-    if (kept.size >= MOST_KEPT) kept.clear();
-    labels = { component: metricName.replace(/\/all(?:Web)?$/, '') };
-    kept.set(metricName, labels);
-  }
-  return labels;
 }

@@ -8,43 +8,71 @@ const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 /** The samples of an entity that has none. */
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
-/** Columns that were made, as long as their families and labels exist. */
-const columnsByFamily = new WeakMap<Family, WeakMap<Labels, Column>>();
+/** Series of a family, or layouts, that are looked up before those that have gone are forgotten. */
+const MANY = 64;
 
 /**
- * The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. They are not kept
- * here, but by the samples that have them.
+ * Writes the samples of entities when they arrive, so that an answer has only to put them together. One for the process:
+ * entities that have the same columns share them, which is most of the memory that they would take.
  */
-const newestColumns = new Map<Group, Map<number, WeakRef<Columns>>>();
+export class SampleWriter {
+  /** By family and labels as they are written, as long as samples have them. */
+  readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
+  /** The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. */
+  readonly #newest = new Map<string, WeakRef<Columns>>();
+  #written = 0;
 
-/** Numbers of samples that are looked up before those of columns that have gone are forgotten. */
-const MANY_COUNTS = 64;
-
-let written = 0;
-
-/**
- * Writes the samples of an entity when they arrive, so that an answer has only to put them together.
- *
- * Only custom metrics are searched for series that come twice. Everything else has an id among the labels of its entity,
- * and its families have each series once.
- */
-export function writeSamples(group: Group, samples: readonly Sample[]): WrittenSamples {
-  if (samples.length === 0) return NO_SAMPLES;
-  const expected = newestColumns.get(group)?.get(samples.length)?.deref() ?? NO_COLUMNS;
-  const series = group === 'custom_metrics' ? new Set<string>() : undefined;
-  const list: Column[] = [];
-  const values: string[] = [];
-  for (const { family, labels = NO_LABELS, value } of samples) {
-    const column = columnOf(family, labels, expected.list[list.length]);
-    if (!Number.isFinite(value) || series?.has(column.seriesKey) === true) continue;
-    series?.add(column.seriesKey);
-    list.push(column);
-    values.push(String(value));
+  /**
+   * Only custom metrics are searched for series that come twice. Everything else has an id among the labels of its entity,
+   * and its families have each series once.
+   */
+  write(group: Group, samples: readonly Sample[]): WrittenSamples {
+    if (samples.length === 0) return NO_SAMPLES;
+    const layout = `${group} ${samples.length}`;
+    const expected = this.#newest.get(layout)?.deref() ?? NO_COLUMNS;
+    const taken = group === 'custom_metrics' ? new Set<string>() : undefined;
+    const list: Column[] = [];
+    const values: string[] = [];
+    for (const { family, labels = NO_LABELS, value } of samples) {
+      const next = expected.list[list.length];
+      const column = next?.family === family && isEqual(next.labels, labels) ? next : this.#columnOf(family, labels);
+      if (!Number.isFinite(value) || taken?.has(column.seriesKey) === true) continue;
+      taken?.add(column.seriesKey);
+      list.push(column);
+      values.push(String(value));
+    }
+    const isExpected = list.length === expected.list.length && list.every((each, at) => each === expected.list[at]);
+    const columns = isExpected ? expected : columnsOf(list);
+    if (!isExpected) keep(this.#newest, layout, columns);
+    this.#written += 1;
+    return { number: this.#written, columns, values, refused: samples.length - list.length };
   }
-  const columns = isSame(list, expected.list) ? expected : columnsOf(list);
-  if (columns !== expected) remember(group, samples.length, columns);
-  written += 1;
-  return { number: written, columns, values, refused: samples.length - list.length };
+
+  #columnOf(family: Family, labels: Labels): Column {
+    let ofFamily = this.#columns.get(family);
+    if (ofFamily === undefined) this.#columns.set(family, (ofFamily = new Map<string, WeakRef<Column>>()));
+    const pairs = labelPairs(labels);
+    const text = pairs.join();
+    const known = ofFamily.get(text)?.deref();
+    if (known !== undefined) return known;
+    const seriesKey = `${family.name} ${pairs.sort().join()}`;
+    return keep(ofFamily, text, { family, labels, labelBytes: Buffer.from(text, 'utf8'), seriesKey });
+  }
+}
+
+/** Keeps a value as long as somebody else does. */
+function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, value: T): T {
+  known.set(key, new WeakRef(value));
+  if (known.size % MANY === 0) for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
+  return value;
+}
+
+/** The same labels in the same order. */
+function isEqual(a: Labels, b: Labels): boolean {
+  if (a === b) return true;
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  return names.length === others.length && names.every((name, at) => name === others[at] && a[name] === b[name]);
 }
 
 /** The samples that were written, with their values as numbers again. */
@@ -73,31 +101,8 @@ function hasOne(labels: Labels, names: readonly string[]): boolean {
   return false;
 }
 
-function remember(group: Group, count: number, columns: Columns): void {
-  const byCount = newestColumns.get(group) ?? new Map<number, WeakRef<Columns>>();
-  newestColumns.set(group, byCount.set(count, new WeakRef(columns)));
-  if (byCount.size <= MANY_COUNTS) return;
-  for (const [other, kept] of byCount) if (kept.deref() === undefined) byCount.delete(other);
-}
-
-function columnOf(family: Family, labels: Labels, expected: Column | undefined): Column {
-  if (expected?.family === family && expected.labels === labels) return expected;
-  let ofFamily = columnsByFamily.get(family);
-  if (ofFamily === undefined) columnsByFamily.set(family, (ofFamily = new WeakMap()));
-  let column = ofFamily.get(labels);
-  if (column === undefined) {
-    const seriesKey = `${family.name} ${labelPairs(labels).sort().join()}`;
-    ofFamily.set(labels, (column = { family, labels, labelBytes: labelBytes(labels), seriesKey }));
-  }
-  return column;
-}
-
 function columnsOf(list: readonly Column[]): Columns {
   return { list, addedNames: [...new Set(list.flatMap(({ labels }) => Object.keys(labels)))] };
-}
-
-function isSame(a: readonly Column[], b: readonly Column[]): boolean {
-  return a.length === b.length && a.every((column, place) => column === b[place]);
 }
 
 /** Longest label value that is written, in bytes of UTF-8 before escaping. */
@@ -137,12 +142,7 @@ export function labelBytes(labels: Labels): Buffer {
 
 /** Writes the labels of an entity; `before` where they have not changed, so that an answer made of them can be kept. */
 export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
-  const names = Object.keys(labels);
-  const isUnchanged =
-    before !== undefined &&
-    names.length === Object.keys(before.labels).length &&
-    names.every((name) => before.labels[name] === labels[name]);
-  return isUnchanged ? before : { labels, bytes: labelBytes(labels) };
+  return before !== undefined && isEqual(before.labels, labels) ? before : { labels, bytes: labelBytes(labels) };
 }
 
 /** What stands between a name and a value: one space where there are no labels. */

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Family, Labels } from '../../src/metrics/sample.ts';
-import { labelBytes, writeSamples } from '../../src/metrics/writeSamples.ts';
+import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 
 const FAMILY: Family = {
   name: 'newrelic_custom_queue_depth',
@@ -14,10 +14,12 @@ const FAMILY: Family = {
   labelNames: ['queue'],
 };
 
+const writer = new SampleWriter();
+
 /** Writes so many samples, whose labels are gone afterwards, and gives a weak reference to one of them. */
 function writeAndForget(count: number): WeakRef<Labels> {
   const all = Array.from({ length: count }, (_, index): Labels => ({ queue: `${count}-${index}` }));
-  const written = writeSamples(
+  const written = writer.write(
     'custom_metrics',
     all.map((labels) => ({ family: FAMILY, labels, value: 1 })),
   );
@@ -40,10 +42,24 @@ describe('samples that were written', () => {
   });
 
   it('share their columns while they are there', () => {
-    const labels = [{ queue: 'a' }, { queue: 'b' }];
-    const samples = labels.map((each) => ({ family: FAMILY, labels: each, value: 1 }));
-    const first = writeSamples('custom_metrics', samples);
-    expect(writeSamples('custom_metrics', samples).columns).toBe(first.columns);
+    const write = (...queues: string[]) =>
+      writer.write(
+        'custom_metrics',
+        queues.map((queue) => ({ family: FAMILY, labels: { queue, kind: 'k' }, value: 1 })),
+      );
+    const first = write('a', 'b');
+    expect(write('a', 'b').columns).toBe(first.columns);
+    expect(write('b', 'a').columns.list).toEqual([...first.columns.list].reverse());
+    const [column] = write('c', 'b').columns.list.slice(1);
+    expect(column).toBe(first.columns.list[1]);
+  });
+
+  it('are one series whatever the order of their labels, and of a custom metric the first one counts', () => {
+    const samples = [
+      { a: '1', b: '2' },
+      { b: '2', a: '1' },
+    ].map((labels) => ({ family: FAMILY, labels, value: 1 }));
+    expect(writer.write('custom_metrics', samples)).toMatchObject({ values: ['1'], refused: 1 });
   });
 
   it('have different labels where names differ only behind the cut', () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
-import { labelBytes, writeSamples } from '../../src/metrics/writeSamples.ts';
+import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
+
+const WRITER = new SampleWriter();
 
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
   const unit = (['seconds', 'bytes', 'ratio'] as const).find((one) => name.endsWith(`_${one}`));
@@ -16,7 +18,7 @@ export interface SampleBlock {
 
 /** As the collector keeps it. */
 export function written({ group, labels, samples }: SampleBlock): Block {
-  return { group, labels, labelBytes: labelBytes(labels), samples: writeSamples(group, samples) };
+  return { group, labels, labelBytes: labelBytes(labels), samples: WRITER.write(group, samples) };
 }
 
 /** A block of one group from rows of family, value and added labels. */

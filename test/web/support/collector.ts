@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
 import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
-import { labelBytes, writeSamples } from '../../../src/metrics/writeSamples.ts';
+import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
 
@@ -160,7 +160,7 @@ export function breakdownBlock(
     group: 'application_metrics',
     labels,
     labelBytes: labelBytes(labels),
-    samples: writeSamples('application_metrics', samples),
+    samples: new SampleWriter().write('application_metrics', samples),
   };
 }
 
