@@ -5,34 +5,27 @@ import { type Format, metadata } from './formats.ts';
 /** Lines that are written before other work may go on; they take less than a millisecond. */
 const LINES_AT_ONCE = 1000;
 
-/** Takes the pieces of an answer. */
-interface PieceTaker {
-  /** Bytes of a piece. */
-  readonly size: number;
-  /** How many pieces it uses at once: older ones are written over. Infinity: it keeps them all. */
-  readonly inUse: number;
-  /** The next piece is begun when it has resolved. */
-  take(piece: Buffer): void | Promise<void>;
-}
-
-/** Writes the collected part of an answer piece by piece, and lets other work go on every thousand lines. */
-export async function writeAnswer(
+/**
+ * The collected part of an answer, in pieces of about `size` bytes; lets other work go on every thousand lines. `inUse` pieces
+ * can be used at once, older ones are written over; Infinity where all of them are kept.
+ */
+export async function* answerPieces(
   { rows, families }: AnswerFamilies,
   format: Format,
-  taker: PieceTaker,
+  { size, inUse }: { readonly size: number; readonly inUse: number },
   slice: TimeSlice,
-): Promise<void> {
-  const writer = new PieceWriter(taker.size, taker.inUse);
+): AsyncGenerator<Buffer> {
+  const writer = new PieceWriter(size, inUse);
   for (const series of families) {
     writer.addText(metadata(series.family, format));
     for (let next = 0; next < series.rows.length;) {
       next = addLines(writer, series, rows, next);
-      if (writer.full) await taker.take(writer.take());
+      if (writer.full) yield writer.take();
       const turn = slice.over();
       if (turn !== undefined) await turn;
     }
   }
-  if (writer.length > 0) await taker.take(writer.take());
+  if (writer.length > 0) yield writer.take();
 }
 
 /** Adds lines from the series at `first` on until it is time for a turn or the piece is full; gives the place of the next. */

@@ -1,19 +1,13 @@
 import { TimeSlice } from '../eventLoop/turns.ts';
 import type { Block } from '../metrics/sample.ts';
-import {
-  answerFamilies,
-  type AnswerFamilies,
-  answerRows,
-  type AnswerCounts,
-  type AnswerRows,
-} from './answerFamilies.ts';
-import { writeAnswer } from './answerText.ts';
+import { answerFamilies, answerRows, type AnswerCounts, type AnswerRows } from './answerFamilies.ts';
+import { answerPieces } from './answerText.ts';
 import { type Format, CONTENT_TYPES, END_OF_ANSWER } from './formats.ts';
-import { type GzipStart, COMPRESSED_AT_ONCE, GZIP_PIECE, GzipWriter, gzipWith } from './gzip.ts';
+import { type GzipStart, COMPRESSED, GzipWriter, gzipWith } from './gzip.ts';
 import { type OwnMetrics, ownText } from './ownFamilies.ts';
 
-/** Bytes of a piece of an answer that is not compressed. */
-const PIECE = 128 * 1024;
+/** The pieces of an answer that is not compressed: all are kept. */
+const PLAIN = { size: 128 * 1024, inUse: Infinity };
 
 export interface RenderOptions {
   readonly format: Format;
@@ -24,7 +18,14 @@ export interface RenderOptions {
   readonly gone?: AbortSignal;
 }
 
-interface CountedAnswer extends RenderedAnswer, AnswerCounts {}
+/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
+export interface RenderedAnswer extends AnswerCounts {
+  readonly contentType: string;
+  readonly contentEncoding: 'gzip' | undefined;
+  readonly pieces: readonly Buffer[];
+  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
+  readonly madeOf: object;
+}
 
 /** The collected part of an answer, without its end. */
 interface Collected {
@@ -37,19 +38,16 @@ interface Collected {
  * the order of the families. The exporter's own families are new each time and come last.
  */
 export class Exposition {
-  readonly #kept = new KeptAnswers<Collected>();
+  readonly #kept = new KeptAnswers();
 
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
-  async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<CountedAnswer> {
+  async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<RenderedAnswer> {
     const { format, gzip, maxSeries, gone } = options;
     const slice = new TimeSlice();
     const rows = await answerRows(blocks, slice);
-    const make = async (): Promise<Collected> => {
-      const families = await answerFamilies(rows, maxSeries, slice);
-      const collected = gzip ? compressed(families, format, slice) : pieces(families, format, slice);
-      return { counts: families.counts, start: await collected };
-    };
-    const collected = await this.#kept.of({ kind: `${format} ${gzip} ${maxSeries}`, rows, gone }, make);
+    const collected = await this.#kept.of(`${format} ${gzip} ${maxSeries}`, rows, gone, () =>
+      collect(rows, options, slice),
+    );
     const { counts, start } = collected;
     const ownFamilies = own === undefined ? [] : await own(counts);
     const end = format === 'openmetrics' ? END_OF_ANSWER : '';
@@ -64,96 +62,87 @@ export class Exposition {
   }
 }
 
-async function pieces(families: AnswerFamilies, format: Format, slice: TimeSlice): Promise<readonly Buffer[]> {
-  const all: Buffer[] = [];
-  await writeAnswer(families, format, { size: PIECE, inUse: Infinity, take: (piece) => void all.push(piece) }, slice);
-  return all;
-}
-
-/** Does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
-async function compressed(families: AnswerFamilies, format: Format, slice: TimeSlice): Promise<GzipStart> {
-  const gzip = new GzipWriter();
-  const taker = { size: GZIP_PIECE, inUse: COMPRESSED_AT_ONCE, take: (piece: Buffer) => gzip.add(piece) };
-  await writeAnswer(families, format, taker, slice);
-  return gzip.finish();
+/** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
+async function collect(
+  rows: AnswerRows,
+  { format, gzip, maxSeries }: RenderOptions,
+  slice: TimeSlice,
+): Promise<Collected> {
+  const families = await answerFamilies(rows, maxSeries, slice);
+  const { counts } = families;
+  const pieces: Buffer[] = [];
+  const compressed = new GzipWriter();
+  for await (const piece of answerPieces(families, format, gzip ? COMPRESSED : PLAIN, slice)) {
+    if (gzip) await compressed.add(piece);
+    else pieces.push(piece);
+  }
+  return { counts, start: gzip ? await compressed.finish() : pieces };
 }
 
 /** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
 const LEAST_SERIES = 2000;
 
-interface Wanted {
+interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
-  readonly rows: AnswerRows;
-  readonly gone: AbortSignal | undefined;
-}
-
-interface Kept<T> extends Omit<Wanted, 'rows' | 'gone'> {
   /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
   readonly labels: AnswerRows['labels'];
   readonly numbers: AnswerRows['numbers'];
-  /** While it is being made; who waits for it. */
-  making: { readonly answer: Promise<T>; readonly waiters: (AbortSignal | undefined)[] } | undefined;
+  /** Who waits for it. */
+  readonly waiters: (AbortSignal | undefined)[];
+  /** While it is being made. */
+  making: Promise<Collected> | undefined;
   /** Once it is made, as long as somebody takes it. */
-  made: WeakRef<object> | undefined;
+  made: WeakRef<Collected> | undefined;
 }
 
 /**
  * Large answers, for whoever asks for the same again: the newest of each kind, which the second Prometheus of a pair asks
  * for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
  */
-class KeptAnswers<T extends object> {
-  readonly #newest = new Map<string, T>();
-  #kept: Kept<T>[] = [];
+class KeptAnswers {
+  readonly #newest = new Map<string, Collected>();
+  #kept: Kept[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
   /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
-  async of(wanted: Wanted, make: () => Promise<T>): Promise<T> {
-    if (wanted.rows.series < LEAST_SERIES) return await make();
+  async of(
+    kind: string,
+    { series, labels, numbers }: AnswerRows,
+    gone: AbortSignal | undefined,
+    make: () => Promise<Collected>,
+  ): Promise<Collected> {
+    if (series < LEAST_SERIES) return await make();
     this.#kept = this.#kept.filter(({ making, made }) => making !== undefined || made?.deref() !== undefined);
-    const same = this.#kept.find((kept) => isOf(kept, wanted));
-    if (same?.making !== undefined) {
-      same.making.waiters.push(wanted.gone);
-      return await same.making.answer;
-    }
-    const made = same?.made?.deref() as T | undefined;
-    return made ?? (await this.#make(wanted, make));
+    const same = this.#kept.find(
+      (kept) => kind === kept.kind && isSame(numbers, kept.numbers) && isSame(labels, kept.labels),
+    );
+    const made = same?.made?.deref();
+    if (made !== undefined) return made;
+    const kept = same ?? { kind, labels, numbers, waiters: [], making: undefined, made: undefined };
+    kept.waiters.push(gone);
+    return await (kept.making ?? this.#make(kept, make));
   }
 
-  #make({ kind, rows: { labels, numbers }, gone }: Wanted, make: () => Promise<T>): Promise<T> {
-    const waiters = [gone];
-    const answer = this.#last.then(async () => {
-      if (waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
+  #make(kept: Kept, make: () => Promise<Collected>): Promise<Collected> {
+    this.#kept.push(kept);
+    kept.making = this.#last.then(async () => {
+      if (kept.waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
       const made = await make();
-      this.#newest.set(kind, made);
+      this.#newest.set(kept.kind, made);
       kept.made = new WeakRef(made);
       return made;
     });
-    const kept: Kept<T> = { kind, labels, numbers, making: { answer, waiters }, made: undefined };
-    this.#kept.push(kept);
     const end = (): void => {
       kept.making = undefined;
     };
-    this.#last = answer.then(end, end);
-    return answer;
+    this.#last = kept.making.then(end, end);
+    return kept.making;
   }
-}
-
-function isOf<T>({ kind, labels, numbers }: Kept<T>, wanted: Wanted): boolean {
-  return kind === wanted.kind && isSame(numbers, wanted.rows.numbers) && isSame(labels, wanted.rows.labels);
 }
 
 function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
   if (a.length !== b.length) return false;
   for (let place = 0; place < a.length; place += 1) if (a[place] !== b[place]) return false;
   return true;
-}
-
-/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
-export interface RenderedAnswer {
-  readonly contentType: string;
-  readonly contentEncoding: 'gzip' | undefined;
-  readonly pieces: readonly Buffer[];
-  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
-  readonly madeOf: object;
 }

@@ -1,3 +1,4 @@
+import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Family } from '../metrics/sample.ts';
 
 /** The two formats an answer is written in: text 0.0.4 and OpenMetrics 1.0.0. */
@@ -7,15 +8,6 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
-
-/** One element of an `Accept` or `Accept-Encoding` header. */
-interface Preference {
-  /** Media range or coding, lower case. */
-  readonly name: string;
-  readonly parameters: ReadonlyMap<string, string>;
-  /** 0 to 1. */
-  readonly quality: number;
-}
 
 /**
  * The format for an `Accept` header. OpenMetrics only where it is named, in a version we write, and not liked less than
@@ -48,7 +40,8 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return deciding.some(({ quality }) => quality > 0);
 }
 
-function parse(header: string | undefined): readonly Preference[] {
+/** The elements of an `Accept` or `Accept-Encoding` header: media range or coding in lower case, parameters, and quality from 0 to 1. */
+function parse(header: string | undefined) {
   return (header ?? '')
     .split(',')
     .map((element) => element.split(';').map((part) => part.trim()))
@@ -78,21 +71,16 @@ function qualityOf(text: string | undefined): number {
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
-/** What the lines above the samples of a family need to know. */
-interface FamilyHead {
-  readonly name: string;
-  readonly help: string;
-  readonly type: 'gauge' | 'counter' | 'histogram';
-  readonly unit: Family['unit'];
-}
-
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /** The last line of an OpenMetrics answer. */
 export const END_OF_ANSWER = '# EOF\n';
 
 /** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */
-export function metadata(family: FamilyHead, format: Format): string {
+export function metadata(
+  family: Pick<ExporterFamily, 'name' | 'help' | 'type'> & Pick<Family, 'unit'>,
+  format: Format,
+): string {
   const help = helpText(family.help, format);
   if (format === 'text') {
     return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;

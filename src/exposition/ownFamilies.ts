@@ -1,3 +1,4 @@
+import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { unitOf } from '../metrics/family.ts';
 import type { AnswerCounts } from './answerFamilies.ts';
@@ -14,10 +15,7 @@ export interface OwnSeries {
 }
 
 /** A family of the exporter itself, of the client library, or of `/probe`; its values are new for every answer. */
-export interface OwnFamily {
-  readonly name: string;
-  readonly help: string;
-  readonly type: 'gauge' | 'counter' | 'histogram';
+export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'> {
   readonly series: readonly OwnSeries[];
 }
 
@@ -54,29 +52,22 @@ function canonical(bound: string): string {
   return /^-?\d+$/.test(bound) ? `${bound}.0` : bound;
 }
 
-type Metric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
-type MetricValue = Metric['values'][number];
-
 /** What a registry of the client library holds now, as copies: nothing that is done with them reaches the registry. */
 export async function registryFamilies(registry: Registry): Promise<OwnFamily[]> {
   const metrics = await registry.getMetricsAsJSON();
-  return metrics.map(({ name, help, type, values }) => {
-    return { name, help, type: typeOf(String(type)), series: values.map((value) => seriesOf(name, value)) };
-  });
-}
-
-function seriesOf(family: string, value: MetricValue & { readonly metricName?: string | undefined }): OwnSeries {
-  const suffix = (value.metricName ?? family).slice(family.length);
-  return { suffix, labels: textLabels(value.labels), value: value.value };
-}
-
-function textLabels(labels: MetricValue['labels']): Labels {
-  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]));
+  return metrics.map(({ name, help, type, values }) => ({
+    name,
+    help,
+    type: typeOf(String(type)),
+    series: values.map(({ labels, value, ...rest }) => ({
+      suffix: 'metricName' in rest && typeof rest.metricName === 'string' ? rest.metricName.slice(name.length) : '',
+      labels: Object.fromEntries(Object.entries(labels).map(([label, text]) => [label, String(text)])),
+      value,
+    })),
+  }));
 }
 
 function typeOf(type: string): OwnFamily['type'] {
-  if (type === 'gauge' || type === 'counter' || type === 'histogram') {
-    return type;
-  }
+  if (type === 'gauge' || type === 'counter' || type === 'histogram') return type;
   throw new TypeError(`metrics of type ${type} are not used here`);
 }

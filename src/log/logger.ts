@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import { AssertionError } from 'node:assert';
 import { inspect } from 'node:util';
 import type { Secrets } from './secrets.ts';
@@ -9,29 +9,25 @@ export const LOG_FORMATS = ['logfmt', 'json'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-interface LogDestination {
-  write(line: string): unknown;
-}
-
-interface LoggerOptions {
-  readonly level: LogLevel;
-  readonly format: LogFormat;
-  /** Standard error by default. */
-  readonly destination?: LogDestination;
-  readonly secrets: Secrets;
-}
-
 /**
  * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
  * given as `err` becomes its message with its causes, and its stack at level debug or where it comes withStack. Every line
  * passes the secrets.
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** Standard error by default. */
+  readonly destination?: DestinationStream;
+  readonly secrets: Secrets;
+}): Logger {
   const { level, format, secrets, destination = standardError() } = options;
   const mask = (text: string): string => secrets.mask(text);
   const write = (json: string): void => {
     const line =
-      format === 'json' ? escapeUnsafe(json.trimEnd()) : formatLogfmt(inOrder(JSON.parse(json) as LogFields), mask);
+      format === 'json'
+        ? escapeUnsafe(json.trimEnd())
+        : formatLogfmt(JSON.parse(json) as Readonly<Record<string, unknown>>, mask);
     destination.write(`${mask(line)}\n`);
   };
   return pino(
@@ -40,30 +36,22 @@ export function createLogger(options: LoggerOptions): Logger {
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (error: unknown) => textOf(error, level) },
+      serializers: {
+        err: (error: unknown) =>
+          error instanceof WithStack ? errorText(error.error, true) : errorText(error, level === 'debug'),
+      },
     },
     { write },
   );
 }
 
-function textOf(error: unknown, level: LogLevel): string {
-  return error instanceof WithStack ? errorText(error.error, true) : errorText(error, level === 'debug');
-}
-
 /** Unlike process.stderr, this has written a line when it returns, to a pipe too: nothing is lost at exit. */
-function standardError(): LogDestination {
+function standardError(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: true });
   // A log that nobody can read any more is no reason to stop.
   destination.on('error', () => undefined);
   return destination;
 }
-
-function inOrder({ time, level, msg, ...fields }: LogFields): LogFields {
-  return { time, level, msg, ...fields };
-}
-
-/** Fields of one log line, in the order in which they are written. */
-type LogFields = Readonly<Record<string, unknown>>;
 
 // Bare values are what no reader of logfmt can misread; everything else is quoted.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
@@ -72,11 +60,14 @@ const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**
- * One line of logfmt without its line end: `key=value` pairs, values quoted and escaped where they need it. `mask` sees
- * each value before that, in the spelling that it came in.
+ * One line of logfmt without its line end: `key=value` pairs, time, level and message first, values quoted and escaped where
+ * they need it. `mask` sees each value before that, in the spelling that it came in.
  */
-function formatLogfmt(fields: LogFields, mask: (text: string) => string): string {
-  return Object.entries(fields)
+function formatLogfmt(
+  { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,
+  mask: (text: string) => string,
+): string {
+  return Object.entries({ time, level, msg, ...fields })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${formatKey(key)}=${formatValue(value, mask)}`)
     .join(' ');

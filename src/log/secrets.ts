@@ -23,13 +23,6 @@ const ONE_CHARACTER = /^(.)\1*$/su;
 const ENCODED = /%(?:25)*([0-9a-f]{2})|\\u([0-9a-f]{4})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\[nrt]?/iy;
 const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c, 0x26, 0x41, 0x5a, 0x20];
 
-/** A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original. */
-interface Plain {
-  readonly text: string;
-  readonly starts: Uint32Array;
-  readonly ends: Uint32Array;
-}
-
 /**
  * The secrets of the process, to be hidden wherever text leaves it: a last line of defence behind code that does not
  * put them there. No run of 12 characters of a secret is shown, however it is encoded (for an address, JSON, HTML, in
@@ -149,7 +142,8 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-function plainOf(original: string): Plain {
+/** A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original. */
+function plainOf(original: string) {
   const codes = new Uint16Array(original.length);
   const starts = new Uint32Array(original.length);
   const ends = new Uint32Array(original.length);
