@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account, configText } from '../e2e/support/config.ts';
+import { NODE } from '../e2e/support/program.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 const LIMIT_MS = 25_000;
@@ -38,7 +39,7 @@ afterAll(async () => {
 
 /** Runs the program with a standard output that takes nothing: a file descriptor, or a pipe that its reader has closed. */
 async function run(args: readonly string[], stdout: number | 'closed') {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(NODE, [MAIN, ...args], {
     cwd: folder,
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', stdout === 'closed' ? 'pipe' : stdout, 'pipe'],

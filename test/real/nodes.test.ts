@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseText, samplesOf } from '../support/exposition.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { runCommand } from './support/processes.ts';
@@ -10,51 +10,54 @@ import { until } from './support/until.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
-// The other tests run on the Node.js that started them.
-for (const tool of ['node22', 'node24'] as const) {
-  await describeReal(`the built program on ${tool}`, {
-    tools: [tool],
-    define: (program) => {
-      test('checks a configuration, and says what is wrong', async () => {
-        const { path } = program(tool);
-        const wrong = await runCommand([
-          path,
-          MAIN,
-          'check',
-          `--config.file=${join(import.meta.dirname, '../../package.json')}`,
-        ]);
-        expect([wrong.status, wrong.stderr + wrong.stdout]).toEqual([
-          2,
-          expect.stringMatching(/package\.json:1:\d+: accounts: /),
-        ]);
-      });
+// All other tests of the built program run on the newest Node.js.
+describe(`the built program on the Node.js of the tests, ${process.version}`, () => {
+  works(() => ({ path: process.execPath, version: process.version }));
+});
+await describeReal('the built program on Node.js 22', {
+  tools: ['node22'],
+  define: (program) => works(() => program('node22')),
+});
 
-      test('exports what the demo has, over both interfaces, and ends when it is told to', async () => {
-        const { path, version } = program(tool);
-        const folder = mkdtempSync(join(tmpdir(), 'node-'));
-        const args = [MAIN, 'demo', '--web.listen-address=127.0.0.1:0'];
-        const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-        let written = '';
-        for (const stream of [child.stdout, child.stderr]) {
-          stream.setEncoding('utf8').on('data', (text: string) => (written += text));
-        }
-        const ended = new Promise<number | null>((done) => child.once('close', done));
-        try {
-          const address = await until('the demo to listen', () =>
-            Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(written)?.[1]),
-          );
-          const families = await until('both accounts to be read', async () => {
-            const found = parseText(await (await fetch(`${address}/metrics`)).text());
-            return samplesOf(found, 'newrelic_up').filter(({ value }) => value === 1).length === 2 ? found : undefined;
-          });
-          expect(samplesOf(families, 'newrelic_exporter_build_info')[0]?.labels['node_version']).toBe(version);
-          expect(samplesOf(families, 'newrelic_application_response_time_seconds').length).toBeGreaterThan(0);
-        } finally {
-          child.kill('SIGTERM');
-          expect([await ended, written]).toEqual([0, written]);
-          rmSync(folder, { recursive: true });
-        }
+function works(node: () => { readonly path: string; readonly version: string }): void {
+  test('checks a configuration, and says what is wrong', async () => {
+    const { path } = node();
+    const wrong = await runCommand([
+      path,
+      MAIN,
+      'check',
+      `--config.file=${join(import.meta.dirname, '../../package.json')}`,
+    ]);
+    expect([wrong.status, wrong.stderr + wrong.stdout]).toEqual([
+      2,
+      expect.stringMatching(/package\.json:1:\d+: accounts: /),
+    ]);
+  });
+
+  test('exports what the demo has, over both interfaces, and ends when it is told to', async () => {
+    const { path, version } = node();
+    const folder = mkdtempSync(join(tmpdir(), 'node-'));
+    const args = [MAIN, 'demo', '--web.listen-address=127.0.0.1:0'];
+    const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    let written = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (written += text));
+    }
+    const ended = new Promise<number | null>((done) => child.once('close', done));
+    try {
+      const address = await until('the demo to listen', () =>
+        Promise.resolve(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/.exec(written)?.[1]),
+      );
+      const families = await until('both accounts to be read', async () => {
+        const found = parseText(await (await fetch(`${address}/metrics`)).text());
+        return samplesOf(found, 'newrelic_up').filter(({ value }) => value === 1).length === 2 ? found : undefined;
       });
-    },
+      expect(samplesOf(families, 'newrelic_exporter_build_info')[0]?.labels['node_version']).toBe(version);
+      expect(samplesOf(families, 'newrelic_application_response_time_seconds').length).toBeGreaterThan(0);
+    } finally {
+      child.kill('SIGTERM');
+      expect([await ended, written]).toEqual([0, written]);
+      rmSync(folder, { recursive: true });
+    }
   });
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { findProgram } from '../../real/support/realPrograms.ts';
 import { until } from '../../real/support/until.ts';
 import type { ParsedFamily } from '../../support/exposition.ts';
 import { parseText } from '../../support/exposition.ts';
@@ -10,6 +11,16 @@ import { configText } from './config.ts';
 
 /** The built program; `npm test` builds it first. */
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
+
+/** The newest Node.js that is supported, which the image runs too; the tests in process run on the oldest. */
+export const NODE = await newestNode();
+
+async function newestNode(): Promise<string> {
+  const found = await findProgram('node24', 'stable');
+  if ('program' in found) return found.program.path;
+  process.stderr.write(`The built program is tried on ${process.version}: ${found.problem}\n`);
+  return process.execPath;
+}
 
 export interface ProgramOptions {
   readonly args?: readonly string[];
@@ -65,7 +76,7 @@ export interface Exporter extends Program {
 /** Starts the program and collects what it writes. */
 export function startProgram(options: ProgramOptions): Program {
   const child: ChildProcess = spawn(
-    process.execPath,
+    NODE,
     [...(options.nodeArgs ?? []), options.main ?? MAIN, ...(options.args ?? [])],
     {
       cwd: options.cwd ?? tmpdir(),
