@@ -71,7 +71,7 @@ function recordedNames(): ReadonlySet<string> {
 function withoutOldNames(path: string, text: string): string {
   if (path !== 'docs/migrating.md') return text;
   const [ours = '', old = ''] = text.split('\n## From an older exporter\n');
-  return [ours, ...rowsOf(old).map(([, own = '']) => own)].join('\n');
+  return [ours, ...rowsOf(old).flatMap(([, ...own]) => own)].join('\n');
 }
 
 describe.each(PAGES)('$path', ({ path, text }) => {
