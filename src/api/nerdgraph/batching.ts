@@ -1,8 +1,8 @@
-import type { Suspects } from './suspects.ts';
+import type { Fleet, SubjectId } from './fleet.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
+import type { CallGroup } from './transport.ts';
 import type { Wanted } from './wanted.ts';
 import type { NextCall } from '../reader.ts';
-import type { Application } from '../types.ts';
 
 /** The service gives 5,000 rows and keeps silent about the rest: this leaves room for what is new since the last look. */
 export const MOST_ROWS = 4_500;
@@ -12,118 +12,9 @@ const MOST_CHARACTERS = 8_000;
 const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
-/** Of an application that was not read yet. */
-const FIRST_DATASTORES = 3;
-/** How many metric names a filter finds in an application that was not read yet. */
-const FIRST_MATCHES = 50;
-
-/** What is known of one application and decides how many fit into a query. */
-interface Facts {
-  readonly isListed: boolean;
-  readonly language: string | undefined;
-  readonly isReporting: boolean;
-  /** As the application list says. */
-  readonly countedHosts: number;
-  /** As they were read. */
-  hosts: number | undefined;
-  datastores: number | undefined;
-  matches: number | undefined;
-}
-
-const UNLISTED: Omit<Facts, 'hosts' | 'datastores' | 'matches'> = {
-  isListed: false,
-  language: undefined,
-  isReporting: false,
-  countedHosts: 1,
-};
-
-/** What earlier answers told about the applications of an account. It outlives a reload of the configuration. */
-export class Fleet {
-  #facts = new Map<number, Facts>();
-  #suspects: Suspects;
-
-  constructor(suspects: Suspects) {
-    this.#suspects = suspects;
-  }
-
-  get suspects(): Suspects {
-    return this.#suspects;
-  }
-
-  inherit(before: Fleet): void {
-    this.#facts = before.#facts;
-    this.#suspects = before.#suspects;
-  }
-
-  /** Takes the whole application list; whatever is not on it any more is forgotten. */
-  listed(applications: readonly Application[]): void {
-    const before = this.#facts;
-    this.#facts = new Map(
-      applications.map(({ id, language, reporting, hosts }) => {
-        const { hosts: read, datastores, matches } = before.get(id) ?? {};
-        const listed = { isListed: true, language, isReporting: reporting === true, countedHosts: hosts ?? 1 };
-        return [id, { ...listed, hosts: read, datastores, matches }];
-      }),
-    );
-    this.#suspects.forgetOld();
-  }
-
-  /** Ids of the applications that reported at the last list. */
-  get reporting(): readonly number[] {
-    return [...this.#facts].filter(([, { isReporting }]) => isReporting).map(([id]) => id);
-  }
-
-  /** Whether it was on the last list: otherwise it is one that the key cannot see. */
-  isListed(applicationId: number): boolean {
-    return this.#facts.get(applicationId)?.isListed === true;
-  }
-
-  language(applicationId: number): string | undefined {
-    return this.#facts.get(applicationId)?.language;
-  }
-
-  /** How many hosts it has: as its hosts were read, at first as the list counts them; at least 1. */
-  hosts(applicationId: number): number {
-    const facts = this.#facts.get(applicationId);
-    return Math.max(1, facts?.hosts ?? facts?.countedHosts ?? 1);
-  }
-
-  sawHosts(applicationId: number, hosts: number): void {
-    this.#of(applicationId).hosts = hosts;
-  }
-
-  /** How many datastore metrics it has. */
-  datastores(applicationId: number): number {
-    return this.#facts.get(applicationId)?.datastores ?? FIRST_DATASTORES;
-  }
-
-  sawDatastores(applicationId: number, types: number): void {
-    this.#of(applicationId).datastores = types;
-  }
-
-  /** How many of its metric names the filters of custom metrics find. */
-  matches(applicationId: number): number {
-    return this.#facts.get(applicationId)?.matches ?? FIRST_MATCHES;
-  }
-
-  sawMatches(applicationId: number, names: number): void {
-    this.#of(applicationId).matches = names;
-  }
-
-  /** An application that is not on the list, the owner of a key transaction, is forgotten with the next list. */
-  #of(applicationId: number): Facts {
-    let facts = this.#facts.get(applicationId);
-    if (facts === undefined) {
-      facts = { ...UNLISTED, hosts: undefined, datastores: undefined, matches: undefined };
-      this.#facts.set(applicationId, facts);
-    }
-    return facts;
-  }
-}
-
-/** What a query asks for of one application. */
+/** What a query asks for of one application or key transaction. */
 export interface Part {
-  readonly applicationId: number;
+  readonly id: SubjectId;
   readonly wanted: Wanted;
   /** The hosts that are asked for; undefined: the application itself, or whichever hosts it has. */
   readonly hosts: readonly string[] | undefined;
@@ -134,29 +25,38 @@ export interface Part {
 /** The parts that one query asks for. */
 export type Batch = readonly Part[];
 
-/** A kind of query; what broke one is remembered by kind. */
+/** A kind of query; what broke one is remembered by its name. */
 export interface QueryKind {
-  readonly kind: string;
-  readonly byHost: boolean;
-  readonly mostRows: number;
+  readonly name: string;
+  /** For whom its calls are counted. */
+  readonly group: CallGroup;
+  /** What a row is about: a metric of an application or of a host, or a key transaction. */
+  readonly by: 'application' | 'host' | 'key_transaction';
+  /**
+   * `names`: only the facets of the rows are of use, so that any window is good. `squares`: with the sums of squares.
+   * `values` by default.
+   */
+  readonly columns?: 'names' | 'values' | 'squares';
+  /** How many rows a query is planned for; 4,500 by default. */
+  readonly mostRows?: number;
 }
 
-/** What one subject of a read asks for: metrics of an application, or of one of its hosts. */
+/** What one subject of a read asks for: metrics of an application or of one of its hosts, or a key transaction. */
 export interface Asked {
-  readonly applicationId: number;
-  readonly host: string | undefined;
+  readonly id: SubjectId;
+  readonly host?: string | undefined;
   readonly wanted: Wanted;
 }
 
 /** One part for each application and each set of metrics, with all the hosts that are asked for. */
 export function partsOf(asked: readonly Asked[]): Part[] {
-  const parts = new Map<number, { applicationId: number; wanted: Wanted; hosts: Set<string> | undefined }[]>();
-  for (const { applicationId, host, wanted } of asked) {
-    let ofApplication = parts.get(applicationId);
-    if (ofApplication === undefined) parts.set(applicationId, (ofApplication = []));
-    const part = ofApplication.find((each) => each.wanted === wanted);
+  const parts = new Map<SubjectId, { id: SubjectId; wanted: Wanted; hosts: Set<string> | undefined }[]>();
+  for (const { id, host, wanted } of asked) {
+    let ofSubject = parts.get(id);
+    if (ofSubject === undefined) parts.set(id, (ofSubject = []));
+    const part = ofSubject.find((each) => each.wanted === wanted);
     if (part !== undefined) part.hosts?.add(host ?? '');
-    else ofApplication.push({ applicationId, wanted, hosts: host === undefined ? undefined : new Set([host]) });
+    else ofSubject.push({ id, wanted, hosts: host === undefined ? undefined : new Set([host]) });
   }
   return [...parts.values()]
     .flat()
@@ -183,8 +83,8 @@ class Size {
   }
 
   add(part: Part): void {
-    this.rows += rowsOf(part, this.#kind.byHost, this.#fleet);
-    this.characters += String(part.applicationId).length + 1;
+    this.rows += rowsOf(part, this.#kind.by, this.#fleet);
+    this.characters += typeof part.id === 'number' ? String(part.id).length + 1 : literalLength(part.id);
     // Applications that name no hosts and ask for the same share the text that says so.
     if (!part.namesHosts && this.#groups.has(part.wanted)) return;
     if (!part.namesHosts) this.#groups.add(part.wanted);
@@ -193,60 +93,68 @@ class Size {
   }
 
   get fits(): boolean {
-    return this.rows <= this.#kind.mostRows && this.characters <= MOST_CHARACTERS;
+    return this.rows <= (this.#kind.mostRows ?? MOST_ROWS) && this.characters <= MOST_CHARACTERS;
   }
 }
 
 /** How many rows a query for a part is expected to give. */
-export function rowsOf({ applicationId, wanted, hosts, namesHosts }: Part, byHost: boolean, fleet: Fleet): number {
-  const rows = wanted.rows(fleet.datastores(applicationId), fleet.matches(applicationId));
-  if (!byHost) return rows;
-  return rows * (namesHosts && hosts !== undefined ? hosts.length : fleet.hosts(applicationId));
+export function rowsOf({ id, wanted, hosts, namesHosts }: Part, by: QueryKind['by'], fleet: Fleet): number {
+  const sizes = fleet.sizes(id);
+  const rows = wanted.rows(sizes.datastores, sizes.matches);
+  return by !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** How many subjects the next query carries. Further hosts of an application that is in it cost nothing. */
-export function nextQuery<S>(
-  subjects: readonly S[],
-  fleet: Fleet,
-  askedOf: (subject: S) => Asked,
-  kind: QueryKind,
-): NextCall {
+/** What the subjects of a read ask for. */
+interface Asking<S> {
+  kindOf(subject: S): QueryKind;
+  /** Undefined: nothing. */
+  askedOf(subject: S): Asked | undefined;
+}
+
+/**
+ * How many subjects the next query carries: of one kind only. Further hosts of an application that is in it cost nothing.
+ *
+ * @param limit the most rows of the query, in place of those of its kind
+ */
+export function nextQuery<S>(asking: Asking<S>, subjects: readonly S[], fleet: Fleet, limit?: number): NextCall {
+  const [start] = subjects;
+  if (start === undefined) throw new RangeError('no subjects');
+  const alike = asking.kindOf(start);
+  const kind = limit === undefined ? alike : { ...alike, mostRows: limit };
   const size = new Size(fleet, kind);
-  const wanted = new Map<number, Wanted>();
-  const isAlone = ({ applicationId, host }: Asked): boolean =>
-    fleet.suspects.has(kind.kind, applicationId) || fleet.suspects.has(kind.kind, applicationId, host);
+  const wanted = new Map<SubjectId, Wanted>();
+  const isAlone = ({ id, host }: Asked): boolean =>
+    fleet.suspects.has(kind.name, id) || fleet.suspects.has(kind.name, id, host);
   const taken: Asked[] = [];
+  let count = 0;
   for (const subject of subjects) {
-    const asked = askedOf(subject);
-    const { applicationId } = asked;
-    const before = wanted.get(applicationId);
-    const [first] = taken;
-    if (first !== undefined && (isAlone(asked) || isAlone(first)) && !isSameAlone(first, asked, fleet, kind)) break;
-    if (before !== undefined) {
-      if (before !== asked.wanted) break;
-    } else {
-      size.add(partOf(asked));
-      // What is too large for one query stays alone.
-      if (first !== undefined && !size.fits) break;
-      wanted.set(applicationId, asked.wanted);
+    if (asking.kindOf(subject) !== alike) break;
+    const each = asking.askedOf(subject);
+    if (each !== undefined) {
+      const before = wanted.get(each.id);
+      const [first] = taken;
+      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, fleet, kind)) break;
+      if (before === undefined) {
+        size.add(partOf(each));
+        // What is too large for one query stays alone.
+        if (first !== undefined && !size.fits) break;
+        wanted.set(each.id, each.wanted);
+      } else if (before !== each.wanted) break;
+      taken.push(each);
     }
-    taken.push(asked);
+    count += 1;
   }
   const calls = wanted.size === 1 ? planQueries(partsOf(taken), fleet, kind).length : 1;
-  return { count: taken.length, calls: Math.max(1, calls) };
+  return { count, calls: Math.max(1, calls) };
 }
 
-function partOf({ applicationId, host, wanted }: Asked): Part {
-  return { applicationId, wanted, hosts: host === undefined ? undefined : [host], namesHosts: false };
+function partOf({ id, host, wanted }: Asked): Part {
+  return { id, wanted, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** Hosts of an application that is a suspect as a whole go together. */
-function isSameAlone(first: Asked, other: Asked, { suspects }: Fleet, { kind }: QueryKind): boolean {
-  return (
-    first.applicationId === other.applicationId &&
-    suspects.has(kind, first.applicationId) &&
-    !suspects.has(kind, other.applicationId, other.host)
-  );
+function isSameAlone(first: Asked, other: Asked, { suspects }: Fleet, { name }: QueryKind): boolean {
+  return first.id === other.id && suspects.has(name, first.id) && !suspects.has(name, other.id, other.host);
 }
 
 /** The queries that read these parts when nothing fails. What once broke a query is asked alone. */
@@ -257,8 +165,10 @@ export function planQueries(parts: readonly Part[], fleet: Fleet, kind: QueryKin
     const [whole, alone] = withoutSuspects(part, fleet, kind);
     batches.push(...alone.map((each) => [each]));
     if (whole === undefined) continue;
-    if (fleet.suspects.has(kind.kind, part.applicationId) || !Size.of([whole], fleet, kind).fits) {
-      batches.push(...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.byHost }], fleet, kind));
+    if (fleet.suspects.has(kind.name, part.id) || !Size.of([whole], fleet, kind).fits) {
+      batches.push(
+        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.by === 'host' }], fleet, kind),
+      );
     } else together.push(whole);
   }
   let batch: Part[] = [];
@@ -277,9 +187,9 @@ export function planQueries(parts: readonly Part[], fleet: Fleet, kind: QueryKin
 }
 
 /** The part without the hosts that broke a query, and those apart: a query for all hosts would ask for them, too. */
-function withoutSuspects(part: Part, { suspects }: Fleet, { kind }: QueryKind): [Part | undefined, Part[]] {
-  const { applicationId, hosts } = part;
-  const alone = hosts?.filter((host) => suspects.has(kind, applicationId, host)) ?? [];
+function withoutSuspects(part: Part, { suspects }: Fleet, { name }: QueryKind): [Part | undefined, Part[]] {
+  const { id, hosts } = part;
+  const alone = hosts?.filter((host) => suspects.has(name, id, host)) ?? [];
   if (hosts === undefined || alone.length === 0) return [part, []];
   const others = hosts.filter((host) => !alone.includes(host));
   const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
@@ -329,28 +239,28 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
 }
 
 /** The WHERE clause of a query for a batch. */
-export function conditionOf(batch: Batch, byHost: boolean): Condition {
-  const groups = new Map<Wanted, Part[]>();
+export function conditionOf(batch: Batch, by: QueryKind['by']): Condition {
+  const groups = new Map<Wanted, SubjectId[]>();
   const conditions: Condition[] = [];
-  for (const part of batch) {
-    const hosts = part.namesHosts ? filled(part.hosts ?? []) : undefined;
-    if (hosts !== undefined) {
-      conditions.push(all([equals('appId', part.applicationId), isIn('host', hosts), part.wanted.condition]));
-      continue;
-    }
-    const group = groups.get(part.wanted);
-    if (group === undefined) groups.set(part.wanted, [part]);
-    else group.push(part);
+  for (const { id, wanted, hosts, namesHosts } of batch) {
+    const named = namesHosts ? filled(hosts ?? []) : undefined;
+    const group = groups.get(wanted);
+    if (named !== undefined) conditions.push(met([equals('appId', id), isIn('host', named)], wanted));
+    else if (group === undefined) groups.set(wanted, [id]);
+    else group.push(id);
   }
-  for (const [wanted, parts] of groups) {
-    const ids = filled(parts.map(({ applicationId }) => applicationId));
-    if (ids === undefined) continue;
-    const [first, ...others] = ids;
-    conditions.push(all([others.length === 0 ? equals('appId', first) : isIn('appId', ids), wanted.condition]));
+  const attribute = by === 'key_transaction' ? 'entity.guid' : 'appId';
+  for (const [wanted, [first = '', ...others]] of groups) {
+    const isOne = others.length === 0 ? equals(attribute, first) : isIn(attribute, [first, ...others]);
+    conditions.push(met([isOne], wanted));
   }
   const some = filled(conditions);
-  if (some === undefined) throw new RangeError('a query needs an application');
-  return byHost ? all([isNotNull('host'), any(some)]) : any(some);
+  if (some === undefined) throw new RangeError('a query needs a subject');
+  return by === 'host' ? all([isNotNull('host'), any(some)]) : any(some);
+}
+
+function met(subject: readonly [Condition, ...Condition[]], { condition }: Wanted): Condition {
+  return all(condition === undefined ? subject : [...subject, condition]);
 }
 
 /** With quotes, a comma, and each character that has to be escaped twice. */

@@ -1,5 +1,5 @@
-import { countCalls } from '../batches.ts';
-import { MOST_ROWS, nextQuery, partsOf, type Asked, type Fleet } from './batching.ts';
+import type { Asked } from './batching.ts';
+import { RowsRead, type Kind } from './dataReads.ts';
 import type { Account } from './keyAccount.ts';
 import {
   aligned,
@@ -11,24 +11,22 @@ import {
   isNotNull,
   isNull,
   not,
+  rowsOf,
   TIMESLICE,
   type Condition,
   type Selection,
 } from './nrql.ts';
-import { rowsOf } from './nrqlAnswer.ts';
-import { ITSELF } from './rows.ts';
+import type { Rows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import type { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type {
-  BatchRead,
   CallOptions,
   CustomNamesSubject,
   MetricNameList,
   MetricNameQuery,
-  NextCall,
   Outcome,
   TimeRange,
 } from '../reader.ts';
@@ -37,6 +35,7 @@ import { UpstreamError } from '../types.ts';
 /** The most names that the service gives for one query; it does not say when there are more. */
 const MOST_NAMES = 10_000;
 const LONGEST_NAME = 10_000;
+const DAY = 86_400;
 /** Each is a query; more names than this are no list for a person. */
 const MOST_QUERIES = 500;
 const SELECTION: Selection = { of: 'uniques', from: 'metricTimesliceName', most: MOST_NAMES, as: 'names' };
@@ -45,13 +44,6 @@ const MANY = 1_000;
 /** What a column is called where no other name was taken over. */
 const UNNAMED = 'uniques.metricTimesliceName';
 
-interface NamesQuery {
-  readonly group: CallGroup;
-  readonly where: Condition;
-  readonly range: TimeRange;
-  readonly onQuery?: (queries: number, names: number) => void;
-}
-
 /** Names that begin with `prefix`, but not with any of `except`. */
 interface Branch {
   readonly prefix: string;
@@ -59,15 +51,17 @@ interface Branch {
 }
 
 /**
- * The different names of the metrics that meet a condition, sorted. Where there are more than one query gives, they are read
- * by their beginnings.
+ * The different names of the metrics that met a condition in the day before `to`, sorted. Where there are more than one query
+ * gives, they are read by their beginnings.
  */
 async function readUniqueNames(
   transport: Transport,
   account: Account,
-  { group, where: condition, range, onQuery }: NamesQuery,
+  { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },
   call: CallOptions,
+  onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
+  const range = aligned({ from: to - DAY, to });
   const names = new Set<string>();
   const open: Branch[] = [{ prefix: '', except: [] }];
   let queries = 0;
@@ -77,7 +71,7 @@ async function readUniqueNames(
     const where = all([condition, isNotNull(TIMESLICE), ...conditionsOf(branch)]);
     const query = { select: [SELECTION], where, range } as const;
     const answer = await transport.whole({ group, account: accountId, query }, call);
-    const found = answer === undefined ? [] : transport.checked(group, () => namesOf(answer));
+    const found = answer === undefined ? [] : await transport.checked(group, () => namesOf(answer));
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
@@ -136,86 +130,67 @@ function tooMany(): CallFailure {
   return new CallFailure('too_large', 'there are more metric names than can be listed');
 }
 
-const DAY = 86_400;
-const GROUP = 'custom_metrics';
-const KIND = { kind: 'custom names', group: GROUP, byHost: false, mostRows: MOST_ROWS } as const;
+const KIND = {
+  ...{ name: 'custom names', group: 'custom_metrics', by: 'application' },
+  ...{ columns: 'names', seconds: DAY },
+} as const satisfies Kind;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
-export class CustomNamesRead implements BatchRead<CustomNamesSubject, readonly string[]> {
-  readonly #transport: Transport;
+export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly string[]> {
   readonly #account: Account;
-  readonly #timeslices: Timeslices;
-  readonly #fleet: Fleet;
   readonly #wanted: WantedMetrics;
 
-  constructor(transport: Transport, account: Account, timeslices: Timeslices, fleet: Fleet, wanted: WantedMetrics) {
-    this.#transport = transport;
+  constructor(timeslices: Timeslices, account: Account, wanted: WantedMetrics) {
+    super(timeslices);
     this.#account = account;
-    this.#timeslices = timeslices;
-    this.#fleet = fleet;
     this.#wanted = wanted;
   }
 
-  nextCall(subjects: readonly CustomNamesSubject[]): NextCall {
-    // One without filters asks for nothing.
-    const asking = subjects.findIndex(({ filters }) => filters.length > 0);
-    if (asking !== 0) return { count: asking === -1 ? subjects.length : asking, calls: 1 };
-    const other = subjects.findIndex(({ filters }) => filters.length === 0);
-    const alike = other === -1 ? subjects : subjects.slice(0, other);
-    return nextQuery(alike, this.#fleet, (subject) => this.#askedOf(subject), KIND);
+  kindOf(): Kind {
+    return KIND;
   }
 
-  callsFor(subjects: readonly CustomNamesSubject[], range: TimeRange): number {
-    return countCalls(this, subjects, range);
+  askedOf({ applicationId, filters }: CustomNamesSubject): Asked | undefined {
+    if (filters.length === 0) return undefined;
+    return { id: applicationId, wanted: this.#wanted.of([], [...new Set(filters)].sort()) };
   }
 
-  async read(
+  override async read(
     subjects: readonly CustomNamesSubject[],
-    { to }: TimeRange,
+    range: TimeRange,
     call: CallOptions,
   ): Promise<readonly Outcome<readonly string[]>[]> {
-    const range = aligned({ from: to - DAY, to });
-    const asking = subjects.filter(({ filters }) => filters.length > 0);
-    const parts = partsOf(asking.map((subject) => this.#askedOf(subject)));
-    const found = await this.#timeslices.read(parts, { ...KIND, range, columns: 'names' }, call);
+    const found = await this.find(subjects, range, call);
     return Promise.all(
-      subjects.map(async (subject): Promise<Outcome<readonly string[]>> => {
-        const rows = found.get(subject.applicationId);
+      subjects.map(async (subject) => {
         // More names than rows fit into an answer: a list of names has room for more.
-        if (rows?.tooMany === true) return this.#readAlone(subject, range, call);
-        const error = rows?.failureOf(ITSELF);
-        if (error !== undefined) return { error };
-        const names = [...(rows?.rows.get(ITSELF)?.keys() ?? [])].filter((name) => contains(name, subject.filters));
-        if (subject.filters.length > 0) this.#fleet.sawMatches(subject.applicationId, names.length);
-        return { value: names.sort() };
+        const isTooMany = subject.filters.length > 0 && found.get(KIND)?.get(subject.applicationId)?.tooMany === true;
+        return isTooMany ? this.#readAlone(subject, range.to, call) : this.outcomeOf(subject, found, range);
       }),
     );
   }
 
+  protected valueOf(_: CustomNamesSubject, rows: Rows): readonly string[] {
+    return [...rows.keys()].sort();
+  }
+
   async #readAlone(
     { applicationId, filters }: CustomNamesSubject,
-    range: TimeRange,
+    to: number,
     call: CallOptions,
   ): Promise<Outcome<readonly string[]>> {
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
     if (patterns === undefined) return { value: [] };
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
+    const query = { group: KIND.group, where, to };
     try {
-      const names = await readUniqueNames(this.#transport, this.#account, { group: GROUP, where, range }, call);
-      return { value: names.filter((name) => contains(name, filters)) };
+      const names = await readUniqueNames(this.timeslices.transport, this.#account, query, call);
+      return { value: names.filter((name) => filters.some((filter) => name.includes(filter))) };
     } catch (error) {
       if (error instanceof UpstreamError) return { error };
       throw error;
     }
   }
-
-  #askedOf({ applicationId, filters }: CustomNamesSubject): Asked {
-    return { applicationId, host: undefined, wanted: this.#wanted.of([], [...new Set(filters)].sort()) };
-  }
-}
-
-function contains(name: string, filters: readonly string[]): boolean {
-  return filters.some((filter) => name.includes(filter));
 }
 
 /**
@@ -235,19 +210,8 @@ export async function listMetricNames(
   const conditions: Condition[] = [];
   if (hostKey !== undefined) conditions.push(equals('host', hostKey));
   if (name !== undefined && name !== '') conditions.push(isLike('metricTimesliceName', `%${name}%`));
-  const where = all([equals('appId', applicationId), ...conditions]);
-  const range = aligned({ from: to - DAY, to });
-  const names = await readUniqueNames(
-    transport,
-    account,
-    {
-      group: 'metric_names',
-      where,
-      range,
-      ...(onPage === undefined ? {} : { onQuery: onPage }),
-    },
-    call,
-  );
+  const read = { group: 'metric_names', where: all([equals('appId', applicationId), ...conditions]), to } as const;
+  const names = await readUniqueNames(transport, account, read, call, onPage);
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));
   return { names: matching.map((each) => ({ name: each, values: undefined })), complete: true };

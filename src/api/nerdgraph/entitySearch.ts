@@ -3,9 +3,10 @@ import { text, amount, count, id } from '../records/fields.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Application, Tag } from '../types.ts';
 import type { CallGroup, Transport } from './transport.ts';
+import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
-import { LeftOut, parseRecord } from '../records/lenient.ts';
+import { type LeftOut, parseRecord } from '../records/lenient.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
@@ -132,38 +133,35 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
   const guids = new Set<string>();
   const cursors = new Set<string>();
   const found: T[] = [];
-  const leftOut = new LeftOut();
-  let cursor: string | null = null;
-  let stale = 0;
-  try {
+  return transport.checked(group, async (leftOut) => {
+    let cursor: string | null = null;
+    let stale = 0;
     for (let page = 1; ; page += 1) {
       const variables = { search: query, cursor };
       const { found: parent } = await transport.read({ group, document, variables, root: ROOT, list: LIST }, call);
-      const refuse = (words: string): Error => transport.invalid(group, `page ${page}: ${words}`);
+      const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;
-      if (!isObject(results) || !isList(entities)) throw refuse('the answer has no list "entities"');
-      if (entities.length > MOST_ON_A_PAGE) throw refuse(`more than ${MOST_ON_A_PAGE} entities`);
+      if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
+      if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const before = guids.size;
       for (const each of entities) found.push(...take(each, search, guids, leftOut));
       const next = results['nextCursor'] ?? null;
       if (next === null || next === '') {
         const count = parent['count'];
-        if (typeof count !== 'number') throw refuse('the answer has no "count"');
-        if (guids.size < count) throw refuse(`${guids.size} entities, but the service counts ${count}`);
-        if (guids.size > 0 && found.length === 0) throw refuse(`none of the ${guids.size} entities can be read`);
+        if (typeof count !== 'number') throw refused('the answer has no "count"');
+        if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
+        if (guids.size > 0 && found.length === 0) throw refused(`none of the ${guids.size} entities can be read`);
         return found;
       }
-      if (typeof next !== 'string' || cursors.has(next)) throw refuse('its next page has been read before');
+      if (typeof next !== 'string' || cursors.has(next)) throw refused('its next page has been read before');
       stale = guids.size === before ? stale + 1 : 0;
-      if (stale === MOST_STALE_PAGES) throw refuse('the last pages repeat what was read before');
-      if (page >= search.mostPages) throw refuse('the list does not end');
+      if (stale === MOST_STALE_PAGES) throw refused('the last pages repeat what was read before');
+      if (page >= search.mostPages) throw refused('the list does not end');
       cursors.add(next);
       cursor = next;
     }
-  } finally {
-    transport.leftOut(group, leftOut);
-  }
+  });
 }
 
 /** Notes that the entity was there, whether it can be read or not. */

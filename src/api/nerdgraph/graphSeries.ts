@@ -1,12 +1,12 @@
 import { countCalls } from '../batches.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, nextQuery, partsOf, rowsOf, type Fleet, type Part, type QueryKind } from './batching.ts';
+import { MOST_ROWS, nextQuery, partsOf, rowsOf, type Asked, type Part, type QueryKind } from './batching.ts';
 import type { DataPlans } from './dataReads.ts';
+import type { SubjectId } from './fleet.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, mergeRows, type ApplicationRows, type BucketRow, type Row } from './rows.ts';
+import { ITSELF, mergeRows, type BucketRow, type Row, type SubjectRows, type TimesliceQuery } from './rows.ts';
 import { ValuePlan } from './rowValues.ts';
-import type { TimesliceQuery, Timeslices } from './timeslices.ts';
-import type { Transport } from './transport.ts';
+import type { Timeslices } from './timeslices.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
 import type {
   CallOptions,
@@ -33,17 +33,18 @@ const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360
 
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 
+const KINDS = {
+  application: { name: 'application metrics series', group: 'application_metrics', by: 'application' },
+  host: { name: 'host metrics series', group: 'host_metrics', by: 'host' },
+} as const satisfies Record<string, QueryKind>;
+
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
 export class MetricSeriesRead implements SeriesRead {
-  readonly #transport: Transport;
   readonly #timeslices: Timeslices;
-  readonly #fleet: Fleet;
   readonly #plans: DataPlans;
 
-  constructor(transport: Transport, timeslices: Timeslices, fleet: Fleet, plans: DataPlans) {
-    this.#transport = transport;
+  constructor(timeslices: Timeslices, plans: DataPlans) {
     this.#timeslices = timeslices;
-    this.#fleet = fleet;
     this.#plans = plans;
   }
 
@@ -51,14 +52,16 @@ export class MetricSeriesRead implements SeriesRead {
     return planChunks(range, window, now, LIMITS);
   }
 
+  kindOf({ hostKey }: MetricDataSubject): QueryKind {
+    return KINDS[hostKey === undefined ? 'application' : 'host'];
+  }
+
+  askedOf(subject: MetricDataSubject): Asked {
+    return this.#plans.askedOf(subject);
+  }
+
   nextCall(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): NextCall {
-    const [first] = subjects;
-    if (first === undefined) throw new RangeError('no subjects');
-    const kind = this.#plans.kindOf(first);
-    const other = subjects.findIndex((subject) => this.#plans.kindOf(subject) !== kind);
-    const alike = other === -1 ? subjects : subjects.slice(0, other);
-    const limit = limited(kind, Math.min(MOST_BUCKETS, bucketsOf(chunk)));
-    return nextQuery(alike, this.#fleet, (subject) => this.#plans.askedOf(subject), limit);
+    return nextQuery(this, subjects, this.#timeslices.fleet, mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))));
   }
 
   callsFor(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): number {
@@ -71,9 +74,9 @@ export class MetricSeriesRead implements SeriesRead {
     call: CallOptions,
   ): Promise<readonly Outcome<MetricSeries>[]> {
     const [ofApplications, ofHosts] = await Promise.all(
-      [false, true].map((hosts) => {
-        const some = subjects.filter(({ hostKey }) => (hostKey !== undefined) === hosts);
-        return this.#readAlike(some, chunk, call);
+      [KINDS.application, KINDS.host].map((kind) => {
+        const alike = subjects.filter((subject) => this.kindOf(subject) === kind);
+        return this.#readAlike(alike, kind, chunk, call);
       }),
     );
     return subjects.map(({ applicationId, hostKey }) => {
@@ -88,21 +91,20 @@ export class MetricSeriesRead implements SeriesRead {
 
   async #readAlike(
     subjects: readonly MetricDataSubject[],
+    kind: QueryKind,
     chunk: SeriesChunk,
     call: CallOptions,
-  ): Promise<ReadonlyMap<number, ApplicationRows>> {
-    const [first] = subjects;
-    if (first === undefined) return new Map();
-    const kind = this.#plans.kindOf(first);
-    const parts = partsOf(subjects.map((subject) => this.#plans.askedOf(subject)));
-    const rows = parts.map((part) => rowsOf(part, false, this.#fleet));
+  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
+    if (subjects.length === 0) return new Map();
+    const parts = partsOf(subjects.map((subject) => this.askedOf(subject)));
+    const rows = parts.map((part) => rowsOf(part, 'application', this.#timeslices.fleet));
     const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
     const query = {
       ...kind,
-      ...limited(kind, buckets),
-      bucketMinutes: chunk.granule / 60,
       columns: this.#plans.columnsOf(subjects),
+      mostRows: mostRows(buckets),
+      bucketMinutes: chunk.granule / 60,
     };
     const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
     const [all, ...further] = await Promise.all(
@@ -116,9 +118,8 @@ export class MetricSeriesRead implements SeriesRead {
     parts: readonly Part[],
     query: BucketQuery,
     call: CallOptions,
-  ): Promise<ReadonlyMap<number, ApplicationRows>> {
+  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
     const found = new Map(await this.#timeslices.read(parts, query, call));
-    for (const [id, rows] of found) this.#learn(id, rows);
     await this.#readHalves(parts, query, found, call);
     await this.#readGaps(parts, query, found, call);
     return found;
@@ -128,11 +129,11 @@ export class MetricSeriesRead implements SeriesRead {
   async #readHalves(
     parts: readonly Part[],
     query: BucketQuery,
-    found: Map<number, ApplicationRows>,
+    found: Map<SubjectId, SubjectRows>,
     call: CallOptions,
   ): Promise<void> {
     const { range, bucketMinutes } = query;
-    const large = parts.filter(({ applicationId }) => found.get(applicationId)?.tooMany === true);
+    const large = parts.filter(({ id }) => found.get(id)?.tooMany === true);
     const seconds = bucketMinutes * 60;
     const buckets = (range.to - range.from) / seconds;
     if (large.length === 0 || buckets < 2) return;
@@ -151,29 +152,23 @@ export class MetricSeriesRead implements SeriesRead {
   async #readGaps(
     parts: readonly Part[],
     query: BucketQuery,
-    found: ReadonlyMap<number, ApplicationRows>,
+    found: ReadonlyMap<SubjectId, SubjectRows>,
     call: CallOptions,
   ): Promise<void> {
     const { range } = query;
     for (const part of parts) {
-      const rows = found.get(part.applicationId);
+      const rows = found.get(part.id);
       for (const gap of gapsIn(range, rows?.window)) {
         if (gap.to - gap.from >= range.to - range.from) {
-          rows?.fail(this.#transport.invalid(query.group, 'the answer is for another time than was asked for'));
+          const words = 'the answer is for another time than was asked for';
+          if (rows !== undefined) rows.failure = this.#timeslices.transport.invalid(query.group, words);
           break;
         }
         const rest = await this.#readRange([part], { ...query, range: gap }, call);
-        const missing = rest.get(part.applicationId);
+        const missing = rest.get(part.id);
         if (missing !== undefined) rows?.append(missing);
       }
     }
-  }
-
-  /** How many datastore metrics an application has decides how many buckets fit into the next query. */
-  #learn(applicationId: number, rows: ApplicationRows): void {
-    const datastores = rows.datastores();
-    if (datastores === undefined) return;
-    this.#fleet.sawDatastores(applicationId, Math.max(this.#fleet.datastores(applicationId), datastores));
   }
 
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {
@@ -197,9 +192,8 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
 }
 
 /** A query with buckets has a limit of rows beside that of facets. */
-function limited(kind: QueryKind, buckets: number): QueryKind {
-  const mostRows = Math.min(MOST_ROWS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
-  return { kind: `${kind.kind} series`, byHost: kind.byHost, mostRows };
+function mostRows(buckets: number): number {
+  return Math.min(MOST_ROWS, Math.max(1, Math.floor(MOST_BUCKET_ROWS / buckets) - 1));
 }
 
 /** Shortened to whole steps of a range so long. */

@@ -6,10 +6,9 @@ import { UpstreamError } from '../types.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
 import { id } from '../records/fields.ts';
 import { parseList } from '../records/lenient.ts';
-import type { Fleet } from './batching.ts';
+import type { Fleet } from './fleet.ts';
 import { SIGN_OF_LIFE, WEB } from './wanted.ts';
-import { all, filled, isIn, TIMESLICE } from './nrql.ts';
-import { rowsOf } from './nrqlAnswer.ts';
+import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
 
 const MOST_SHOWN = 20;
 
@@ -82,7 +81,7 @@ export class Account {
       list: ['accounts'],
     } as const;
     const { found } = await this.#transport.read(read, call);
-    const accounts = this.#transport.checked('applications', (leftOut) =>
+    const accounts = await this.#transport.checked('applications', (leftOut) =>
       parseList(outline, found, 'accounts', leftOut),
     );
     return [...new Map(accounts.map((each) => [each.id, each])).values()];
@@ -188,7 +187,7 @@ export async function diagnose(
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
   const result = await transport.whole({ group: 'applications', account: id, query }, call);
-  const rows = transport.checked('applications', () =>
+  const rows = await transport.checked('applications', () =>
     result === undefined ? [] : (rowsOf(result, facet, false)?.rows ?? []),
   );
   // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.

@@ -3,6 +3,7 @@ import * as documents from './documents.ts';
 import { entity, healthStatus, isReporting, searchEntities } from './entitySearch.ts';
 import { amount, text } from '../records/fields.ts';
 import type { Account } from './keyAccount.ts';
+import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Transport } from './transport.ts';
 import { isList } from '../http/jsonShape.ts';
@@ -222,7 +223,7 @@ export class KeyTransactions {
       const entities = found['entities'];
       if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
       const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-      this.#transport.checked(GROUP, (leftOut) => {
+      await this.#transport.checked(GROUP, (leftOut) => {
         for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
           const details = parseRecord(keyTransactionDetails, entity, leftOut, 'entities');
           const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
@@ -239,13 +240,6 @@ export class KeyTransactions {
       throw error;
     }
   }
-}
-
-/** Guids are base64, with its padding or without. */
-export function withoutPadding(guid: string): string {
-  let end = guid.length;
-  while (guid[end - 1] === '=') end -= 1;
-  return guid.slice(0, end);
 }
 
 function toKeyTransaction(listed: ListedKeyTransaction, details: Omit<KeyTransactionDetails, 'guid'>): KeyTransaction {

@@ -2,14 +2,12 @@ import * as documents from './documents.ts';
 import { Account, diagnose } from './keyAccount.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
-import { Fleet } from './batching.ts';
 import { DataPlans, HostsRead, MetricDataRead } from './dataReads.ts';
-import { KeyTransactionRowsRead } from './keyTransactionRows.ts';
+import { Fleet, Suspects } from './fleet.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './graphSeries.ts';
 import { QueriesRead } from './queriesRead.ts';
 import { RollingRead } from './rolling.ts';
-import { Suspects } from './suspects.ts';
 import { Timeslices } from './timeslices.ts';
 import { Transport } from './transport.ts';
 import { WantedMetrics } from './wanted.ts';
@@ -79,20 +77,12 @@ class NerdGraphReader implements UpstreamReader {
       detailsMs,
       monotonic,
     });
-    const rows = new KeyTransactionRowsRead(transport, account, new Suspects(monotonic, detailsMs));
-    this.hosts = new HostsRead(timeslices, fleet, wanted);
-    this.rolling = new RollingRead({
-      transport,
-      timeslices,
-      fleet,
-      wanted,
-      keyTransactions: this.#keyTransactions,
-      rows,
-    });
-    this.customNames = new CustomNamesRead(transport, account, timeslices, fleet, wanted);
-    this.metricData = new MetricDataRead(timeslices, fleet, plans);
+    this.hosts = new HostsRead(timeslices, wanted);
+    this.rolling = new RollingRead(timeslices, wanted, this.#keyTransactions);
+    this.customNames = new CustomNamesRead(timeslices, account, wanted);
+    this.metricData = new MetricDataRead(timeslices, plans);
+    this.metricSeries = new MetricSeriesRead(timeslices, plans);
     this.queries = new QueriesRead(transport, account);
-    this.metricSeries = new MetricSeriesRead(transport, timeslices, fleet, plans);
   }
 
   async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {

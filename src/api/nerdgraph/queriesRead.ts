@@ -1,21 +1,18 @@
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
 import type { BatchRead, CallOptions, Outcome, QueryAnswer, QuerySubject, TimeRange } from '../reader.ts';
 import { UpstreamError } from '../types.ts';
 import type { Account } from './keyAccount.ts';
+import { allRowsOf, nearWindow } from './nrql.ts';
 import type { Transport } from './transport.ts';
 
 const GROUP = 'queries';
 /** Whatever the account is configured to send: queries are the same over both interfaces. */
 const KEY_HEADER = 'Api-Key';
 
-const MINUTE = 60;
 const DAY = 86_400;
 /** How much earlier than was asked for a window may end: of a day and more, and of a shorter one. */
 const MOST_EARLIER = { long: 600, short: 300 };
-/** How much of the window there has to be. */
-const LEAST_PART = 0.8;
 
 /** Runs queries of the configuration: each is one call, and fails alone. */
 export class QueriesRead implements BatchRead<QuerySubject, QueryAnswer> {
@@ -73,37 +70,15 @@ function answerOf(
   rules: QuerySubject['rules'],
   asked: TimeRange,
 ): QueryAnswer {
-  const { results: rows, metadata, otherResult } = result;
-  if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
-  const facets = isObject(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
-  const answer = { rows, facets: facets.filter((facet) => typeof facet === 'string'), otherResult };
+  const answered = allRowsOf(result);
+  const { rows, facets } = answered;
+  const answer = { rows, facets, otherResult: result['otherResult'] };
   try {
     const incomplete = whyIncomplete(answer, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    const window = windowOf(isObject(metadata) ? metadata['timeWindow'] : undefined, asked);
-    return { window, rows, facets: answer.facets, reading: readRows(answer, rules) };
+    const window = nearWindow(answered, asked, asked.to - asked.from >= DAY ? MOST_EARLIER.long : MOST_EARLIER.short);
+    return { window, rows, facets, reading: readRows(answer, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }
-}
-
-/** The window that was answered. The service may answer long ranges for the nearest steps that it keeps. */
-function windowOf(answered: unknown, { from, to }: TimeRange): TimeRange {
-  const begin = isObject(answered) ? answered['begin'] : undefined;
-  const end = isObject(answered) ? answered['end'] : undefined;
-  if (typeof begin !== 'number' || typeof end !== 'number') {
-    throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
-  }
-  const window = { from: minute(begin), to: minute(end) };
-  const earlier = to - window.to;
-  const most = to - from >= DAY ? MOST_EARLIER.long : MOST_EARLIER.short;
-  if (!(earlier <= most && earlier >= -MINUTE && window.to - window.from >= LEAST_PART * (to - from))) {
-    throw new CallFailure('invalid_response', 'the answer is for another time than was asked for');
-  }
-  return window;
-}
-
-/** Whole minutes, because an end may be given inclusive. */
-function minute(milliseconds: number): number {
-  return Math.round(milliseconds / 1000 / MINUTE) * MINUTE;
 }

@@ -1,130 +1,127 @@
-import { countCalls } from '../batches.ts';
-import { MOST_ROWS, partsOf, planQueries, type Asked, type Fleet } from './batching.ts';
-import { RollingMachinesRead, type RollingMachine } from './dataReads.ts';
-import { MOST_GUIDS, type KeyTransactionRowsRead } from './keyTransactionRows.ts';
+import { partsOf, planQueries, type Asked } from './batching.ts';
+import { RowsRead, type Found, type Kind } from './dataReads.ts';
+import type { SubjectId } from './fleet.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
-import { ITSELF } from './rows.ts';
-import { keyTransactionOf } from './rowValues.ts';
+import { ITSELF, type Rows, type SubjectRows } from './rows.ts';
+import { keyTransactionOf, rollingOf } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
-import type { Transport } from './transport.ts';
-import { NON_WEB, SIGN_OF_LIFE, WEB, type WantedMetrics } from './wanted.ts';
+import {
+  APDEX,
+  END_USER,
+  END_USER_APDEX,
+  ERRORS,
+  NON_WEB,
+  SIGN_OF_LIFE,
+  WEB,
+  type Wanted,
+  type WantedMetrics,
+} from './wanted.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { BatchRead, CallOptions, NextCall, Outcome, RollingSubject, TimeRange } from '../reader.ts';
+import type { CallOptions, NextCall, Outcome, RollingSubject, TimeRange } from '../reader.ts';
 import type { RollingValues } from '../types.ts';
 
-/** Seconds before the end of the range that the rolling values of key transactions are taken over. */
-const SECONDS = 600;
+/** Seconds before the end of the range that the rolling values of key transactions are taken over, and all others. */
+const KEY_TRANSACTION_SECONDS = 600;
+const SECONDS = 240;
 
-const OWNERS = {
-  kind: 'owners of key transactions',
-  group: 'key_transactions',
-  byHost: false,
-  mostRows: MOST_ROWS,
-} as const;
+const KINDS = {
+  application: { name: 'rolling applications', group: 'applications', by: 'application', seconds: SECONDS },
+  host: { name: 'rolling hosts', group: 'hosts', by: 'host', seconds: SECONDS },
+  key_transaction: {
+    ...{ name: 'key transactions', group: 'key_transactions', by: 'key_transaction' },
+    seconds: KEY_TRANSACTION_SECONDS,
+  },
+} as const satisfies Record<RollingSubject['kind'], Kind>;
+const OWNERS = { name: 'owners of key transactions', group: 'key_transactions', by: 'application' } as const;
 
 type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
+type Owners = ReadonlyMap<SubjectId, SubjectRows>;
 
 /**
  * Reads rolling values: of applications and hosts from their timeslices, of key transactions from what their own entities
- * measured. The service's own figures have a window and a scale that no public page tells.
+ * measured and from the timeslices of their applications. The service's own figures have a window and a scale that no public
+ * page tells.
  */
-export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
-  readonly #transport: Transport;
-  readonly #timeslices: Timeslices;
-  readonly #fleet: Fleet;
-  readonly #wanted: WantedMetrics;
-  readonly #machines: RollingMachinesRead;
+export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
+  readonly #metrics: WantedMetrics;
   readonly #keyTransactions: KeyTransactions;
-  readonly #rows: KeyTransactionRowsRead;
+  readonly #wanted: Readonly<Record<RollingSubject['kind'], Wanted>>;
 
-  constructor(parts: {
-    readonly transport: Transport;
-    readonly timeslices: Timeslices;
-    readonly fleet: Fleet;
-    readonly wanted: WantedMetrics;
-    readonly keyTransactions: KeyTransactions;
-    readonly rows: KeyTransactionRowsRead;
-  }) {
-    this.#transport = parts.transport;
-    this.#timeslices = parts.timeslices;
-    this.#fleet = parts.fleet;
-    this.#wanted = parts.wanted;
-    this.#machines = new RollingMachinesRead(parts.timeslices, parts.fleet, parts.wanted);
-    this.#keyTransactions = parts.keyTransactions;
-    this.#rows = parts.rows;
+  constructor(timeslices: Timeslices, metrics: WantedMetrics, keyTransactions: KeyTransactions) {
+    super(timeslices);
+    this.#metrics = metrics;
+    this.#keyTransactions = keyTransactions;
+    const ofHosts = [SIGN_OF_LIFE, WEB, NON_WEB, ERRORS, APDEX];
+    this.#wanted = {
+      host: metrics.of(ofHosts),
+      application: metrics.of([...ofHosts, END_USER, END_USER_APDEX]),
+      key_transaction: metrics.of([]),
+    };
+  }
+
+  kindOf({ kind }: RollingSubject): Kind {
+    return KINDS[kind];
+  }
+
+  askedOf(subject: RollingSubject): Asked | undefined {
+    const wanted = this.#wanted[subject.kind];
+    if (subject.kind === 'application') return { id: subject.applicationId, wanted };
+    if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, wanted };
+    const known = this.#keyTransactions.known(subject.keyTransactionId);
+    return known === undefined ? undefined : { id: known.guid, wanted };
   }
 
   /** Key transactions need a query of their own, and one more for their owners. */
-  nextCall(subjects: readonly RollingSubject[]): NextCall {
-    const isFirst = isLike(subjects[0]);
-    const other = subjects.findIndex((subject) => !isFirst(subject));
-    const alike = other === -1 ? subjects : subjects.slice(0, other);
-    const keyTransactions = alike.filter(isKeyTransaction).slice(0, MOST_GUIDS);
-    if (keyTransactions.length === 0) return this.#machines.nextCall(alike.filter(isMachine));
-    const owners = planQueries(partsOf(this.#ownersOf(keyTransactions)), this.#fleet, OWNERS);
-    return { count: keyTransactions.length, calls: 1 + owners.length };
+  override nextCall(subjects: readonly RollingSubject[]): NextCall {
+    const { count, calls } = super.nextCall(subjects);
+    const owners = partsOf(this.#ownersOf(subjects.slice(0, count).filter(isOfKeyTransaction)));
+    return { count, calls: calls + planQueries(owners, this.timeslices.fleet, OWNERS).length };
   }
 
-  callsFor(subjects: readonly RollingSubject[], range: TimeRange): number {
-    return countCalls(this, subjects, range);
-  }
-
-  async read(
+  override async read(
     subjects: readonly RollingSubject[],
     range: TimeRange,
     call: CallOptions,
   ): Promise<readonly Outcome<RollingValues>[]> {
-    const [machines, keyTransactions] = await Promise.all([
-      this.#machines.read(subjects.filter(isMachine), range, call),
-      this.#readKeyTransactions(subjects.filter(isKeyTransaction), range.to, call),
+    const owners = partsOf(this.#ownersOf(subjects.filter(isOfKeyTransaction)));
+    const ofOwners = { ...OWNERS, range: { from: range.to - KEY_TRANSACTION_SECONDS, to: range.to } };
+    const [found, owned] = await Promise.all([
+      this.find(subjects, range, call),
+      this.timeslices.read(owners, ofOwners, call),
     ]);
-    const [ofMachines, ofKeyTransactions] = [machines.values(), keyTransactions.values()];
-    return subjects.map((subject) => {
-      const { value } = (isKeyTransaction(subject) ? ofKeyTransactions : ofMachines).next();
-      if (value === undefined) throw new Error('a subject without an outcome');
-      return value;
+    const outcomes: Outcome<RollingValues>[] = [];
+    await inSlices(subjects, (subject) => {
+      const isOfEntity = isOfKeyTransaction(subject);
+      outcomes.push(isOfEntity ? this.#ofKeyTransaction(subject, found, owned) : this.outcomeOf(subject, found, range));
     });
+    return outcomes;
   }
 
-  async #readKeyTransactions(
-    subjects: readonly OfKeyTransaction[],
-    to: number,
-    call: CallOptions,
-  ): Promise<readonly Outcome<RollingValues>[]> {
-    const range = { from: to - SECONDS, to };
-    const asked = subjects.flatMap(({ keyTransactionId: id }) => {
-      const known = this.#keyTransactions.known(id);
-      return known === undefined ? [] : [{ id, guid: known.guid }];
-    });
-    const query = { ...OWNERS, range, columns: 'values' } as const;
-    const [{ rows, failures }, owners] = await Promise.all([
-      this.#rows.read(asked, range, call),
-      this.#timeslices.read(partsOf(this.#ownersOf(subjects)), query, call),
-    ]);
-    return subjects.map(({ keyTransactionId: id }) => {
-      const known = this.#keyTransactions.known(id);
-      if (known === undefined) return { error: this.#keyTransactions.unread(id) ?? this.#unknown(id) };
-      const owner = known.applicationId === undefined ? undefined : owners.get(known.applicationId);
-      const ofOwner = owner?.failureOf(ITSELF);
-      // An application that the key cannot see says nothing; what the key transaction itself measured was read.
-      const isUnseen = ofOwner?.failure.reason === 'forbidden' && !this.#isListed(known);
-      const error = failures.get(id) ?? (isUnseen ? undefined : ofOwner);
-      if (error !== undefined) return { error };
-      const ofOwners = owner?.rows.get(ITSELF);
-      const apdex = apdexName(known);
-      const verdicts = apdex === undefined ? undefined : ofOwners?.get(apdex);
-      const row = rows.get(id);
-      return { value: keyTransactionOf(row, verdicts, ofOwners !== undefined, row?.seconds ?? SECONDS) };
-    });
+  protected valueOf(_: RollingSubject, rows: Rows, { from, to }: TimeRange): RollingValues {
+    return rollingOf(rows, to - from);
   }
 
-  #isListed({ applicationId }: KnownKeyTransaction): boolean {
-    return applicationId !== undefined && this.#fleet.isListed(applicationId);
-  }
-
-  #unknown(id: number): ReturnType<Transport['fail']> {
-    const words = `key transaction ${id} is not on the list`;
-    return this.#transport.fail('key_transactions', new CallFailure('not_found', words));
+  #ofKeyTransaction({ keyTransactionId: id }: OfKeyTransaction, found: Found, owners: Owners): Outcome<RollingValues> {
+    const known = this.#keyTransactions.known(id);
+    if (known === undefined) {
+      const words = `key transaction ${id} is not on the list`;
+      const unread = this.#keyTransactions.unread(id);
+      const { transport } = this.timeslices;
+      return { error: unread ?? transport.fail('key_transactions', new CallFailure('not_found', words)) };
+    }
+    const { guid, applicationId } = known;
+    const own = found.get(KINDS.key_transaction)?.get(guid);
+    const owner = applicationId === undefined ? undefined : owners.get(applicationId);
+    const ofOwner = owner?.failureOf(ITSELF);
+    // An application that the key cannot see says nothing; what the key transaction itself measured was read.
+    const isSeen = applicationId !== undefined && this.timeslices.fleet.isListed(applicationId);
+    const error = own?.failureOf(ITSELF) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
+    if (error !== undefined) return { error };
+    const metrics = owner?.rows.get(ITSELF);
+    const apdex = metrics?.get(apdexName(known) ?? '');
+    const seconds = own?.window === undefined ? KEY_TRANSACTION_SECONDS : own.window.to - own.window.from;
+    return { value: keyTransactionOf(own?.rows.get(ITSELF)?.get(ITSELF), apdex, metrics !== undefined, seconds) };
   }
 
   /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
@@ -137,11 +134,7 @@ export class RollingRead implements BatchRead<RollingSubject, RollingValues> {
       const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, WEB, NON_WEB];
       names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
     }
-    return [...names].map(([applicationId, list]) => ({
-      applicationId,
-      host: undefined,
-      wanted: this.#wanted.of(list),
-    }));
+    return [...names].map(([id, list]) => ({ id, wanted: this.#metrics.of(list) }));
   }
 }
 
@@ -156,14 +149,6 @@ function apdexName({ transactionName }: KnownKeyTransaction): string | undefined
   return `Apdex/${name}`;
 }
 
-function isLike(first: RollingSubject | undefined): (subject: RollingSubject) => boolean {
-  return first !== undefined && isKeyTransaction(first) ? isKeyTransaction : isMachine;
-}
-
-function isMachine(subject: RollingSubject): subject is RollingMachine {
-  return subject.kind !== 'key_transaction';
-}
-
-function isKeyTransaction(subject: RollingSubject): subject is OfKeyTransaction {
+function isOfKeyTransaction(subject: RollingSubject): subject is OfKeyTransaction {
   return subject.kind === 'key_transaction';
 }

@@ -266,28 +266,24 @@ export function rollingOf(rows: Rows, seconds: number): RollingValues {
   };
 }
 
-/** What the entity of a key transaction measured, and how its transaction met the Apdex target of the application. */
-export interface KeyTransactionRow {
-  readonly count: number;
-  readonly sum: number;
-  readonly errors: number | undefined;
-  /** Of the range that was answered. */
-  readonly seconds: number;
-}
-
-/** @param reports whether the owning application has any row: then silence means no requests */
+/**
+ * The rolling values of a key transaction, from what its entity measured and how its transaction met the Apdex target of the
+ * owning application.
+ *
+ * @param reports whether the owning application has any row: then silence means no requests
+ */
 export function keyTransactionOf(
-  row: KeyTransactionRow | undefined,
+  row: Row | undefined,
   apdex: Row | undefined,
   reports: boolean,
   seconds: number,
 ): RollingValues {
-  const count = row?.count ?? (reports ? 0 : undefined);
+  const count = row?.c ?? (reports ? 0 : undefined);
   const summary: RollingSummary = {
     ...NO_SUMMARY,
-    responseTime: ratio(1000 * (row?.sum ?? 0), count),
+    responseTime: ratio(1000 * (row?.t ?? 0), count),
     throughput: perMinute(count, seconds),
-    errorRate: ratio(row?.errors, row?.count),
+    errorRate: ratio(row?.x, row?.c),
     apdexScore: row === undefined ? undefined : scoreOf(apdex),
   };
   return { summary, endUserSummary: undefined };

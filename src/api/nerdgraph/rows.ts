@@ -1,6 +1,8 @@
-import { Facets, type NrqlRows } from './nrqlAnswer.ts';
-import type { Batch } from './batching.ts';
+import type { Batch, QueryKind } from './batching.ts';
+import type { SubjectId } from './fleet.ts';
+import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
 import { isNeverNegative, type Wanted } from './wanted.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
@@ -9,13 +11,19 @@ import { isDatastore, type UpstreamError } from '../types.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a query gives of one metric of one application or host: the columns under the names that the query gives them. */
+/**
+ * What a query gives of one metric of one application or host, or of a key transaction: the columns under the names that the
+ * query gives them.
+ */
 export interface Row {
   /** Count. */
   readonly c: number;
   /** Sum. */
   readonly t: number;
-  /** Sum of the exclusive part; undefined, as the others below: not asked for, or left out as unreadable. */
+  /**
+   * Sum of the exclusive part, of a key transaction its errors; undefined, as the others below: not asked for, or left out as
+   * unreadable.
+   */
   readonly x: number | undefined;
   readonly mn: number | undefined;
   readonly mx: number | undefined;
@@ -27,14 +35,14 @@ export interface Row {
 export interface BucketRow extends Row, TimeRange {}
 
 /** The rows of one application or host, by metric name. */
-export type Rows<R extends Row = Row> = ReadonlyMap<string, R>;
+export type Rows = ReadonlyMap<string, Row>;
 
-/** The key of the application itself among its hosts. */
+/** The key of what has no hosts among the hosts, and of a row that names no metric among the metrics. */
 export const ITSELF = '';
 
-/** What was read of one application. */
-export class ApplicationRows {
-  /** By host, or `ITSELF`. */
+/** What was read of one application or key transaction. */
+export class SubjectRows {
+  /** By host, or `ITSELF`, and metric. */
   readonly rows = new Map<string, Map<string, Row>>();
   /** Of buckets: by host and metric, in any order. */
   readonly buckets = new Map<string, Map<string, BucketRow[]>>();
@@ -47,40 +55,53 @@ export class ApplicationRows {
   /** The window that was answered; by several queries, each has to have the same. */
   window: TimeRange | undefined;
 
-  fail(failure: UpstreamError): void {
-    this.failure = failure;
-  }
-
   /** Takes in the buckets of another range. */
-  append(other: ApplicationRows): void {
+  append(other: SubjectRows): void {
     this.failure ??= other.failure;
     for (const [host, failure] of other.failures) this.failures.set(host, failure);
-    for (const [host, metrics] of other.buckets) {
+    this.#addBuckets(other.buckets);
+  }
+
+  /** Takes in what one answer gives, over a window where that is of interest; false: it is of another one than before. */
+  add(answer: Pick<SubjectRows, 'rows' | 'buckets'>, window: TimeRange | undefined, isBucketed: boolean): boolean {
+    for (const [host, metrics] of answer.rows) {
+      const before = this.rows.get(host);
+      if (before === undefined) this.rows.set(host, metrics);
+      else for (const [name, row] of metrics) before.set(name, row);
+    }
+    this.#addBuckets(answer.buckets);
+    if (window === undefined) return true;
+    const before = this.window ?? window;
+    // Buckets say themselves which time they are for: all answers have them of the time that they share.
+    if (isBucketed) {
+      this.window = { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) };
+      return true;
+    }
+    this.window = before;
+    return before.from === window.from && before.to === window.to;
+  }
+
+  #addBuckets(buckets: SubjectRows['buckets']): void {
+    for (const [host, metrics] of buckets) {
       const own = entryOf(this.buckets, host, newMap<BucketRow[]>);
-      for (const [name, rows] of metrics) own.set(name, [...(own.get(name) ?? []), ...rows]);
+      for (const [name, rows] of metrics) entryOf(own, name, newList<BucketRow>).push(...rows);
     }
   }
 
-  failureOf(key: string): UpstreamError | undefined {
-    return this.failure ?? this.failures.get(key);
-  }
-
-  /** Of whichever host failed first. */
-  anyFailure(): UpstreamError | undefined {
-    return this.failure ?? this.failures.values().next().value;
+  /** Of one host, or of whichever failed first. */
+  failureOf(host: string | undefined): UpstreamError | undefined {
+    return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
 
   /** How many datastore metrics the host that has most of them has, or `ITSELF`; undefined where nothing was read. */
   datastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];
     if (this.failure !== undefined || hosts.length === 0) return undefined;
-    let most = 0;
-    for (const metrics of hosts) {
+    return hosts.reduce((most, metrics) => {
       let datastores = 0;
       for (const name of metrics.keys()) if (isDatastore(name)) datastores += 1;
-      most = Math.max(most, datastores);
-    }
-    return most;
+      return Math.max(most, datastores);
+    }, 0);
   }
 }
 
@@ -113,59 +134,94 @@ function combined(
   return result;
 }
 
-/** What is wanted of an application, and what an answer gave of it. */
+/** A query for timeslices, or for what key transactions measured. */
+export interface TimesliceQuery extends QueryKind {
+  readonly range: TimeRange;
+  /** Minutes per bucket; undefined: one row over the whole range. */
+  readonly bucketMinutes?: number;
+}
+
+export const FACETS: Readonly<Record<QueryKind['by'], readonly Attribute[]>> = {
+  application: ['appId', 'metricTimesliceName'],
+  host: ['appId', 'host', 'metricTimesliceName'],
+  key_transaction: ['entity.guid'],
+};
+
+/** A part of a batch, and what an answer gave of it. */
 interface Target {
-  readonly applicationId: number;
+  readonly id: SubjectId;
   readonly wanted: Wanted;
   readonly hosts: ReadonlySet<string> | undefined;
   readonly rows: Map<string, Map<string, Row>>;
   readonly buckets: Map<string, Map<string, BucketRow[]>>;
-}
-
-/** Which time the rows of an answer are for. */
-interface RowTimes {
-  /** Seconds of a bucket; undefined: a row is for the whole window. */
-  readonly bucket: number | undefined;
-  /** What was asked for. A longer answer has buckets outside of it, which are not looked at. */
-  readonly range: TimeRange;
-  /** What was answered. */
-  readonly window: TimeRange | undefined;
-}
-
-/** How the rows of an answer are read. */
-interface RowForm {
-  readonly times: RowTimes;
-  /** Whether only the facets count, and the columns may hold anything. */
-  readonly isNamesOnly: boolean;
+  /** Hosts of which a count or a sum cannot be read. */
+  readonly bad: Set<string>;
 }
 
 /** A row of which only the name counts. */
 const NAME_ONLY: Row = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
+const NO_SUBJECT = 'a row does not say what it is about';
 
-/** Takes the rows of one answer; nothing is handed over unless all of it could be read. */
-export class RowReading {
-  readonly #targets: ReadonlyMap<string, Target>;
-  readonly #byHost: boolean;
+/**
+ * Takes over the rows of one answer; gives false where some are missing. Throws a CallFailure, and takes nothing over, where
+ * they cannot be read.
+ *
+ * @param fail makes the failure of one subject
+ */
+export async function takeRows(
+  result: Json,
+  batch: Batch,
+  query: TimesliceQuery,
+  found: ReadonlyMap<SubjectId, SubjectRows>,
+  leftOut: LeftOut,
+  fail: (words: string) => UpstreamError,
+): Promise<boolean> {
+  const isBucketed = query.bucketMinutes !== undefined;
+  const isNames = query.columns === 'names';
+  const answer = rowsOf(result, FACETS[query.by], isBucketed);
+  if (answer === undefined) return false;
+  const window = isBucketed || isNames ? answer.window : nearWindow(answer, query.range);
+  if (window === undefined && !isNames) {
+    throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
+  }
+  const reading = new RowReading(batch, query, new Facets(answer.facets, FACETS[query.by]), window, leftOut);
+  await inSlices(answer.rows, (row) => {
+    reading.take(row);
+  });
+  for (const { id, bad, ...target } of reading.targets.values()) {
+    const rows = found.get(id);
+    if (rows === undefined) continue;
+    const subject = `${query.by === 'key_transaction' ? 'key transaction' : 'application'} ${id}`;
+    if (!rows.add(target, isNames ? undefined : window, isBucketed)) {
+      rows.failure = fail(`two answers are for different times (${subject})`);
+    }
+    if (bad.size === 0) continue;
+    const failure = fail(`a count or a sum cannot be read (${subject})`);
+    for (const host of bad) rows.failures.set(host, failure);
+  }
+  return true;
+}
+
+/** Reads the rows of one answer. */
+class RowReading {
+  /** By what the facet says, guids without padding. */
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly #query: TimesliceQuery;
   readonly #facets: Facets;
-  readonly #times: RowTimes;
-  readonly #isNamesOnly: boolean;
+  /** What was answered. */
+  readonly #window: TimeRange | undefined;
   readonly #leftOut: LeftOut;
-  /** Hosts of which a count or a sum cannot be read, by application. */
-  readonly #bad = new Map<number, Set<string>>();
 
-  constructor(batch: Batch, attributes: readonly string[], answer: NrqlRows, form: RowForm, leftOut: LeftOut) {
-    this.#byHost = attributes.includes('host');
-    this.#facets = new Facets(answer.facets, attributes);
-    this.#times = form.times;
-    this.#isNamesOnly = form.isNamesOnly;
+  constructor(batch: Batch, query: TimesliceQuery, facets: Facets, window: TimeRange | undefined, leftOut: LeftOut) {
+    this.#query = query;
+    this.#facets = facets;
+    this.#window = window;
     this.#leftOut = leftOut;
-    this.#targets = new Map(
-      batch.map(({ applicationId, hosts, wanted }) => [
-        String(applicationId),
+    this.targets = new Map(
+      batch.map(({ id, hosts, wanted }) => [
+        withoutPadding(String(id)),
         {
-          applicationId,
-          wanted,
-          hosts: hosts === undefined ? undefined : new Set(hosts),
+          ...{ id, wanted, hosts: hosts === undefined ? undefined : new Set(hosts), bad: new Set<string>() },
           rows: new Map<string, Map<string, Row>>(),
           buckets: new Map<string, Map<string, BucketRow[]>>(),
         },
@@ -175,57 +231,29 @@ export class RowReading {
 
   take(row: unknown): void {
     const about = isObject(row) ? this.#facets.of(row) : undefined;
-    if (!isObject(row) || about === undefined) {
-      throw new CallFailure('invalid_response', 'a row does not say what it is about');
-    }
-    const target = this.#targets.get(about[0] ?? '');
+    if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
+    const { by, bucketMinutes } = this.#query;
+    const [id = ''] = about;
+    const target = this.targets.get(withoutPadding(id));
     if (target === undefined) {
-      if (!/^\d{1,16}$/.test((about[0] ?? '').slice(0, 20))) {
-        throw new CallFailure('invalid_response', 'a row does not say what it is about');
-      }
+      const isSubject = by === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
+      if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
       this.#leftOut.record('results.facet');
       return;
     }
-    const host = this.#byHost ? (about[1] ?? '') : ITSELF;
-    const name = target.wanted.find(about[about.length - 1] ?? '');
+    const host = by === 'host' ? (about[1] ?? '') : ITSELF;
+    const name = by === 'key_transaction' ? ITSELF : target.wanted.find(about[about.length - 1] ?? '');
     if (name === undefined || target.hosts?.has(host) === false) return;
-    if (this.#times.bucket === undefined) this.#takeRow(row, target, host, name);
-    else this.#takeBucket(row, target, host, name, this.#times.bucket);
-  }
-
-  /** @param fail makes the failure of an application of which a count or a sum cannot be read */
-  handOver(
-    found: ReadonlyMap<number, ApplicationRows>,
-    window: TimeRange | undefined,
-    fail: (words: string) => UpstreamError,
-  ): void {
-    for (const { applicationId, rows, buckets } of this.#targets.values()) {
-      const result = found.get(applicationId);
-      if (result === undefined) continue;
-      for (const [host, metrics] of rows) join(result.rows, host, metrics);
-      for (const [host, metrics] of buckets) {
-        for (const [name, list] of metrics)
-          entryOf(entryOf(result.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>).push(...list);
-      }
-      if (window === undefined) continue;
-      const before = result.window ?? window;
-      const isSame = before.from === window.from && before.to === window.to;
-      // Buckets say themselves which time they are for: all answers have them of the time that they share.
-      if (this.#times.bucket !== undefined) result.window = shared(before, window);
-      else if (isSame) result.window = window;
-      else result.fail(fail(`two answers are for different times (application ${applicationId})`));
-    }
-    for (const [id, hosts] of this.#bad) {
-      const failure = fail(`a count or a sum cannot be read (application ${id})`);
-      for (const host of hosts) found.get(id)?.failures.set(host, failure);
-    }
+    if (bucketMinutes === undefined) this.#takeRow(row, target, host, name);
+    else this.#takeBucket(row, target, host, name, 60 * bucketMinutes);
   }
 
   #takeRow(row: Json, target: Target, host: string, name: string): void {
-    const read = this.#isNamesOnly ? NAME_ONLY : this.#read(row, name);
+    const isNames = this.#query.columns === 'names';
+    const read = isNames ? NAME_ONLY : this.#read(row, name);
     const metrics = entryOf(target.rows, host, newMap<Row>);
     // A second row for the same thing makes both doubtful.
-    if (read === undefined || (metrics.has(name) && !this.#isNamesOnly)) this.#note(target, host);
+    if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
     else metrics.set(name, read);
   }
 
@@ -234,7 +262,8 @@ export class RowReading {
     if (typeof from !== 'number' || typeof to !== 'number') {
       throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
     }
-    const { range, window } = this.#times;
+    const { range } = this.#query;
+    const window = this.#window;
     const isOutside = window !== undefined && (from < window.from || to > window.to);
     // The first bucket of a longer answer may be a partial one.
     const isWanted = from >= range.from && to <= range.to;
@@ -247,14 +276,14 @@ export class RowReading {
     if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
     const read = this.#read(row, name);
     const list = entryOf(entryOf(target.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
-    if (read === undefined || list.some((each) => each.from === from)) this.#note(target, host);
+    if (read === undefined || list.some((each) => each.from === from)) target.bad.add(host);
     else list.push({ ...read, from, to });
   }
 
   /** The columns of a row; undefined where its count or its sum cannot be read. */
   #read(row: Json, name: string): Row | undefined {
     const { c, t } = row;
-    const mayBeNegative = !isNeverNegative(name);
+    const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
     if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;
     return {
       c,
@@ -271,20 +300,6 @@ export class RowReading {
     if (value !== undefined) this.#leftOut.value('results');
     return undefined;
   }
-
-  #note({ applicationId }: Target, host: string): void {
-    entryOf(this.#bad, applicationId, () => new Set<string>()).add(host);
-  }
-}
-
-function shared(a: TimeRange, b: TimeRange): TimeRange {
-  return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
-}
-
-function join(all: Map<string, Map<string, Row>>, host: string, metrics: Map<string, Row>): void {
-  const before = all.get(host);
-  if (before === undefined) all.set(host, metrics);
-  else for (const [name, row] of metrics) before.set(name, row);
 }
 
 function newMap<V>(): Map<string, V> {
@@ -304,4 +319,11 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 
 function isAmount(value: unknown, mayBeNegative: boolean): value is number {
   return typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative);
+}
+
+/** Guids are base64, with its padding or without. */
+export function withoutPadding(guid: string): string {
+  let end = guid.length;
+  while (guid[end - 1] === '=') end -= 1;
+  return end === guid.length ? guid : guid.slice(0, end);
 }

@@ -1,36 +1,12 @@
-import {
-  conditionOf,
-  halve,
-  planQueries,
-  takeOne,
-  type Batch,
-  type Fleet,
-  type Part,
-  type QueryKind,
-} from './batching.ts';
-import { HalvingRead, type QueryEnd } from './halving.ts';
+import { conditionOf, halve, planQueries, takeOne, type Batch, type Part } from './batching.ts';
+import type { Fleet, SubjectId } from './fleet.ts';
 import type { Account } from './keyAccount.ts';
-import { all, isNotNull, TIMESLICE, type Attribute, type Selection } from './nrql.ts';
-import { nearWindow, rowsOf } from './nrqlAnswer.ts';
-import { ApplicationRows, RowReading } from './rows.ts';
-import type { Suspects } from './suspects.ts';
-import type { CallGroup, Transport } from './transport.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
+import { FACETS, SubjectRows, takeRows, type TimesliceQuery } from './rows.ts';
+import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
 import { BOUNDS } from '../http/jsonShape.ts';
-import type { AnswerRules } from '../http/body.ts';
-import type { CallOptions, Outcome, SplitReason, TimeRange } from '../reader.ts';
-import { LeftOut } from '../records/lenient.ts';
-import { UpstreamError } from '../types.ts';
-
-export interface TimesliceQuery extends QueryKind {
-  readonly group: CallGroup;
-  readonly range: TimeRange;
-  /** `names`: only the facets of the rows are of use, so that any window is good. `squares`: with the sums of squares. */
-  readonly columns: 'names' | 'values' | 'squares';
-  /** Minutes per bucket; undefined: one row over the whole range. */
-  readonly bucketMinutes?: number;
-}
+import type { CallOptions, SplitReason } from '../reader.ts';
+import { UpstreamError, type FailureReason } from '../types.ts';
 
 /** The service chooses the facets it gives by the first function. */
 const COUNT = { of: 'count', from: TIMESLICE, as: 'c' } as const;
@@ -41,212 +17,313 @@ const VALUES = [
   { of: 'min', from: TIMESLICE, as: 'mn' },
   { of: 'max', from: TIMESLICE, as: 'mx' },
 ] as const;
-const SELECTIONS: Readonly<Record<TimesliceQuery['columns'], readonly [Selection, ...Selection[]]>> = {
+const SELECTIONS: Readonly<Record<'names' | 'values' | 'squares', readonly [Selection, ...Selection[]]>> = {
   names: [COUNT],
   values: VALUES,
   squares: [...VALUES, { of: 'sum', from: `${TIMESLICE}['sumOfSquares']`, as: 'q' }],
 };
-const BY_APPLICATION: readonly Attribute[] = ['appId', 'metricTimesliceName'];
-const BY_HOST: readonly Attribute[] = ['appId', 'host', 'metricTimesliceName'];
+const OF_KEY_TRANSACTIONS = [
+  { of: 'count', from: 'apm.key.transaction.duration', as: 'c' },
+  { of: 'sum', from: 'apm.key.transaction.duration', as: 't' },
+  { of: 'count', from: 'apm.key.transaction.error.count', as: 'x' },
+] as const;
 
-/** Reads timeslice data of many applications or hosts with one query, in parts where one is not enough. */
+/** Failures that one subject of a batch may be the cause of; the others are the account's, or the address's. */
+const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
+  timeout: 'timeout',
+  network: 'error',
+  server: 'error',
+  invalid_response: 'error',
+  other: 'error',
+  forbidden: 'error',
+  too_large: 'truncated',
+};
+
+/** So many subjects that no part of can be read, before anything else was read, and of the others little is tried. */
+const MOST_LOST = 3;
+
+/** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
 export class Timeslices {
-  readonly #transport: Transport;
+  readonly transport: Transport;
+  readonly fleet: Fleet;
   readonly #account: Account;
-  readonly #fleet: Fleet;
 
   constructor(transport: Transport, account: Account, fleet: Fleet) {
-    this.#transport = transport;
+    this.transport = transport;
+    this.fleet = fleet;
     this.#account = account;
-    this.#fleet = fleet;
   }
 
-  /** What was found of each application, by its id. Rejects only with the reason of the signal. */
+  /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
   async read(
     parts: readonly Part[],
     query: TimesliceQuery,
     call: CallOptions,
-  ): Promise<ReadonlyMap<number, ApplicationRows>> {
-    const found = new Map(parts.map(({ applicationId }) => [applicationId, new ApplicationRows()]));
-    const { suspects } = this.#fleet;
-    const asked = parts.filter(({ applicationId }) => !suspects.isUnmatched(query.kind, applicationId));
+  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
+    const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
+    const { suspects } = this.fleet;
+    const asked = parts.filter(({ id }) => !suspects.isUnmatched(query.name, id));
     if (asked.length === 0) return found;
-    const account = await outcomeOf(this.#account.id(call));
-    if ('error' in account) {
-      note(asked, account.error, found);
-      return found;
+    try {
+      const account = await this.#account.id(call);
+      const reads = planQueries(asked, this.fleet, query).map((batch) =>
+        new BatchRead(this.transport, this.fleet, account, query, found, call).run(batch),
+      );
+      await Promise.all(reads);
+      for (const part of asked) this.#learn(part, query, found.get(part.id));
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      fail(asked, error, found);
     }
-    await Promise.all(
-      planQueries(asked, this.#fleet, query).map(async (batch) => {
-        const sources = { transport: this.#transport, account: account.value, suspects };
-        const { blamed, isAnswered } = await new TimesliceBatch(sources, query, found, call).run(batch);
-        const isShared = batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
-        if (isShared) for (const part of blamed) suspects.broke(query.kind, ...subjectOf(part));
-        if (isAnswered && blamed.length === 0) suspects.answered(query.kind, ...subjectOf(batch));
-      }),
-    );
     return found;
+  }
+
+  /** Takes over what an answer tells of how large the next one is going to be. */
+  #learn({ id, wanted, hosts }: Part, query: TimesliceQuery, rows: SubjectRows | undefined): void {
+    const datastores = wanted.hasDatastores ? rows?.datastores() : undefined;
+    // A series has several ranges, in which not all of them need have been in use.
+    const least = query.bucketMinutes === undefined ? 0 : this.fleet.sizes(id).datastores;
+    if (datastores !== undefined) this.fleet.saw(id, { datastores: Math.max(least, datastores) });
+    if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
+    if (wanted.filters.length > 0) this.fleet.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
+    if (query.by === 'host' && hosts === undefined) this.fleet.saw(id, { hosts: rows.rows.size });
   }
 }
 
-interface Sources {
-  readonly transport: Transport;
-  readonly account: number;
-  readonly suspects: Suspects;
-}
-
-/** One planned batch, and whatever parts it takes to read it. */
-class TimesliceBatch extends HalvingRead<Batch> {
-  readonly #sources: Sources;
+/**
+ * Reads one planned batch, and what of it fails or does not fit into an answer again in halves, down to single subjects, so
+ * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches").
+ *
+ * A batch that fails is divided only when the service answers at all, so one of its subjects is asked first, and another
+ * one where that fails: with the batch itself that makes three calls in a row, after which an account counts as silent.
+ */
+class BatchRead {
+  readonly #transport: Transport;
+  readonly #fleet: Fleet;
+  readonly #account: number;
   readonly #query: TimesliceQuery;
-  readonly #found: ReadonlyMap<number, ApplicationRows>;
+  readonly #found: ReadonlyMap<SubjectId, SubjectRows>;
   readonly #call: CallOptions;
+  /** Whether any part was answered: then what fails is the fault of what it asks for. */
+  #isAnswered = false;
+  /** Whether any part was read: an answer with rows missing is not used. */
+  #isAnyRead = false;
+  /** Subjects that were divided as far as it goes, and could not be read. */
+  #lost = 0;
+  /** Parts of one subject that failed: they are to blame where others were answered. */
+  readonly #failed: Batch[] = [];
 
-  constructor(sources: Sources, query: TimesliceQuery, found: ReadonlyMap<number, ApplicationRows>, call: CallOptions) {
-    super();
-    this.#sources = sources;
+  constructor(
+    transport: Transport,
+    fleet: Fleet,
+    account: number,
+    query: TimesliceQuery,
+    found: ReadonlyMap<SubjectId, SubjectRows>,
+    call: CallOptions,
+  ) {
+    this.#transport = transport;
+    this.#fleet = fleet;
+    this.#account = account;
     this.#query = query;
     this.#found = found;
     this.#call = call;
   }
 
-  protected async query(batch: Batch, isFirst: boolean): Promise<QueryEnd> {
-    const { suspects } = this.#sources;
-    const { kind } = this.#query;
-    if (batch.length > 1) {
-      // What went on to fail at the last refresh is divided now, instead of being tried again.
-      const isStrained = suspects.isStrained(kind, idsOf(batch));
-      return this.#ask(batch, isStrained || !isFirst ? 'none' : 'said_to_pass');
+  async run(batch: Batch): Promise<void> {
+    if (isShared(batch) && this.#isSilent) await this.#readFromOne(batch, undefined);
+    else await this.#read(batch, true);
+    if (!this.#isAnswered) return;
+    const { suspects } = this.#fleet;
+    if (this.#failed.length === 0) suspects.answered(this.#query.name, ...subjectOf(batch));
+    else if (isShared(batch)) for (const part of this.#failed) suspects.broke(this.#query.name, ...subjectOf(part));
+  }
+
+  /** Whether the account answers nothing at the moment. */
+  get #isSilent(): boolean {
+    return this.#transport.isSilentFor(this.#call);
+  }
+
+  /** Gives whether all of it was read. @param isFirst false: it is a part of what failed, so it is not tried again */
+  async #read(batch: Batch, isFirst: boolean): Promise<boolean> {
+    if (!this.#isAnyRead && this.#lost >= MOST_LOST) return this.#readFromLast(batch);
+    const end = await this.#ask(batch, isFirst);
+    if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst && end.isSaidToPass === true);
+    return this.#readEnded(batch, end.kind);
+  }
+
+  async #readEnded(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
+    this.#isAnswered = true;
+    if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
+    this.#isAnyRead = true;
+    if (kind === 'answered') return true;
+    const halves = isShared(batch) ? halve(batch, false) : undefined;
+    if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
+    // The service knows nothing of it: a good answer without rows, and not asked for again for a while.
+    for (const { id } of batch) this.#fleet.suspects.unmatched(this.#query.name, id);
+    return true;
+  }
+
+  /** @param isSaidToPass whether the service says that it failed for a moment, which it may have */
+  async #readFailed(batch: Batch, error: UpstreamError, isSaidToPass: boolean): Promise<boolean> {
+    const reason = BLAMABLE[error.failure.reason];
+    if (!isShared(batch)) {
+      this.#failed.push(batch);
+      return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
     }
-    const [id, host] = subjectOf(batch);
-    const isSuspect = suspects.has(kind, id) || suspects.has(kind, id, host);
-    const error = isSuspect ? suspects.tooManyFailures(kind, id, host) : undefined;
-    if (error !== undefined) return { kind: 'failed', error, isSaidToPass: false };
-    const isAlone = isFirst && !isSuspect;
-    const end = await this.#ask(
-      batch,
-      !isAlone ? 'none' : this.takeOne(batch, false) === undefined ? 'all' : 'said_to_pass',
-    );
-    // What is too large is read in smaller parts, which are no repetitions.
-    const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
-    if (isCounted && !isAlone) suspects.failed(kind, id, host, end.error);
-    return end;
+    const ids = batch.map(({ id }) => id);
+    const mayPass = isSaidToPass && !this.#fleet.suspects.strain(this.#query.name, ids);
+    if (reason === undefined || mayPass || (!this.#isAnswered && this.#isSilent)) return this.#fail(batch, error);
+    // Hosts of one application: it may be the one to blame.
+    const isKnown = this.#isAnswered && batch.length > 1;
+    return isKnown || reason === 'truncated'
+      ? this.#readHalves(batch, reason, error)
+      : this.#readFromOne(batch, { error, reason });
   }
 
-  protected halve(batch: Batch, reason: SplitReason): readonly [Batch, Batch] | undefined {
-    return halve(batch, reason === 'truncated');
+  /** Nothing was read so far: of what is left only the last subject is asked for, and the others once that one is read. */
+  async #readFromLast(batch: Batch): Promise<boolean> {
+    const [one, others] = takeOne(batch, true) ?? [batch, undefined];
+    const end = await this.#ask(one, false);
+    if (end.kind === 'failed' || end.kind === 'too_big') {
+      return this.#fail(batch, end.kind === 'failed' ? end.error : undefined);
+    }
+    await this.#readEnded(one, end.kind);
+    return others === undefined || this.#read(others, false);
   }
 
-  protected takeOne(batch: Batch, last: boolean): readonly [Batch, Batch] | undefined {
-    return takeOne(batch, last);
+  /**
+   * Asks for one subject, and for another where that fails. Only once one was answered, the others are read.
+   *
+   * @param failed why the whole failed; undefined: it was not asked for, because the account was silent
+   */
+  async #readFromOne(
+    batch: Batch,
+    failed: { readonly error: UpstreamError; readonly reason: SplitReason } | undefined,
+  ): Promise<boolean> {
+    let others = batch;
+    const tried: Batch[] = [];
+    let lastError: UpstreamError | undefined = failed?.error;
+    if (failed !== undefined) this.#transport.split(failed.reason);
+    for (const last of [false, true]) {
+      if (last && !this.#isAnswered && this.#isSilent) break;
+      const taken = takeOne(others, last);
+      // Of two, the other one is all that is left.
+      const one = taken?.[0] ?? others;
+      const end = await this.#ask(one, false);
+      if (end.kind === 'failed') {
+        lastError = end.error;
+        tried.push(one);
+        this.#fail(one, end.error);
+        if (taken === undefined) break;
+        others = taken[1];
+        continue;
+      }
+      this.#failed.push(...tried);
+      const isRead = await this.#readEnded(one, end.kind);
+      if (taken === undefined) return isRead && tried.length === 0;
+      const rest =
+        failed === undefined ? this.#read(taken[1], false) : this.#readHalves(taken[1], failed.reason, failed.error);
+      return (await rest) && isRead;
+    }
+    this.#failed.push(...(batch.length === 1 ? [batch] : tried));
+    return this.#fail(others, lastError);
   }
 
-  protected isOneApplication(batch: Batch): boolean {
-    return batch.length === 1;
+  /** @param error why the whole failed; undefined: it has more rows than an answer holds */
+  async #readHalves(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<boolean> {
+    const halves = halve(batch, reason === 'truncated');
+    if (halves !== undefined) return this.#readBoth(batch, halves, reason);
+    // One subject is left of what failed: it has not been asked for alone yet.
+    if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
+    this.#failed.push(batch);
+    this.#lost += 1;
+    return this.#fail(batch, error);
   }
 
-  protected fail(batch: Batch, error: UpstreamError | undefined): void {
-    const { transport } = this.#sources;
-    note(batch, error ?? transport.invalid(this.#query.group, 'more rows than an answer holds'), this.#found);
-    if (error !== undefined) return;
-    for (const { applicationId } of batch) {
-      const rows = this.#found.get(applicationId);
+  /**
+   * Halves of one subject are read in turn: it fails when either does. Halves of a batch too until something was read, so that
+   * little is asked where nothing can be.
+   */
+  async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
+    this.#transport.split(reason);
+    if (!isShared(batch)) return (await this.#read(first, false)) && (await this.#read(second, false));
+    const reading = this.#read(first, false);
+    if (!this.#isAnyRead) await reading;
+    return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
+  }
+
+  /** Notes a failure of each subject; undefined: it has more rows than an answer holds, however it is divided. */
+  #fail(batch: Batch, error: UpstreamError | undefined): false {
+    fail(batch, error ?? this.#transport.invalid(this.#query.group, 'more rows than an answer holds'), this.#found);
+    if (error !== undefined) return false;
+    for (const { id } of batch) {
+      const rows = this.#found.get(id);
       if (rows !== undefined) rows.tooMany = true;
     }
-  }
-
-  /** The service knows nothing of it: a good answer without rows, and not asked for again for a while. */
-  protected unmatched(batch: Batch): void {
-    for (const { applicationId } of batch) this.#sources.suspects.unmatched(this.#query.kind, applicationId);
-  }
-
-  protected isSilent(): boolean {
-    return this.#sources.transport.isSilentFor(this.#call);
-  }
-
-  protected isStrained(batch: Batch): boolean {
-    const { suspects } = this.#sources;
-    const ids = idsOf(batch);
-    if (suspects.wasStrained(this.#query.kind, ids)) return true;
-    suspects.strain(this.#query.kind, ids);
     return false;
   }
 
-  protected split(reason: SplitReason): void {
-    this.#sources.transport.split(reason);
+  async #ask(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
+    const { suspects } = this.#fleet;
+    const { name } = this.#query;
+    if (batch.length > 1) {
+      // What went on to fail at the last refresh is divided now, instead of being tried again.
+      const ids = batch.map(({ id }) => id);
+      return this.#post(batch, isFirst && !suspects.isStrained(name, ids) ? 'said_to_pass' : 'none');
+    }
+    const [id, host] = subjectOf(batch);
+    const isSuspect = suspects.has(name, id) || suspects.has(name, id, host);
+    const error = isSuspect ? suspects.tooManyFailures(name, id, host) : undefined;
+    if (error !== undefined) return { kind: 'failed', error };
+    if (isFirst && !isSuspect) return this.#post(batch, isShared(batch) ? 'said_to_pass' : 'all');
+    const end = await this.#post(batch, 'none');
+    // What is too large is read in smaller parts, which are no repetitions.
+    const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
+    if (isCounted) suspects.failed(name, id, host, end.error);
+    return end;
   }
 
-  async #ask(batch: Batch, retries: AnswerRules['retries']): Promise<QueryEnd> {
-    const { transport, account } = this.#sources;
-    const { group, range, columns, byHost, bucketMinutes } = this.#query;
-    const facet = byHost ? BY_HOST : BY_APPLICATION;
-    const condition = conditionOf(batch, byHost);
+  async #post(batch: Batch, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
+    const { group, range, columns = 'values', by, bucketMinutes } = this.#query;
+    const condition = conditionOf(batch, by);
     // Other data than timeslices may carry an application's id, too.
     const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
-    const query = { select: SELECTIONS[columns], where, facet, range, bucketMinutes };
+    const select = by === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
+    const query = { select, where, facet: FACETS[by], range, bucketMinutes };
     const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
-    const end = await transport.nrql({ group, account, query, retries, bounds }, this.#call);
-    if (end.kind === 'too_big') return { kind: 'truncated' };
+    const end = await this.#transport.nrql({ group, account: this.#account, query, retries, bounds }, this.#call);
     if (end.kind !== 'answered') return end;
-    const leftOut = new LeftOut();
     try {
-      return { kind: (await this.#take(batch, end.result, leftOut)) ? 'answered' : 'truncated' };
+      const isWhole = await this.#transport.checked(group, (leftOut) =>
+        takeRows(end.result, batch, this.#query, this.#found, leftOut, (words) =>
+          this.#transport.invalid(group, words),
+        ),
+      );
+      return isWhole ? end : { kind: 'too_big' };
     } catch (error) {
-      if (!(error instanceof CallFailure)) throw error;
-      return { kind: 'failed', error: transport.fail(group, error), isSaidToPass: false };
-    } finally {
-      transport.leftOut(group, leftOut);
+      if (error instanceof UpstreamError) return { kind: 'failed', error };
+      throw error;
     }
-  }
-
-  /** Takes the rows of an answer; gives false where some are missing. */
-  async #take(batch: Batch, result: Readonly<Record<string, unknown>>, leftOut: LeftOut): Promise<boolean> {
-    const { group, range, columns, byHost, bucketMinutes } = this.#query;
-    const facet = byHost ? BY_HOST : BY_APPLICATION;
-    const answer = rowsOf(result, facet, bucketMinutes !== undefined);
-    if (answer === undefined) return false;
-    const bucket = bucketMinutes === undefined ? undefined : 60 * bucketMinutes;
-    const isWhole = bucket === undefined && columns !== 'names';
-    const window = isWhole ? nearWindow(answer, range) : answer.window;
-    if (window === undefined && columns !== 'names') {
-      throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
-    }
-    const times = { bucket, range, window };
-    const reading = new RowReading(batch, facet, answer, { times, isNamesOnly: columns === 'names' }, leftOut);
-    await inSlices(answer.rows, (row) => reading.take(row));
-    reading.handOver(this.#found, columns === 'names' ? undefined : window, (words) =>
-      this.#sources.transport.invalid(group, words),
-    );
-    return true;
   }
 }
 
-function idsOf(batch: Batch): readonly number[] {
-  return batch.map(({ applicationId }) => applicationId);
+/** Whether it asks for several subjects: applications, hosts or key transactions. */
+function isShared(batch: Batch): boolean {
+  return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
 }
 
-/** The application or host that a batch of one part is about; of several hosts, the application. */
-function subjectOf(batch: Batch): readonly [applicationId: number, host: string | undefined] {
-  const [part] = batch;
+/** The subject that a batch of one part is about; of several hosts, the application. */
+function subjectOf([part]: Batch): readonly [id: SubjectId, host: string | undefined] {
   if (part === undefined) throw new RangeError('a batch without parts');
-  const { applicationId, hosts } = part;
-  return [applicationId, hosts?.length === 1 ? hosts[0] : undefined];
+  const { id, hosts } = part;
+  return [id, hosts?.length === 1 ? hosts[0] : undefined];
 }
 
-function note(batch: Batch, failure: UpstreamError, found: ReadonlyMap<number, ApplicationRows>): void {
-  for (const { applicationId, hosts } of batch) {
-    const rows = found.get(applicationId);
+function fail(batch: Batch, failure: UpstreamError, found: ReadonlyMap<SubjectId, SubjectRows>): void {
+  for (const { id, hosts } of batch) {
+    const rows = found.get(id);
     if (rows === undefined) continue;
     if (hosts === undefined) rows.failure = failure;
     else for (const host of hosts) rows.failures.set(host, failure);
-  }
-}
-
-async function outcomeOf<A>(reading: Promise<A>): Promise<Outcome<A>> {
-  try {
-    return { value: await reading };
-  } catch (error) {
-    if (error instanceof UpstreamError) return { error };
-    throw error;
   }
 }

@@ -66,7 +66,7 @@ export type NrqlEnd =
   | { readonly kind: 'answered'; readonly result: Json }
   | { readonly kind: 'too_big' }
   | { readonly kind: 'unmatched' }
-  | { readonly kind: 'failed'; readonly error: UpstreamError; readonly isSaidToPass: boolean };
+  | { readonly kind: 'failed'; readonly error: UpstreamError; readonly isSaidToPass?: boolean };
 
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
 export class Transport {
@@ -167,20 +167,16 @@ export class Transport {
   }
 
   /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T): T {
+  async checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
     const leftOut = new LeftOut();
     try {
-      return read(leftOut);
+      return await read(leftOut);
     } catch (error) {
       throw error instanceof CallFailure ? this.fail(group, error) : error;
     } finally {
-      this.leftOut(group, leftOut);
+      const words = leftOut.words();
+      if (words !== undefined) this.#client.reports.leftOut(endpointOf(group), words);
     }
-  }
-
-  leftOut(group: CallGroup, leftOut: LeftOut): void {
-    const words = leftOut.words();
-    if (words !== undefined) this.#client.reports.leftOut(endpointOf(group), words);
   }
 }
 

@@ -57,8 +57,8 @@ export class Wanted {
   readonly filters: readonly string[];
   /** Whether the metrics of all datastore types come with them. */
   readonly hasDatastores: boolean;
-  /** The names and patterns in the WHERE clause. */
-  readonly condition: Condition;
+  /** The names and patterns in the WHERE clause; undefined: there are none, as for key transactions. */
+  readonly condition: Condition | undefined;
   /** How long that text is. */
   readonly characters: number;
   readonly #found = new Map<string, string>();
@@ -76,15 +76,15 @@ export class Wanted {
     );
     const unscoped = others === undefined ? undefined : all([isNull('scope'), others]);
     const conditions = filled([rollups, unscoped].filter((condition) => condition !== undefined));
-    if (conditions === undefined) throw new RangeError('a query needs a metric');
-    this.condition = any(conditions);
-    this.characters = this.condition.text.length;
+    this.condition = conditions === undefined ? undefined : any(conditions);
+    this.characters = this.condition?.text.length ?? 0;
     this.#forget();
   }
 
   /** How many rows it brings of one application or host, when that has so many datastore types and matching names. */
   rows(datastores: number, matches: number): number {
-    return this.names.length + (this.hasDatastores ? datastores : 0) + (this.filters.length > 0 ? matches : 0);
+    const rows = this.names.length + (this.hasDatastores ? datastores : 0) + (this.filters.length > 0 ? matches : 0);
+    return Math.max(1, rows);
   }
 
   /**
@@ -142,20 +142,12 @@ const MOST_REMEMBERED = 10_000;
 
 /** Makes what is wanted, the same object for the same names, so that who wants the same is told at no cost. */
 export class WantedMetrics {
-  readonly #byList = {
-    application: new WeakMap<readonly string[], Wanted>(),
-    host: new WeakMap<readonly string[], Wanted>(),
-  };
   readonly #byText = new Map<string, Wanted>();
 
   /** The sign of life and the datastores come with whatever is asked for; browsers report no host. */
   ofMetricData(names: readonly string[], scope: 'application' | 'host'): Wanted {
-    const known = this.#byList[scope].get(names);
-    if (known !== undefined) return known;
     const asked = names.filter((name) => !isDatastore(name) && !(scope === 'host' && BROWSER.has(name)));
-    const wanted = this.of([...asked, SIGN_OF_LIFE], [], true);
-    this.#byList[scope].set(names, wanted);
-    return wanted;
+    return this.of([...asked, SIGN_OF_LIFE], [], true);
   }
 
   of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): Wanted {

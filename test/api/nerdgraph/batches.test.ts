@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { conditionOf, Fleet, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
+import { conditionOf, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
+import { Fleet, Suspects } from '../../../src/api/nerdgraph/fleet.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { WantedMetrics } from '../../../src/api/nerdgraph/wanted.ts';
-import { Suspects } from '../../../src/api/nerdgraph/suspects.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import { application } from './listed.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
@@ -470,6 +470,7 @@ describe('a series', () => {
 });
 
 describe('the plan of queries', () => {
+  const KIND = { name: 'test', group: 'application_metrics' } as const;
   const wanted = new WantedMetrics();
   const all = { application: wanted.ofMetricData(NAMES, 'application'), host: wanted.ofMetricData(NAMES, 'host') };
   const fleetOf = (applications: number, hosts: number): Fleet => {
@@ -477,43 +478,40 @@ describe('the plan of queries', () => {
     fleet.listed(Array.from({ length: applications }, (_, index) => application(index + 1, hosts)));
     return fleet;
   };
-  const callsOf = (applications: number, hosts: number, byHost: boolean, types?: number): number => {
+  const callsOf = (applications: number, hosts: number, by: 'application' | 'host', types?: number): number => {
     const fleet = fleetOf(applications, hosts);
     const parts = Array.from({ length: applications }, (_, index) => {
-      if (types !== undefined) fleet.sawDatastores(index + 1, types);
-      const named = byHost ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
-      const part = { applicationId: index + 1, wanted: all[byHost ? 'host' : 'application'], hosts: named };
-      return { ...part, namesHosts: false };
+      if (types !== undefined) fleet.saw(index + 1, { datastores: types });
+      const named = by === 'host' ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
+      return { id: index + 1, wanted: all[by], hosts: named, namesHosts: false };
     });
-    const batches = planQueries(parts, fleet, { kind: 'test', byHost, mostRows: MOST_ROWS });
+    const batches = planQueries(parts, fleet, { ...KIND, by });
     for (const batch of batches) {
-      expect(batch.reduce((rows, part) => rows + rowsOf(part, byHost, fleet), 0)).toBeLessThanOrEqual(MOST_ROWS);
+      expect(batch.reduce((rows, part) => rows + rowsOf(part, by, fleet), 0)).toBeLessThanOrEqual(MOST_ROWS);
       const select = [{ of: 'count', from: 'newrelic.timeslice.value', as: 'c' }] as const;
-      expect(nrql({ select, where: conditionOf(batch, byHost), range: RANGE }).length).toBeLessThanOrEqual(8_000);
+      expect(nrql({ select, where: conditionOf(batch, by), range: RANGE }).length).toBeLessThanOrEqual(8_000);
     }
     return batches.length;
   };
 
-  it.each<[string, number, number, boolean, number | undefined, number]>([
-    ['100 applications at first', 100, 10, false, undefined, 1],
-    ['their 10 hosts each', 100, 10, true, undefined, 4],
-    ['1,000 applications', 1_000, 5, false, 1, 4],
-    ['their 5 hosts each, at first', 1_000, 5, true, undefined, 19],
-    ['their 5 hosts each, once the datastores are known', 1_000, 5, true, 1, 16],
-    ['one application with 600 hosts', 1, 600, true, undefined, 4],
-    ['one application with 120 datastore types', 1, 1, false, 120, 1],
-  ])('has as few calls as fit for %s', (_, applications, hosts, byHost, types, most) => {
-    expect(callsOf(applications, hosts, byHost, types)).toBeLessThanOrEqual(most);
+  it.each<[string, number, number, 'application' | 'host', number | undefined, number]>([
+    ['100 applications at first', 100, 10, 'application', undefined, 1],
+    ['their 10 hosts each', 100, 10, 'host', undefined, 4],
+    ['1,000 applications', 1_000, 5, 'application', 1, 4],
+    ['their 5 hosts each, at first', 1_000, 5, 'host', undefined, 19],
+    ['their 5 hosts each, once the datastores are known', 1_000, 5, 'host', 1, 16],
+    ['one application with 600 hosts', 1, 600, 'host', undefined, 4],
+    ['one application with 120 datastore types', 1, 1, 'application', 120, 1],
+  ])('has as few calls as fit for %s', (_, applications, hosts, by, types, most) => {
+    expect(callsOf(applications, hosts, by, types)).toBeLessThanOrEqual(most);
   });
 
   it('puts what is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
-    fleet.sawHosts(2, 600);
-    const parts = [1, 2, 3].map((applicationId) => ({
-      ...{ applicationId, wanted: all.host, hosts: ['a'], namesHosts: false },
-    }));
-    const batches = planQueries(parts, fleet, { kind: 'test', byHost: true, mostRows: MOST_ROWS });
-    expect(batches.map((batch) => batch.map(({ applicationId }) => applicationId))).toEqual([[2], [1, 3]]);
+    fleet.saw(2, { hosts: 600 });
+    const parts = [1, 2, 3].map((id) => ({ id, wanted: all.host, hosts: ['a'], namesHosts: false }));
+    const batches = planQueries(parts, fleet, { ...KIND, by: 'host' });
+    expect(batches.map((batch) => batch.map(({ id }) => id))).toEqual([[2], [1, 3]]);
   });
 });
 

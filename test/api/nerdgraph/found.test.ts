@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApplicationRows, ITSELF, type BucketRow, type Row } from '../../../src/api/nerdgraph/rows.ts';
+import { SubjectRows, ITSELF, type BucketRow, type Row } from '../../../src/api/nerdgraph/rows.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';
@@ -8,8 +8,8 @@ const REDIS = 'Datastore/Redis/allWeb';
 
 const ROW: Row = { c: 1, t: 1, x: undefined, mn: undefined, mx: undefined, q: undefined };
 
-function found(hosts: Readonly<Record<string, readonly string[]>>): ApplicationRows {
-  const result = new ApplicationRows();
+function found(hosts: Readonly<Record<string, readonly string[]>>): SubjectRows {
+  const result = new SubjectRows();
   for (const [host, names] of Object.entries(hosts)) {
     result.rows.set(host, new Map(names.map((name) => [name, ROW])));
   }
@@ -39,8 +39,8 @@ describe('what was found of an application', () => {
     ...{ from, to: from + 60, c: 1, t: 1 },
     ...{ x: undefined, mn: undefined, mx: undefined, q: undefined },
   });
-  const bucketsOf = (host: string, name: string, ...from: number[]): ApplicationRows => {
-    const result = new ApplicationRows();
+  const bucketsOf = (host: string, name: string, ...from: number[]): SubjectRows => {
+    const result = new SubjectRows();
     result.buckets.set(host, new Map([[name, from.map(bucket)]]));
     return result;
   };
@@ -69,7 +69,7 @@ describe('what was found of an application', () => {
     first.append(later);
     expect([first.failureOf('a')?.message, first.failureOf('b')]).toEqual(['of one', undefined]);
     for (const words of ['of all', 'of all, later']) {
-      const failed = new ApplicationRows();
+      const failed = new SubjectRows();
       failed.failure = failure(words);
       first.append(failed);
     }

@@ -85,7 +85,7 @@ describe('the rows of key transactions', () => {
     const summaries = (outcomes: readonly Outcome<RollingValues>[]) =>
       outcomes.map((outcome) => ('value' in outcome ? outcome.value.summary : undefined));
     const whole = summaries(await read());
-    between.fault = edit((rows) => (rowOf(rows, third)['e'] = 'some'));
+    between.fault = edit((rows) => (rowOf(rows, third)['x'] = 'some'));
     expect(summaries(await read())).toEqual(
       whole.map((summary, index) => (index === 2 ? { ...summary, errorRate: undefined } : summary)),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrqlAnswer.ts';
+import { nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrql.ts';
 import { RANGE } from './nerdGraphReading.ts';
 
 const FACETS = ['appId', 'metricTimesliceName'];

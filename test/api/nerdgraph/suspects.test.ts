@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Suspects } from '../../../src/api/nerdgraph/suspects.ts';
+import { Suspects } from '../../../src/api/nerdgraph/fleet.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const KIND = 'application metrics';

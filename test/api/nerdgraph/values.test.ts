@@ -235,7 +235,7 @@ describe('rolling values', () => {
       apdexScore: undefined,
     });
     expect(keyTransactionOf(undefined, undefined, false, 600).summary?.throughput).toBeUndefined();
-    expect(keyTransactionOf({ count: 60, sum: 30, errors: 3, seconds: 600 }, row(), true, 600).summary).toMatchObject({
+    expect(keyTransactionOf(row({ c: 60, t: 30, x: 3 }), row(), true, 600).summary).toMatchObject({
       throughput: 6,
       responseTime: 500,
       errorRate: 0.05,
