@@ -14,15 +14,7 @@ import {
 } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { FaultRule } from '../faults/faultRules.ts';
-import {
-  type NrqlCondition,
-  comparedValues,
-  comparisons,
-  meets,
-  NrqlError,
-  parseCondition,
-  TokenReader,
-} from '../nrql/condition.ts';
+import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
@@ -204,7 +196,7 @@ export function parseSearch(text: string): NrqlCondition | undefined {
   if (reader.peek().kind === 'end') return undefined;
   const condition = parseCondition(reader, true);
   if (reader.peek().kind !== 'end') reader.fail('AND, OR or the end');
-  const unknown = comparisons(condition).find(({ attribute }) => !ATTRIBUTES.includes(attribute));
+  const unknown = condition.comparisons.find(({ attribute }) => !ATTRIBUTES.includes(attribute));
   if (unknown !== undefined) throw new NrqlError(`there is no ${unknown.attribute} to search for`);
   return condition;
 }
@@ -237,7 +229,7 @@ export function findEntities(context: EntityContext, condition: NrqlCondition | 
       reporting: reporting === null ? null : String(reporting),
       type,
     };
-    return meets(condition, (attribute) => values[attribute] ?? null) === true;
+    return condition.meets((attribute) => values[attribute] ?? null) === true;
   });
 }
 

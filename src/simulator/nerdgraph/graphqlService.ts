@@ -124,10 +124,7 @@ export class GraphqlService {
       asked.push({ entry: { kind, text }, applicationIds });
       return null;
     };
-    const idsOf = (query: string): readonly number[] => {
-      const { where } = parseNrql(query);
-      return where === undefined ? [] : comparedValues(where, 'appId').map(Number);
-    };
+    const idsOf = (query: string) => comparedValues(parseNrql(query).where, 'appId').map(Number);
     const actor = {
       accounts: () => note('graphql_accounts'),
       account: {

@@ -12,61 +12,49 @@ export function syntaxError(text: string, position: number, problem: string): Nr
   return new NrqlError(`NRQL Syntax Error: Error at line ${before.length} position ${column}, ${problem}`);
 }
 
-/** A word (a keyword, a function or an attribute), an attribute in backticks, a text in quotes, a number, or a sign. */
-interface NrqlToken {
-  readonly kind: 'word' | 'name' | 'text' | 'number' | 'sign' | 'end';
-  /** Without quotes and escapes. */
-  readonly value: string;
-  /** Where it begins, counted from 1. */
-  readonly position: number;
-}
-
 const PIECE =
-  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/y;
+  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/gy;
 
-function tokenize(query: string): readonly NrqlToken[] {
-  const tokens: NrqlToken[] = [];
-  const piece = new RegExp(PIECE);
-  while (piece.lastIndex < query.length) {
-    const position = piece.lastIndex + 1;
-    const groups = piece.exec(query)?.groups;
-    if (groups === undefined)
-      throw syntaxError(query, position, `unexpected '${query.slice(position - 1, position + 9)}'`);
-    const [kind, value] = Object.entries(groups).find(([, found]) => (found as string | undefined) !== undefined) ?? [];
-    if (value === undefined) continue;
-    tokens.push({
-      kind: kind as NrqlToken['kind'],
-      value: kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value,
-      position,
-    });
-  }
-  tokens.push({ kind: 'end', value: '', position: query.length + 1 });
-  return tokens;
+/** A word is a keyword, a function or an attribute; a name is an attribute in backticks; a text stands in quotes. */
+type PieceKind = 'word' | 'name' | 'text' | 'number' | 'sign' | 'end';
+
+/** The pieces of a query: values are without quotes and escapes, positions count from 1. */
+function piecesOf(query: string) {
+  let read = 0;
+  const pieces = [...query.matchAll(PIECE)].flatMap(({ 0: whole, groups, index }) => {
+    read = index + whole.length;
+    const [kind, value] = Object.entries(groups ?? {}).find(([, found]) => (found as unknown) !== undefined) ?? [];
+    if (value === undefined) return [];
+    const plain = kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value;
+    return [{ kind: kind as PieceKind, value: plain, position: index + 1 }];
+  });
+  if (read < query.length) throw syntaxError(query, read + 1, `unexpected '${query.slice(read, read + 10)}'`);
+  return [...pieces, { kind: 'end' as const, value: '', position: query.length + 1 }];
 }
 
 /** Reads the pieces of a query one after the other. Keywords are read whatever their case. */
 export class TokenReader {
   readonly #query: string;
-  readonly #tokens: readonly NrqlToken[];
+  readonly #pieces: ReturnType<typeof piecesOf>;
   #next = 0;
 
   /** Throws an NrqlError at the first character that begins no piece. */
   constructor(query: string) {
     this.#query = query;
-    this.#tokens = tokenize(query);
+    this.#pieces = piecesOf(query);
   }
 
-  /** The next piece, which stays the next; or the one so many behind it. */
-  peek(further = 0): NrqlToken {
-    const token = this.#tokens[this.#next + further] ?? this.#tokens.at(-1);
-    if (token === undefined) throw new Error('a query has at least its end');
-    return token;
+  /** The next piece, which stays the next. */
+  peek() {
+    const piece = this.#pieces[this.#next] ?? this.#pieces.at(-1);
+    if (piece === undefined) throw new Error('a query has at least its end');
+    return piece;
   }
 
-  take(): NrqlToken {
-    const token = this.peek();
+  take() {
+    const piece = this.peek();
     this.#next += 1;
-    return token;
+    return piece;
   }
 
   /** Takes the next piece if it is this keyword. */
@@ -94,7 +82,7 @@ export class TokenReader {
   }
 
   /** Takes a piece of one of these kinds. Throws an NrqlError that says what was expected when the next is another. */
-  expect(expected: string, ...kinds: readonly NrqlToken['kind'][]): NrqlToken {
+  expect(expected: string, ...kinds: readonly PieceKind[]) {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 
@@ -116,17 +104,16 @@ export class TokenReader {
 /** A value of an attribute, and what a condition compares it with. */
 export type Value = string | number | boolean;
 
-/** What a record must be like. `in`, and `like` compare texts, whatever the type of the value. */
-export type NrqlCondition =
-  | { readonly kind: 'and' | 'or'; readonly parts: readonly NrqlCondition[] }
-  | { readonly kind: 'not'; readonly part: NrqlCondition }
-  | { readonly kind: 'in'; readonly attribute: string; readonly values: ReadonlySet<string> }
-  | { readonly kind: 'like'; readonly attribute: string; readonly pattern: RegExp }
-  | { readonly kind: 'compare'; readonly attribute: string; readonly holds: (value: number) => boolean }
-  | { readonly kind: 'null'; readonly attribute: string };
-
-/** The value of an attribute; null when the record has none, undefined when it is not known yet. */
-export type Lookup = (attribute: string) => Value | null | undefined;
+/** What a record must be like. */
+export interface NrqlCondition {
+  /**
+   * Whether a record meets it. `lookup` gives the value of an attribute: null when the record has none, undefined when it is not
+   * known yet; undefined also when the answer depends on such a one.
+   */
+  readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
+  /** Every comparison in it, those under a NOT too; with the values, where it is `=` or `IN`. */
+  readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
+}
 
 /** The attribute under which `eventType()` is kept. */
 export const EVENT_TYPE = 'eventType()';
@@ -137,19 +124,57 @@ export const EVENT_TYPE = 'eventType()';
  */
 export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
   const one = (): NrqlCondition => {
-    if (reader.takeWord('NOT')) return { kind: 'not', part: one() };
+    if (reader.takeWord('NOT')) return negated(true, one());
     if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
     const inner = parseCondition(reader, likeContains);
     reader.expectSign(')');
     return inner;
   };
-  const joined = (kind: 'and' | 'or', read: () => NrqlCondition): NrqlCondition => {
-    const first = read();
-    const parts = [first];
-    while (reader.takeWord(kind.toUpperCase())) parts.push(read());
-    return parts.length === 1 ? first : { kind, parts };
+  const all = (): NrqlCondition => joined(reader, 'AND', false, one);
+  return joined(reader, 'OR', true, all);
+}
+
+/** Parts with a word between them: one with the `decisive` answer decides; else an unknown part leaves the whole unknown. */
+function joined(reader: TokenReader, word: string, decisive: boolean, read: () => NrqlCondition): NrqlCondition {
+  const parts = [read()];
+  while (reader.takeWord(word)) parts.push(read());
+  return {
+    meets: (lookup) => {
+      let isKnown = true;
+      for (const { meets } of parts) {
+        const answer = meets(lookup);
+        if (answer === decisive) return decisive;
+        if (answer === undefined) isKnown = false;
+      }
+      return isKnown ? !decisive : undefined;
+    },
+    comparisons: parts.flatMap(({ comparisons }) => comparisons),
   };
-  return joined('or', () => joined('and', one));
+}
+
+function negated(isNot: boolean, { meets, comparisons }: NrqlCondition): NrqlCondition {
+  const opposite: NrqlCondition['meets'] = (lookup) => {
+    const answer = meets(lookup);
+    return answer === undefined ? undefined : !answer;
+  };
+  return { meets: isNot ? opposite : meets, comparisons };
+}
+
+/** Holds where the attribute has a value that passes the test. */
+function comparison(attribute: string, test: (value: Value) => boolean, values: readonly string[] = []): NrqlCondition {
+  return {
+    meets: (lookup) => {
+      const value = lookup(attribute);
+      return value === undefined ? undefined : value !== null && test(value);
+    },
+    comparisons: [{ attribute, values }],
+  };
+}
+
+/** Values are compared as texts, whatever their type. */
+function isOneOf(attribute: string, values: readonly string[]): NrqlCondition {
+  const wanted = new Set(values);
+  return comparison(attribute, (value) => wanted.has(String(value)), values);
 }
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -165,29 +190,33 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
   const compare = COMPARISONS[sign ?? ''];
   if (compare !== undefined) {
     const bound = Number(reader.expect('a number', 'number').value);
-    return { kind: 'compare', attribute, holds: (value) => compare(value, bound) };
+    return comparison(attribute, (value) => typeof value === 'number' && compare(value, bound));
   }
-  if (sign !== undefined) {
-    return negated(sign !== '=', { kind: 'in', attribute, values: new Set([parseValue(reader)]) });
-  }
+  if (sign !== undefined) return negated(sign !== '=', isOneOf(attribute, [parseValue(reader)]));
   if (reader.takeWord('IS')) {
     const isNot = reader.takeWord('NOT');
-    const literal = ['TRUE', 'FALSE'].find((word) => reader.takeWord(word));
-    if (literal !== undefined)
-      return negated(isNot, { kind: 'in', attribute, values: new Set([literal.toLowerCase()]) });
+    const literal = ['true', 'false'].find((word) => reader.takeWord(word.toUpperCase()));
+    if (literal !== undefined) return negated(isNot, isOneOf(attribute, [literal]));
     reader.expectWord('NULL');
-    return negated(isNot, { kind: 'null', attribute });
+    return negated(
+      !isNot,
+      comparison(attribute, () => true),
+    );
   }
   const isNot = reader.takeWord('NOT');
   if (reader.takeWord('IN')) {
     reader.expectSign('(');
-    const values = new Set(reader.list(() => parseValue(reader)));
+    const values = reader.list(() => parseValue(reader));
     reader.expectSign(')');
-    return negated(isNot, { kind: 'in', attribute, values });
+    return negated(isNot, isOneOf(attribute, values));
   }
   if (!reader.takeWord('LIKE')) reader.fail('=, IN, LIKE or IS');
-  const { value } = reader.expect("a text such as 'Datastore/%'", 'text');
-  return negated(isNot, { kind: 'like', attribute, pattern: likePattern(value, likeContains) });
+  const { value: like } = reader.expect("a text such as 'Datastore/%'", 'text');
+  const pattern = likePattern(like, likeContains);
+  return negated(
+    isNot,
+    comparison(attribute, (value) => pattern.test(String(value))),
+  );
 }
 
 /** An attribute, with or without backticks, or `eventType()`. */
@@ -197,10 +226,6 @@ export function parseAttribute(reader: TokenReader): string {
   if (value.toLowerCase() !== 'eventtype') reader.fail('an attribute');
   reader.expectSign(')');
   return EVENT_TYPE;
-}
-
-function negated(isNot: boolean, condition: NrqlCondition): NrqlCondition {
-  return isNot ? { kind: 'not', part: condition } : condition;
 }
 
 function parseValue(reader: TokenReader): string {
@@ -217,56 +242,7 @@ function likePattern(like: string, contains: boolean): RegExp {
   return new RegExp(contains ? pattern : `^${pattern}$`, 'is');
 }
 
-/** Whether a record meets a condition; undefined when that depends on an attribute that is not known yet. */
-export function meets(condition: NrqlCondition, lookup: Lookup): boolean | undefined {
-  switch (condition.kind) {
-    case 'and':
-    case 'or':
-      return meetsAll(condition.parts, lookup, condition.kind === 'or');
-    case 'not': {
-      const inner = meets(condition.part, lookup);
-      return inner === undefined ? undefined : !inner;
-    }
-    default: {
-      const value = lookup(condition.attribute);
-      if (condition.kind === 'null' || value === undefined) return value === undefined ? undefined : value === null;
-      if (value === null) return false;
-      if (condition.kind === 'in') return condition.values.has(String(value));
-      if (condition.kind === 'like') return condition.pattern.test(String(value));
-      return typeof value === 'number' && condition.holds(value);
-    }
-  }
-}
-
-/** One part with the `decisive` answer decides; else an unknown part leaves the whole unknown. */
-function meetsAll(parts: readonly NrqlCondition[], lookup: Lookup, decisive: boolean): boolean | undefined {
-  let isKnown = true;
-  for (const part of parts) {
-    const answer = meets(part, lookup);
-    if (answer === decisive) return decisive;
-    if (answer === undefined) isKnown = false;
-  }
-  return isKnown ? !decisive : undefined;
-}
-
-/** Every comparison of a condition, those under a NOT too. */
-export function comparisons(
-  condition: NrqlCondition,
-): readonly Exclude<NrqlCondition, { kind: 'and' | 'or' | 'not' }>[] {
-  switch (condition.kind) {
-    case 'and':
-    case 'or':
-      return condition.parts.flatMap(comparisons);
-    case 'not':
-      return comparisons(condition.part);
-    default:
-      return [condition];
-  }
-}
-
 /** Every value that a condition compares an attribute with by `=` or `IN`. */
-export function comparedValues(condition: NrqlCondition, attribute: string): readonly string[] {
-  return comparisons(condition).flatMap((one) =>
-    one.kind === 'in' && one.attribute === attribute ? [...one.values] : [],
-  );
+export function comparedValues({ comparisons }: NrqlCondition, attribute: string): readonly string[] {
+  return comparisons.flatMap((one) => (one.attribute === attribute ? one.values : []));
 }

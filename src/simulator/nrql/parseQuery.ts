@@ -1,5 +1,12 @@
-import type { NrqlCondition } from './condition.ts';
-import { comparisons, NrqlError, parseAttribute, parseCondition, syntaxError, TokenReader } from './condition.ts';
+import {
+  NrqlError,
+  parseAttribute,
+  parseCondition,
+  syntaxError,
+  TokenReader,
+  type NrqlCondition,
+  type Value,
+} from './condition.ts';
 
 /** The six numbers of a stored timeslice. */
 const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'] as const;
@@ -22,76 +29,123 @@ const METRIC_ATTRIBUTES: readonly string[] = [
 /** The name of the records that timeslices are. */
 export const METRIC = 'Metric';
 
-const FUNCTIONS = [
-  'count',
-  'sum',
-  'average',
-  'min',
-  'max',
-  'latest',
-  'earliest',
-  'percentile',
-  'uniques',
-  'uniqueCount',
-] as const;
+/** A column of a row: `percentile` gives an object, `uniques` a list; null is the answer over nothing. */
+export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
+
+/** Adds up what the functions need that read one input of the records of one row. */
+export class Tally {
+  count = 0;
+  sum = 0;
+  min = Infinity;
+  max = -Infinity;
+  /** Every value of events, where the input keeps them. */
+  readonly values: Value[] = [];
+  last: readonly [time: number, value: Value | null] = [-Infinity, null];
+
+  /** Adds what a record says of a number: how often it was measured, and the sum, least and most of that. */
+  add(count: number, sum: number, min: number, max: number): void {
+    this.count += count;
+    this.sum += sum;
+    // A record without calls has no fastest one: its zero must not become the minimum.
+    if (count === 0 && max === 0) return;
+    this.min = Math.min(this.min, min);
+    this.max = Math.max(this.max, max);
+  }
+
+  /** Adds what an event of this time has. */
+  addValue(value: Value, time: number, { keepsValues }: Input): void {
+    const number = typeof value === 'number' ? value : 0;
+    this.add(1, number, number, number);
+    if (keepsValues) this.values.push(value);
+    if (time >= this.last[0]) this.last = [time, value];
+  }
+
+  /** Adds all that another one has added. */
+  merge(other: Tally): void {
+    this.count += other.count;
+    this.sum += other.sum;
+    this.min = Math.min(this.min, other.min);
+    this.max = Math.max(this.max, other.max);
+    for (const value of other.values) this.values.push(value);
+    if (other.last[0] >= this.last[0]) this.last = other.last;
+  }
+}
+
+/** What each function says of the records of a row; `numbers` are the percentiles, or how many values `uniques` gives. */
+const FUNCTIONS = {
+  count: ({ count }) => count,
+  sum: ({ sum }) => sum,
+  average: ({ count, sum }) => (count === 0 ? null : sum / count),
+  min: ({ min }) => (min === Infinity ? null : min),
+  max: ({ max }) => (max === -Infinity ? null : max),
+  latest: ({ last: [, value] }) => value,
+  percentile: ({ values }, numbers) => {
+    const sorted = values.filter((value) => typeof value === 'number').sort((a, b) => a - b);
+    const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+    return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
+  },
+  uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),
+  uniqueCount: ({ values }) => new Set(values).size,
+} satisfies Readonly<Record<string, (tally: Tally, numbers: readonly number[]) => ColumnValue>>;
+const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
+/** Those that read every value, not only what they add up to. */
+const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniques', 'uniqueCount']);
 /** Those that records of metrics can answer. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
 
-/** What a function reads of each record, and what must be kept of it. Functions that read the same share one. */
+/** What a function reads of each record. Functions that read the same share one. */
 export interface Input {
   /** Undefined for `*`: that the record is there. */
   readonly attribute: string | undefined;
   /** One number of a timeslice in place of the whole. */
   readonly field: (typeof FIELDS)[number] | undefined;
   /** Only records that meet it are read. */
-  readonly where: NrqlCondition | undefined;
-  keepsValues: boolean;
-  keepsNumbers: boolean;
+  readonly where: NrqlCondition;
+  /** Whether every value is kept, not only what they add up to. */
+  readonly keepsValues: boolean;
 }
 
 /** A function over the records of a row. */
 export interface FunctionCall {
-  readonly kind: 'call';
-  readonly name: (typeof FUNCTIONS)[number];
+  readonly name: keyof typeof FUNCTIONS;
   /** Its place in the inputs of the query. */
   readonly input: number;
   /** The percentiles, or how many values `uniques` gives. */
   readonly numbers: readonly number[];
 }
 
-/** What a column says. `rate` is per so many milliseconds. */
-export type NrqlExpression =
-  | FunctionCall
-  | { readonly kind: 'number'; readonly value: number }
-  | { readonly kind: 'rate'; readonly of: NrqlExpression; readonly per: number }
-  | { readonly kind: '+' | '-' | '*' | '/'; readonly left: NrqlExpression; readonly right: NrqlExpression };
-
-/** One column of the answer; `key` is its member in the rows. */
-export interface SelectedColumn {
-  readonly of: NrqlExpression;
-  readonly key: string;
-}
-
-/** An attribute that rows are for. */
-export interface FacetAttribute {
-  readonly attribute: string;
-  readonly key: string;
+/** What a column says. */
+interface NrqlExpression {
+  /** The key of the column when it has no alias, where the whole is one function. */
+  readonly key?: string;
+  readonly calls: readonly FunctionCall[];
+  /** Over the records of a row, by input; the row is about so many milliseconds. */
+  readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
 /** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
 export interface NrqlQuery {
-  readonly select: readonly [SelectedColumn, ...SelectedColumn[]];
+  /** The columns of the answer; `key` is the member of the rows. */
+  readonly select: readonly { readonly of: NrqlExpression; readonly key: string }[];
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
-  readonly where: NrqlCondition | undefined;
-  readonly facets: readonly FacetAttribute[];
-  readonly since: number | undefined;
-  readonly until: number | undefined;
+  readonly where: NrqlCondition;
+  /** The attributes that rows are for. */
+  readonly facets: readonly { readonly attribute: string; readonly key: string }[];
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** How many facets are answered; `Infinity` for LIMIT MAX. */
-  readonly limit: number | undefined;
+  readonly limit?: number | undefined;
   /** Minutes per bucket of TIMESERIES. */
-  readonly bucketMinutes: number | undefined;
+  readonly bucketMinutes?: number | undefined;
+}
+
+const ALWAYS: NrqlCondition = { meets: () => true, comparisons: [] };
+
+/** The input of the first function: only what has its attribute chooses facets. */
+export function firstInput({ select: [first], inputs }: NrqlQuery): Input | undefined {
+  return inputs[first?.of.calls[0]?.input ?? 0];
 }
 
 const UNIQUES_DEFAULT = 1000;
@@ -120,11 +174,12 @@ export function parseNrql(text: string): NrqlQuery {
 function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: string): void {
   if ('select' in from) checkMetrics(from, text);
   if ('select' in from || !from.includes(METRIC)) return;
-  const calls = select.flatMap(({ of }) => callsOf(of));
-  const filters = [where, ...inputs.map((input) => input.where)].filter((one) => one !== undefined);
+  const calls = select.flatMap(({ of }) => of.calls);
   const attributes = [
     ...facets.map(({ attribute }) => attribute),
-    ...filters.flatMap((filter) => comparisons(filter).map(({ attribute }) => attribute)),
+    ...[where, ...inputs.map((input) => input.where)].flatMap(({ comparisons }) =>
+      comparisons.map(({ attribute }) => attribute),
+    ),
     ...inputs.map(({ attribute }) => attribute).filter((attribute) => attribute !== undefined),
   ];
   const unknown =
@@ -135,7 +190,7 @@ function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: 
     throw new NrqlError('metric timeslice data cannot be queried together with other data');
   if (
     unknown !== undefined ||
-    inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== undefined)
+    inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS)
   )
     throw syntaxError(
       text,
@@ -144,11 +199,31 @@ function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: 
     );
 }
 
-function callsOf(of: NrqlExpression): readonly FunctionCall[] {
-  if (of.kind === 'call') return [of];
-  if (of.kind === 'number') return [];
-  return of.kind === 'rate' ? callsOf(of.of) : [...callsOf(of.left), ...callsOf(of.right)];
+/** The number, or each number of a `percentile`, changed; null for what is no number. */
+function mapNumbers(answer: ColumnValue, change: (value: number) => number): ColumnValue {
+  if (typeof answer === 'number') return change(answer);
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
+  const members = Object.entries(answer as Readonly<Record<string, number | null>>);
+  return Object.fromEntries(members.map(([key, value]) => [key, value === null ? null : change(value)]));
 }
+
+/** Two expressions with a sign between them; null where that is no number. */
+function arithmetic(sign: '+' | '-' | '*' | '/', left: NrqlExpression, right: NrqlExpression): NrqlExpression {
+  return {
+    calls: [...left.calls, ...right.calls],
+    evaluate: (tallies, milliseconds) => {
+      const by = right.evaluate(tallies, milliseconds);
+      if (typeof by !== 'number' || (sign === '/' && by === 0)) return null;
+      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => {
+        if (sign === '+') return value + by;
+        if (sign === '-') return value - by;
+        return sign === '*' ? value * by : value / by;
+      });
+    },
+  };
+}
+
+const constant = (value: number): NrqlExpression => ({ calls: [], evaluate: () => value });
 
 /** Reads one query; a query inside another has a parser of its own over the same words. */
 class QueryParser {
@@ -165,19 +240,14 @@ class QueryParser {
     const isFromFirst = reader.takeWord('FROM');
     const source = isFromFirst ? this.#from() : undefined;
     reader.expectWord('SELECT');
-    const [first, ...others] = reader.list(() => this.#column());
-    if (first === undefined) throw new Error('a list has at least one part');
+    const select = reader.list(() => this.#column());
     if (!isFromFirst) reader.expectWord('FROM');
     const query: { -readonly [Member in keyof NrqlQuery]: NrqlQuery[Member] } = {
-      select: [first, ...others],
+      select,
       inputs: this.#inputs,
       from: source ?? this.#from(),
-      where: undefined,
+      where: ALWAYS,
       facets: [],
-      since: undefined,
-      until: undefined,
-      limit: undefined,
-      bucketMinutes: undefined,
     };
     const seen = new Set<string>();
     while (reader.peek().kind === 'word') {
@@ -205,9 +275,9 @@ class QueryParser {
     return inner;
   }
 
-  #column(): SelectedColumn {
+  #column(): NrqlQuery['select'][number] {
     const of = this.#sum();
-    return { of, key: this.#alias() ?? keyOf(of, this.#inputs) };
+    return { of, key: this.#alias() ?? of.key ?? 'result' };
   }
 
   #alias(): string | undefined {
@@ -216,20 +286,15 @@ class QueryParser {
 
   /** Sums and differences of products and quotients. */
   #sum(): NrqlExpression {
-    let left = this.#product();
-    for (;;) {
-      const kind = this.#reader.takeSign('+', '-');
-      if (kind === undefined) return left;
-      left = { kind, left, right: this.#product() };
-    }
+    return this.#operands(['+', '-'], () => this.#operands(['*', '/'], () => this.#factor()));
   }
 
-  #product(): NrqlExpression {
-    let left = this.#factor();
+  #operands(signs: readonly ('+' | '-' | '*' | '/')[], read: () => NrqlExpression): NrqlExpression {
+    let left = read();
     for (;;) {
-      const kind = this.#reader.takeSign('*', '/');
-      if (kind === undefined) return left;
-      left = { kind, left, right: this.#factor() };
+      const sign = this.#reader.takeSign(...signs);
+      if (sign === undefined) return left;
+      left = arithmetic(sign, left, read());
     }
   }
 
@@ -240,20 +305,33 @@ class QueryParser {
       reader.expectSign(')');
       return inner;
     }
-    if (reader.peek().kind === 'number') return { kind: 'number', value: Number(reader.take().value) };
-    return this.#function(undefined);
+    if (reader.peek().kind === 'number') return constant(Number(reader.take().value));
+    if (reader.takeWord('FILTER')) return this.#one(this.#filtered().part);
+    if (reader.takeWord('PERCENTAGE')) {
+      const { all, part } = this.#filtered();
+      return arithmetic('/', arithmetic('*', constant(100), this.#one(part)), this.#one(all));
+    }
+    return reader.takeWord('RATE') ? this.#rate() : this.#one(this.#function());
   }
 
-  /** A function; inside of `filter` and `percentage` over the records that meet a condition. */
-  #function(where: NrqlCondition | undefined): NrqlExpression {
+  /** A column of one function. */
+  #one(call: FunctionCall): NrqlExpression {
+    const { name, input, numbers } = call;
+    const { attribute = '', field } = this.#inputs[input] ?? {};
+    const of = field === undefined ? attribute : `${attribute}['${field}']`;
+    const evaluate: NrqlExpression['evaluate'] = (tallies) => {
+      const tally = tallies[input];
+      return tally === undefined ? null : FUNCTIONS[name](tally, numbers);
+    };
+    return { key: name === 'count' ? name : `${name}.${of}`, calls: [call], evaluate };
+  }
+
+  #function(): FunctionCall {
     const reader = this.#reader;
     const { kind, value: word } = reader.peek();
     if (kind !== 'word') reader.fail('a function');
-    const lower = word.toLowerCase();
-    if (where === undefined && (lower === 'filter' || lower === 'percentage')) return this.#filtered(lower);
-    if (where === undefined && lower === 'rate') return this.#rate();
     const name =
-      FUNCTIONS.find((known) => known.toLowerCase() === lower) ?? reader.fail(`one of ${FUNCTIONS.join(', ')}`);
+      NAMES.find((known) => known.toLowerCase() === word.toLowerCase()) ?? reader.fail(`one of ${NAMES.join(', ')}`);
     reader.take();
     reader.expectSign('(');
     const isAll = name === 'count' && reader.takeSign('*') !== undefined;
@@ -261,38 +339,38 @@ class QueryParser {
     const field = reader.takeSign('[') === undefined ? undefined : this.#field();
     const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
     reader.expectSign(')');
-    return { kind: 'call', name, input: this.#input(name, attribute, field, where), numbers };
+    const input = this.#input({ attribute, field, where: ALWAYS, keepsValues: KEEPING.has(name) });
+    return { name, input, numbers };
   }
 
-  /** `filter(f, WHERE c)`, and `percentage(f, WHERE c)`: of what f gives over all records. */
-  #filtered(name: 'filter' | 'percentage'): NrqlExpression {
+  /** What stands in `filter(f, WHERE c)` and `percentage(f, WHERE c)`: f over all records, and over those that meet c. */
+  #filtered(): { readonly all: FunctionCall; readonly part: FunctionCall } {
     const reader = this.#reader;
-    reader.take();
     reader.expectSign('(');
-    const all = this.#function(undefined);
-    if (all.kind !== 'call') return reader.fail('a function of records');
+    const all = this.#function();
     reader.expectSign(',');
     reader.expectWord('WHERE');
     const where = parseCondition(reader);
     reader.expectSign(')');
-    const { attribute, field } = this.#inputs[all.input] ?? { attribute: undefined, field: undefined };
-    const part: NrqlExpression = { ...all, input: this.#input(all.name, attribute, field, where) };
-    if (name === 'filter') return part;
-    return { kind: '/', left: { kind: '*', left: { kind: 'number', value: 100 }, right: part }, right: all };
+    const read = this.#inputs[all.input];
+    return { all, part: read === undefined ? all : { ...all, input: this.#input({ ...read, where }) } };
   }
 
   #rate(): NrqlExpression {
     const reader = this.#reader;
-    reader.take();
     reader.expectSign('(');
-    const of = this.#function(undefined);
+    const { calls, evaluate } = this.#factor();
     reader.expectSign(',');
     const amount = this.#whole('a time such as 1 minute');
     const unit =
       MILLISECONDS[reader.peek().value.toUpperCase().replace(/S$/, '')] ?? reader.fail('second, minute, hour or day');
     reader.take();
     reader.expectSign(')');
-    return { kind: 'rate', of, per: amount * unit };
+    return {
+      calls,
+      evaluate: (tallies, milliseconds) =>
+        mapNumbers(evaluate(tallies, milliseconds), (value) => (value * amount * unit) / milliseconds),
+    };
   }
 
   #field(): Input['field'] {
@@ -312,23 +390,18 @@ class QueryParser {
   }
 
   /** The place of an input: one that reads the same is used again. */
-  #input(
-    name: FunctionCall['name'],
-    attribute: string | undefined,
-    field: Input['field'],
-    where: NrqlCondition | undefined,
-  ): number {
-    const same = (one: Input) => one.attribute === attribute && one.field === field && one.where === where;
-    const known = this.#inputs.findIndex(same);
-    const place = known < 0 ? this.#inputs.length : known;
-    const input = this.#inputs[place] ?? { attribute, field, where, keepsValues: false, keepsNumbers: false };
-    this.#inputs[place] = input;
-    input.keepsValues ||= name === 'uniques' || name === 'uniqueCount';
-    input.keepsNumbers ||= name === 'percentile';
-    return place;
+  #input(input: Input): number {
+    const known = this.#inputs.findIndex(
+      ({ attribute, field, where, keepsValues }) =>
+        attribute === input.attribute &&
+        field === input.field &&
+        where === input.where &&
+        keepsValues === input.keepsValues,
+    );
+    return known < 0 ? this.#inputs.push(input) - 1 : known;
   }
 
-  #facets(): readonly FacetAttribute[] {
+  #facets(): NrqlQuery['facets'] {
     const reader = this.#reader;
     const facets = reader.list(() => {
       const attribute = parseAttribute(reader);
@@ -348,12 +421,4 @@ class QueryParser {
     if (kind !== 'number' || !/^\d{1,15}$/.test(value) || Number(value) === 0) return this.#reader.fail(expected);
     return Number(this.#reader.take().value);
   }
-}
-
-/** The key of a column that was given no name. */
-function keyOf(of: NrqlExpression, inputs: readonly Input[]): string {
-  if (of.kind !== 'call') return 'result';
-  const { attribute, field } = inputs[of.input] ?? {};
-  if (attribute === undefined || of.name === 'count') return of.name;
-  return field === undefined ? `${of.name}.${attribute}` : `${of.name}.${attribute}['${field}']`;
 }

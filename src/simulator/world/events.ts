@@ -110,14 +110,14 @@ function sampled(
     const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
     const scope = world.scope({ application: application.id });
     if (scope === undefined || !mayMatch(whose)) return;
-    world.eachMinute(scope, Math.floor(since / MINUTE), Math.ceil(until / MINUTE), (done, { host }, minute) => {
+    const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
+    for (const { done, instance, minute } of world.minutes(scope, from, to)) {
       for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
         const random = sequence(hash(done.entropy, place, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
-        visit({ ...whose, host, ...attributes({ done, application, place, random }), timestamp });
+        visit({ ...whose, host: instance.host, ...attributes({ done, application, place, random }), timestamp });
       }
-      return undefined;
-    });
+    }
   };
 }
 

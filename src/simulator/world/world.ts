@@ -138,34 +138,32 @@ export class World {
     toMinute: number,
   ): readonly TimesliceSum[] {
     const sums = metrics.map((metric) => ({ metric, sum: new TimesliceSum() }));
-    this.eachMinute(scope, fromMinute, toMinute, (done) => {
+    for (const { done } of this.minutes(scope, fromMinute, toMinute)) {
       for (const { metric, sum } of sums) {
         const record = metric.record(done);
         if (record !== undefined) sum.add(record);
       }
-      return undefined;
-    });
+    }
     return sums.map(({ sum }) => sum);
   }
 
-  /**
-   * Calls `visit` for each minute from `fromMinute` to before `toMinute` in which the instances of the scope reported, for
-   * each of them in turn, until it says `enough`.
-   */
-  eachMinute(
-    scope: WorldScope,
+  /** What the instances of a scope did in each minute from `fromMinute` to before `toMinute` in which they reported. */
+  *minutes(
+    { application, instances, instancesOfApplication }: WorldScope,
     fromMinute: number,
     toMinute: number,
-    visit: (done: InstanceMinute, instance: SimulatedInstance, minute: number) => 'enough' | undefined,
-  ): void {
-    const { application, instances, instancesOfApplication } = scope;
+  ): Generator<
+    { readonly done: InstanceMinute; readonly instance: SimulatedInstance; readonly minute: number },
+    void,
+    undefined
+  > {
     const { seed } = this.options;
     for (let minute = fromMinute; minute < toMinute; minute += 1) {
       if (!reportsIn(application, minute)) continue;
       const shared = applicationMinute(seed, application, minute);
       for (const instance of instances) {
         const done = instanceMinute(seed, application, instance.ordinal, instancesOfApplication, shared);
-        if (visit(done, instance, minute) === 'enough') return;
+        yield { done, instance, minute };
       }
     }
   }

@@ -27,10 +27,9 @@ export class NerdGraphRows {
     const here = ({ host: name }: SimulatedInstance): boolean => host === undefined || host === name;
     const metrics = world.metrics(scope).filter(({ reach }) => host === undefined || reach !== 'browser');
     const processes = { ...scope, instances: scope.instances.filter(here) };
-    world.eachMinute(processes, minutes.from, minutes.to, (done) => {
+    for (const { done } of world.minutes(processes, minutes.from, minutes.to)) {
       for (const metric of metrics) addRecord(sums, metric, done);
-      return undefined;
-    });
+    }
   }
 
   /** Whether there is any row. */

@@ -63,7 +63,7 @@ describe('a query of events', () => {
   it('filters, gives percentages and rates, and counts different values', async () => {
     const [row] = await rows(
       `SELECT count(*) AS n, filter(count(*), WHERE error = true) AS failed, percentage(count(*), WHERE error = true) AS share,
-         rate(count(*), 1 minute) AS pace, uniqueCount(host) AS hosts, latest(timestamp) AS newest, earliest(timestamp) AS oldest,
+         rate(count(*), 1 minute) AS pace, uniqueCount(host) AS hosts, latest(timestamp) AS newest, min(timestamp) AS oldest,
          (sum(duration) - 1) * 2 AS twice, sum(duration) AS sum, count(*) / filter(count(*), WHERE host = 'none') AS nothing
        FROM Transaction WHERE appName IN ('Storefront', 'Forum')`,
     );

@@ -1,30 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { comparedValues, meets, NrqlError } from '../../../src/simulator/nrql/condition.ts';
+import { comparedValues, NrqlError } from '../../../src/simulator/nrql/condition.ts';
 import { parseNrql } from '../../../src/simulator/nrql/parseQuery.ts';
 
 const V = 'newrelic.timeslice.value';
-const whereOfEvents = (condition: string) => parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where!;
-const where = (condition: string) => parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`).where!;
+const whereOfEvents = (condition: string) => parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where;
+const where = (condition: string) => parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`).where;
 
 type Values = Readonly<Record<string, string | number | boolean | null>>;
 const holds = (condition: string, values: Values): boolean | undefined =>
-  meets(whereOfEvents(condition), (attribute) => values[attribute]);
+  whereOfEvents(condition).meets((attribute) => values[attribute]);
 
 describe('an NRQL query', () => {
   it('is read whole, keywords in any case and clauses in any order', () => {
     const text = `select COUNT(${V}) as c, sum(${V}['totalExclusive']), uniques(metricTimesliceName, 20) from Metric
       since 1000 until 2000 limit 7 timeseries 5 MINUTES facet appId, entity.guid AS guid where appId = 1`;
-    const call = { kind: 'call', numbers: [] };
     expect(parseNrql(text)).toMatchObject({
       select: [
-        { of: { ...call, name: 'count', input: 0 }, key: 'c' },
-        { of: { ...call, name: 'sum', input: 1 }, key: `sum.${V}['totalExclusive']` },
-        { of: { ...call, name: 'uniques', input: 2, numbers: [20] }, key: 'uniques.metricTimesliceName' },
+        { of: { calls: [{ name: 'count', input: 0, numbers: [] }] }, key: 'c' },
+        { of: { calls: [{ name: 'sum', input: 1, numbers: [] }] }, key: `sum.${V}['totalExclusive']` },
+        { of: { calls: [{ name: 'uniques', input: 2, numbers: [20] }] }, key: 'uniques.metricTimesliceName' },
       ],
       inputs: [{ attribute: V }, { attribute: V, field: 'totalExclusive' }, { attribute: 'metricTimesliceName' }],
       from: ['Metric'],
-      where: { kind: 'in', attribute: 'appId', values: new Set(['1']) },
+      where: { comparisons: [{ attribute: 'appId', values: ['1'] }] },
       facets: [
         { attribute: 'appId', key: 'appId' },
         { attribute: 'entity.guid', key: 'guid' },
@@ -47,7 +46,7 @@ describe('an NRQL query', () => {
     expect(parseNrql(text)).toMatchObject({
       from: ['Transaction', 'My events'],
       select: [{ key: 'count' }, { key: 'average.order.total' }],
-      where: { attribute: 'name', values: new Set(['a -- b']) },
+      where: { comparisons: [{ attribute: 'name', values: ['a -- b'] }] },
     });
   });
 

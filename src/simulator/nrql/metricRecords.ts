@@ -1,0 +1,209 @@
+import type { MetricDefinition } from '../world/agentMetrics.ts';
+import type { EventSearch } from '../world/events.ts';
+import type { StoredTimeslice } from '../world/timesliceValues.ts';
+import type { InstanceMinute } from '../world/traffic.ts';
+import type { World, WorldScope } from '../world/world.ts';
+import { isShown } from '../world/worldEntities.ts';
+import { type NrqlCondition, NrqlError } from './condition.ts';
+import type { Input, NrqlQuery, Tally } from './parseQuery.ts';
+import {
+  firstInput,
+  KEY_TRANSACTION_DURATION,
+  KEY_TRANSACTION_ERRORS,
+  METRIC_VALUES,
+  TIMESLICE_VALUE,
+} from './parseQuery.ts';
+import type { Groups, NrqlRange } from './rowTally.ts';
+
+/** Records that share their attributes: of one metric, from one host, for one scope. */
+interface Series {
+  /** Attributes and values by name; one that the records lack is null, one that is not known yet is undefined. */
+  readonly attributes: Readonly<Record<string, string | null | undefined>>;
+  /** What an instance has stored for a minute; undefined when that is nothing. */
+  readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
+}
+
+/** The series of an application that a query is about: those that the instances of each of its hosts report. */
+interface Selection {
+  readonly scope: WorldScope;
+  readonly seriesOf: (host: string) => readonly Series[];
+}
+
+const PRESENT = 'present';
+/** What says which applications a query of timeslices is about: the service wants one of them. */
+const SOURCES = ['appId', 'appName', 'entity.guid'];
+
+function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): boolean | undefined {
+  return meets((name) => (name in attributes ? attributes[name] : null));
+}
+
+/** An agent sends nothing about what did not happen: such a record was never stored. */
+function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
+  return (done) => {
+    const one = record(done);
+    if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
+    if (samplesPerMinute === 1) return one;
+    return {
+      ...one,
+      count: one.count * samplesPerMinute,
+      total: one.total * samplesPerMinute,
+      totalExclusive: one.totalExclusive * samplesPerMinute,
+      sumOfSquares: one.sumOfSquares * samplesPerMinute,
+    };
+  };
+}
+
+/**
+ * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
+ * about no application that there is.
+ */
+function* timesliceSeries(
+  world: World,
+  guidOf: EventSearch['guidOf'],
+  where: NrqlCondition,
+): Generator<Selection, void, undefined> {
+  const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
+  const applications = hasSource ? world.applications() : [];
+  const meant = applications.flatMap(({ id, name }) => {
+    const attributes: Series['attributes'] = {
+      appId: String(id),
+      appName: name,
+      'entity.guid': guidOf('APPLICATION', id),
+      host: undefined,
+      metricTimesliceName: undefined,
+      scope: undefined,
+      [TIMESLICE_VALUE]: PRESENT,
+    };
+    return isMet(where, attributes) === false ? [] : [{ id, attributes }];
+  });
+  if (meant.length === 0)
+    throw new NrqlError('No application was matched (did you specify appId, appName or entity.guid?)');
+  for (const { id, attributes: common } of meant) {
+    const scope = world.scope({ application: id });
+    if (scope === undefined) continue;
+    const candidates = world.metrics(scope).flatMap((metric) => {
+      const named = {
+        ...common,
+        metricTimesliceName: metric.name,
+        host: metric.reach === 'browser' ? null : undefined,
+      };
+      if (isMet(where, named) === false) return [];
+      const scopes = metric.scope === undefined ? [null] : [null, metric.scope];
+      const record = recordOf(metric);
+      return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
+    });
+    if (candidates.length === 0) continue;
+    const seriesOf = (host: string): readonly Series[] => {
+      const shown = isShown(scope.application, host) ? host : null;
+      return candidates
+        .map(({ attributes, record }) => ({
+          attributes: attributes['host'] === null ? attributes : { ...attributes, host: shown },
+          record,
+        }))
+        .filter(({ attributes }) => isMet(where, attributes) === true);
+    };
+    yield { scope, seriesOf };
+  }
+}
+
+/** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
+function* keyTransactionSeries(
+  world: World,
+  guidOf: EventSearch['guidOf'],
+  where: NrqlCondition,
+): Generator<Selection, void, undefined> {
+  for (const { id, source, state } of world.keyTransactions()) {
+    const scope = world.scope({ application: source.applicationId });
+    if (scope === undefined || state === 'idle' || state === 'silent') continue;
+    const names = {
+      [KEY_TRANSACTION_DURATION]: `WebTransaction/${source.transaction}`,
+      [KEY_TRANSACTION_ERRORS]: `Errors/WebTransaction/${source.transaction}`,
+    };
+    const series = Object.entries(names).flatMap(([value, name]): readonly Series[] => {
+      const metric = world.metric(scope, name);
+      const attributes = { 'entity.guid': guidOf('KEY_TRANSACTION', id), [value]: PRESENT };
+      return metric === undefined || isMet(where, attributes) !== true
+        ? []
+        : [{ attributes, record: recordOf(metric) }];
+    });
+    if (series.length > 0) yield { scope, seriesOf: () => series };
+  }
+}
+
+const MINUTE = 60_000;
+const HOUR_MINUTES = 60;
+const DAY_MINUTES = 24 * HOUR_MINUTES;
+const HOURLY_AFTER_MINUTES = 8 * DAY_MINUTES;
+const RETENTION_MINUTES = 93 * DAY_MINUTES;
+
+/**
+ * Adds the metric records that a query is about to its groups. Records of a minute bear its beginning as their time; a range
+ * that begins more than eight days ago finds only the records of whole hours, which bear the beginning of the hour.
+ */
+export function collectMetrics(
+  query: NrqlQuery,
+  range: NrqlRange,
+  groups: Groups,
+  { world, guidOf, now }: { readonly world: World; readonly guidOf: EventSearch['guidOf']; readonly now: number },
+): void {
+  const complete = Math.floor(now / MINUTE);
+  const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
+  const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
+  const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
+  const isOfKeyTransactions = query.inputs.some(
+    ({ attribute }) => attribute === KEY_TRANSACTION_DURATION || attribute === KEY_TRANSACTION_ERRORS,
+  );
+  const existenceIsEnough =
+    range.buckets.length === 1 && query.select.every(({ of: { key } }) => key?.startsWith('uniques.'));
+  const select = isOfKeyTransactions ? keyTransactionSeries : timesliceSeries;
+  for (const { scope, seriesOf } of select(world, guidOf, query.where)) {
+    const hosts = new Set(scope.instances.map(({ host }) => host));
+    const pending = new Map(
+      [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, query, groups) ?? [])]),
+    );
+    for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute)) {
+      const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
+      const silent = (pending.get(instance.host) ?? []).filter(({ record, group, readers, choosesFacet }) => {
+        const found = record(done);
+        if (found === undefined) return true;
+        group.isChosen ||= choosesFacet;
+        const tallies = groups.tallies(group, bucket);
+        for (const [index, read] of readers.entries()) {
+          const tally = tallies[index];
+          if (tally !== undefined) read?.(found, tally);
+        }
+        return false;
+      });
+      if (!existenceIsEnough) continue;
+      // Of a series of which only the existence counts, one record says all.
+      pending.set(instance.host, silent);
+      if ([...pending.values()].every((left) => left.length === 0)) break;
+    }
+  }
+}
+
+/** Where the records of a series go; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
+function routed({ attributes, record }: Series, query: NrqlQuery, groups: Groups) {
+  const facet = query.facets.map(({ attribute }) => attributes[attribute]);
+  const readers = query.inputs.map((input) => readerOf(input, attributes));
+  if (!facet.every((value) => typeof value === 'string') || readers.every((reader) => reader === undefined))
+    return undefined;
+  const first = firstInput(query);
+  const choosesFacet = first !== undefined && readers[query.inputs.indexOf(first)] !== undefined;
+  return { record, group: groups.group(facet), readers, choosesFacet };
+}
+
+/** How records with these attributes are read for an input; undefined when they have nothing to say about it. */
+function readerOf(
+  input: Input,
+  attributes: Series['attributes'],
+): ((record: StoredTimeslice, tally: Tally) => void) | undefined {
+  const { attribute = '', field } = input;
+  const value = attributes[attribute];
+  if (typeof value !== 'string') return undefined;
+  if (!METRIC_VALUES.includes(attribute)) return (_, tally) => tally.addValue(value, 0, input);
+  if (field !== undefined) return (record, tally) => tally.add(1, record[field], record[field], record[field]);
+  return attribute === KEY_TRANSACTION_ERRORS
+    ? ({ count }, tally) => tally.add(count, count, count, count)
+    : ({ count, total, min, max }, tally) => tally.add(count, total, min, max);
+}
