@@ -42,9 +42,9 @@ const ABSENCE = `## When a series is absent
 - \`component_time\`, \`component_calls\` and \`total_time\` wait until the database kind of the application is known: with
   REST until the names of its database metrics have been read once, with both until the calls of these metrics could be
   read once.
-- A value that upstream answers and that cannot be read (null, text instead of a number) is not the same as absent: a calculation
-  that needs it has no series. So \`response_time\` is absent where the request queue cannot be read, \`total_time\` where
-  one of the components cannot, and \`error_ratio\` where a number of requests cannot.
+- Where upstream answers a value that cannot be read (null, text instead of a number), everything that is calculated from it is
+  absent: \`response_time\` where it is the request queue, \`total_time\` where it is a component, \`error_ratio\` where it is
+  a number of requests.
 - With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.
 - \`health_status\` has a series for each known status (green, orange, red, gray, unknown), 1 for the current one and 0
   for the others. An unknown status is one more series with 1, as long as the entity has it.
@@ -97,8 +97,8 @@ newrelic_application_error_ratio
   * on (account, app_id) group_left (language) newrelic_application_info
 \`\`\`
 
-- A window value is an average over the whole window and is smoothed by it: an incident of one minute moves a 30 minute
-  average by a thirtieth. \`collection.window: 5m\` suits alerting better.
+- A window value is an average over the whole window: an incident of one minute moves a 30 minute average by a thirtieth.
+  \`collection.window: 5m\` suits alerting better.
 - The windows of successive scrapes overlap. \`avg_over_time\` over much longer ranges than the window is sound;
   \`sum_over_time\` of \`apdex_requests\` counts every request many times over.
 - An application without background work has no \`non_web_requests_per_second\`, and adding an absent series gives nothing:
@@ -114,11 +114,11 @@ the exporter:
 - In a patch or minor release no family and no label on this page is renamed, removed or given another unit or meaning.
   Families, and values of labels such as \`component\`, \`status\`, \`endpoint\` and \`reason\`, may be added; write queries that
   select what they need. HELP texts may change.
-- A label is added to an existing family only in a major release, because it changes what a query without it matches.
+- A label is added to an existing family only in a major release.
 - A family that is to go is marked as deprecated in its HELP, on this page and in the changelog for at least one minor
   release and six months before the major release that removes it; its successor is there from the first of these days.
 - Correcting a wrong number is no change of meaning; the changelog says which family, since when, and by how much.
-- A vendor's change that takes away a source makes a series absent, never a guess. The names outlive the end of the REST
+- When the vendor takes a source away, the series is absent, never a guess. The names outlive the end of the REST
   interface (31 July 2027): \`api: nerdgraph\` publishes them unchanged, as far as NerdGraph has a source.
 - \`process_*\` and \`nodejs_*\` belong to the client library and may change with it.
 `;
