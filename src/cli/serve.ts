@@ -9,7 +9,6 @@ import type { ReloadResult } from '../web/dependencies.ts';
 import { refreshInBackground, systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Scope } from '../collect/view.ts';
-import { CollectorLog } from '../collect/collectorLog.ts';
 import type { Environment } from '../config/yaml/preparedDocument.ts';
 import { redactConfig } from '../config/schema/file.ts';
 import { Exposition } from '../exposition/exposition.ts';
@@ -207,7 +206,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 function createCollector({ config, logger, secrets, environment }: DaemonOptions, telemetry: Telemetry): Collector {
   return new Collector(config, {
     clock: systemClock,
-    log: new CollectorLog(logger),
+    log: logger,
     openReader: (account, from) =>
       openReader(account, from, {
         secrets,

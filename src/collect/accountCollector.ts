@@ -3,16 +3,14 @@ import type { AccountConfig } from '../config/config.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
-import type { AccountLog } from './collectorLog.ts';
 import type { Entity, Kind } from './entity.ts';
-import { GroupProgress } from './groupProgress.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds, type Failed } from './kinds.ts';
 import { Limiter } from './limiter.ts';
-import { NextCalls, type NextCall } from './nextCalls.ts';
-import type { Queue } from './queue.ts';
-import { Refresh } from './refresh.ts';
-import { asksForListsOfAccount, covers, isEnabled, type AccountContext } from './scope.ts';
+import { GroupProgress, type AccountLog } from './progress.ts';
+import { Queue, type Call } from './queue.ts';
+import { asksForListsOfAccount, covers, Refresh } from './refresh.ts';
+import { isEnabled, type AccountContext } from './selection.ts';
 import { Timetable, type CurrentWindow } from './timetable.ts';
 import type { Scope } from './view.ts';
 
@@ -28,22 +26,19 @@ const MOST_REFRESHES = 10_000;
  * was answered. All times are milliseconds of the monotonic clock.
  */
 export class AccountCollector {
-  readonly context: Readonly<AccountContext>;
+  readonly context: AccountContext;
   readonly inventory: Inventory;
   readonly limiter: Limiter;
   readonly timetable: Timetable;
   readonly progress: ReadonlyMap<Group, GroupProgress>;
   readonly log: AccountLog;
-  readonly #changeable: AccountContext;
   readonly #clock: Clock;
   readonly #kinds: Kinds;
-  readonly #calls: NextCalls;
   readonly #queue: Queue;
   /** The refreshes that are open, by the key of their scope. */
   readonly #refreshes = new Map<string, Refresh>();
   /** What is being read, each with a signal of its own: on one for all, listeners that are gone would keep later ones alive. */
-  readonly #running = new Set<AbortController>();
-  readonly #readings = new Set<Promise<void>>();
+  readonly #running = new Map<AbortController, Promise<readonly (number | Failed)[]>>();
   /** Askings that queue entities now: nothing starts before all of theirs are there, so that calls are full. */
   #queueing = 0;
   #pumping = false;
@@ -55,15 +50,13 @@ export class AccountCollector {
   /** @param everythingCounts true: plan and states count everything, whether something asks for it or not */
   constructor(context: AccountContext, clock: Clock, log: AccountLog, everythingCounts: boolean) {
     this.context = context;
-    this.#changeable = context;
     this.#clock = clock;
     this.log = log;
     this.inventory = new Inventory(context, () => clock.monotonic());
     this.limiter = new Limiter(context.account.limits, clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
     this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter, clock, everythingCounts);
-    this.#calls = new NextCalls(context, clock, this.#kinds, this.timetable, this.limiter);
-    this.#queue = this.#calls.queue;
+    this.#queue = new Queue(context, clock, this.#kinds, this.timetable, this.limiter);
     this.progress = GroupProgress.ofAll(clock, this.timetable, log);
   }
 
@@ -92,12 +85,10 @@ export class AccountCollector {
     const now = this.#clock.monotonic();
     this.timetable.moveOn();
     const refresh = this.#open(scope, now);
-    refresh.asking += 1;
     const waited = refresh.wait(this.#clock, now + waitMs, () => this.#canEnd(refresh, now + waitMs), signal);
     void this.#askForAll(refresh);
     const { isOver, cameTo } = await waited;
-    if (cameTo !== undefined && cameTo.entities > 0)
-      this.log.refreshed({ ...cameTo, applicationId: scope.applicationId });
+    if (cameTo !== undefined && cameTo.entities > 0) this.log.refreshed(scope.applicationId, cameTo);
     if (isOver && !refresh.isWaitedFor && this.#refreshes.get(refresh.key) === refresh)
       this.#refreshes.delete(refresh.key);
     if (signal?.aborted !== true) await this.timetable.update(new TimeSlice(), true);
@@ -112,18 +103,24 @@ export class AccountCollector {
   reconfigure(next: AccountContext, keyChanged: boolean): void {
     const { account, customMetrics, collection } = this.context;
     const laterBy = next.collection.delay - collection.delay;
-    Object.assign(this.#changeable, next);
+    Object.assign(this.context, next);
     if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
     this.inventory.reconfigure(customMetrics !== next.customMetrics);
     for (const group of GROUPS) if (!isEnabled(this.context, group)) this.log.leftOut(group);
-    if (laterBy !== 0) for (const entity of this.inventory.entities()) entity.delayChanged(laterBy);
+    // Windows can be read later than before, or earlier: so could those that are held.
+    if (laterBy !== 0) {
+      for (const entity of this.inventory.entities()) {
+        const { held } = entity;
+        if (held !== undefined) entity.held = { ...held, windowStart: held.windowStart + laterBy };
+      }
+    }
     const { applicationList, keyTransactionList } = this.inventory;
     const otherApplications = differ(account.applications.include, next.account.applications.include);
-    if (otherApplications) applicationList.makeOverdue();
+    if (otherApplications) applicationList.overdue = true;
     // Which names of applications come with the key transactions depends on both.
     const choosesOwn = typeof next.account.key_transactions !== 'boolean';
     if (differ(account.key_transactions, next.account.key_transactions) || (otherApplications && choosesOwn)) {
-      keyTransactionList.makeOverdue();
+      keyTransactionList.overdue = true;
     }
     this.timetable.reset();
     if (keyChanged) this.keyChanged();
@@ -132,7 +129,7 @@ export class AccountCollector {
     for (const list of [applicationList, keyTransactionList]) {
       if (list.state !== 'queued' || this.#isRead(list)) continue;
       this.#queue.remove(list);
-      list.unqueue();
+      list.state = 'idle';
       this.#waitsNoLonger(list, false);
     }
     this.#notify();
@@ -141,8 +138,8 @@ export class AccountCollector {
 
   /** The key is another one: whatever failed is tried again with the next refresh. */
   keyChanged(): void {
-    for (const entity of this.inventory.entities()) entity.waitUntil(-Infinity);
-    this.#calls.forgetFailures();
+    for (const entity of this.inventory.entities()) entity.retryAt = -Infinity;
+    this.#queue.forgetFailures();
     this.#refusalDecidedAt = this.#clock.monotonic();
     this.#setRefused(undefined);
   }
@@ -155,16 +152,16 @@ export class AccountCollector {
 
   /** Resolves when what is being read now has ended. */
   async readingsUnderWay(): Promise<void> {
-    await Promise.allSettled(this.#readings);
+    await Promise.allSettled(this.#running.values());
   }
 
   /** Ends for good: no call starts any more, calls in flight are aborted, and nobody waits any more. */
   stop(): void {
     this.#stopped = true;
     const reason = new Error('the exporter no longer reads this account');
-    for (const controller of this.#running) controller.abort(reason);
+    for (const controller of this.#running.keys()) controller.abort(reason);
     this.limiter.close();
-    for (const refresh of this.#refreshes.values()) refresh.leaveOut(() => true);
+    for (const refresh of this.#refreshes.values()) refresh.giveUp();
     this.#notify();
   }
 
@@ -180,17 +177,21 @@ export class AccountCollector {
     return open;
   }
 
-  /** Asks for everything of the scope, unless that is under way. The caller has counted one more asking. */
+  /** Asks for everything of the scope, unless that is under way. */
   async #askForAll(refresh: Refresh): Promise<void> {
-    const entities = asksForListsOfAccount(refresh.scope)
-      ? this.inventory.lists()
-      : this.inventory.entities(refresh.scope.applicationId);
-    await refresh.askForAll(this.timetable.window.to, () => this.#ask(refresh, entities));
-    this.#askingEnded(refresh);
+    const { scope } = refresh;
+    if (!refresh.beginAskingForAll(this.timetable.window.to)) return;
+    const { inventory } = this;
+    await this.#ask(
+      refresh,
+      asksForListsOfAccount(scope) ? inventory.lists() : inventory.entities(scope.applicationId),
+    );
+    refresh.allIsAskedFor();
   }
 
   /** Asks for what a refresh covers of these entities: what is due is queued, in portions between which other work goes on. */
   async #ask(refresh: Refresh, entities: Iterable<Entity>): Promise<void> {
+    refresh.asking += 1;
     const slice = new TimeSlice();
     const { askedAt } = refresh;
     const asked: Entity[] = [];
@@ -213,6 +214,8 @@ export class AccountCollector {
     }
     if (isQueueing) this.#queueing -= 1;
     this.#pump();
+    refresh.asking -= 1;
+    refresh.notify();
   }
 
   /**
@@ -237,14 +240,9 @@ export class AccountCollector {
 
   #enqueue(entity: Entity): void {
     if (this.#queue.size === 0 && this.#running.size === 0) this.limiter.workBegins();
-    entity.queue();
-    this.#queue.add(entity, entity.failures > 0 || this.#kinds.isDoubtful(entity));
-    this.#progressOf(entity).queued(entity, this.timetable.window.to);
-  }
-
-  #askingEnded(refresh: Refresh): void {
-    refresh.asking -= 1;
-    refresh.notify();
+    entity.state = 'queued';
+    this.#queue.add(entity);
+    this.progress.get(entity.group)?.queued(entity, this.timetable.window.to);
   }
 
   /** While upstream refuses the account, only the application list is read. */
@@ -284,11 +282,9 @@ export class AccountCollector {
         void turn.then(() => this.#pump());
         break;
       }
-      const call = this.#calls.take((kind) => this.#companions(kind));
+      const call = this.#queue.take((kind) => this.#companions(kind));
       if (call === undefined) break;
-      const reading = this.#read(call);
-      this.#readings.add(reading);
-      void reading.then(() => this.#readings.delete(reading));
+      void this.#read(call);
     }
     this.#pumping = false;
     this.limiter.admit();
@@ -311,19 +307,20 @@ export class AccountCollector {
   }
 
   /** Reads entities of one kind with one call. All of them end in one step, once what the call brought was taken over. */
-  async #read(call: NextCall): Promise<void> {
+  async #read(call: Call): Promise<void> {
     const { entities, place } = call;
     const { window } = this.timetable;
     const startedAt = this.#clock.monotonic();
     for (const entity of entities) {
-      if (entity.state === 'idle') this.#progressOf(entity).queued(entity, window.to);
+      if (entity.state === 'idle') this.progress.get(entity.group)?.queued(entity, window.to);
       entity.begin(startedAt);
     }
     const controller = new AbortController();
-    this.#running.add(controller);
-    const results = await this.#kinds.read(entities, window, { signal: controller.signal, gate: place.gate });
+    const reading = this.#kinds.read(entities, window, { signal: controller.signal, gate: place.gate });
+    this.#running.set(controller, reading);
+    const results = await reading;
     this.#running.delete(controller);
-    this.#calls.ended(call, results);
+    this.#queue.ended(call, results);
     if (this.#stopped) return;
     this.#end(entities, results, window);
     this.#pump();
@@ -351,7 +348,6 @@ export class AccountCollector {
     for (const refresh of this.#refreshes.values()) {
       if (refresh.isWaitedFor && refresh.askedAt < this.timetable.everythingDueSince) {
         refresh.askAgain(this.#clock.monotonic(), this.context);
-        refresh.asking += 1;
         void this.#askForAll(refresh);
         continue;
       }
@@ -363,9 +359,7 @@ export class AccountCollector {
           if (each !== entity || this.timetable.isDue(each, refresh.askedAt)) unlocked.add(each);
         }
       }
-      if (unlocked.size === 0) continue;
-      refresh.asking += 1;
-      void this.#ask(refresh, unlocked).then(() => this.#askingEnded(refresh));
+      if (unlocked.size > 0) void this.#ask(refresh, unlocked);
     }
     this.#notify();
     this.#dropRefreshes();
@@ -384,14 +378,12 @@ export class AccountCollector {
     this.log.failed(entity);
     // Once per interval while the account is refused, whatever the list answers.
     const isRefused = this.#refused !== undefined && entity === this.inventory.applicationList;
-    entity.waitUntil(
-      isRefused ? this.timetable.nextTurn(this.inventory.applicationList) : this.timetable.retryAt(entity, window),
-    );
+    entity.retryAt = isRefused ? this.timetable.nextTurn(entity) : this.timetable.retryAt(entity, window);
   }
 
   /** Nobody waits for an entity any more: it has ended, or has left. */
   #waitsNoLonger(entity: Entity, failed: boolean): void {
-    this.#progressOf(entity).ended(entity, failed);
+    this.progress.get(entity.group)?.ended(entity, failed);
     for (const refresh of this.#refreshes.values()) refresh.ended(entity, failed);
   }
 
@@ -405,7 +397,7 @@ export class AccountCollector {
   /** An application was answered for the first time: its hosts that wait are doubtful no longer. */
   #trustHosts({ subject }: Entity): void {
     for (const { metrics } of this.inventory.dataOf(subject)?.data.hosts.values() ?? []) {
-      if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics, false);
+      if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);
     }
   }
 
@@ -425,9 +417,9 @@ export class AccountCollector {
     const { reason } = error.failure;
     if (reason !== 'auth' && !(reason === 'forbidden' && isList)) return;
     this.#setRefused(error.message);
-    applicationList.waitUntil(Math.max(applicationList.retryAt, this.timetable.nextTurn(applicationList)));
+    applicationList.retryAt = Math.max(applicationList.retryAt, this.timetable.nextTurn(applicationList));
     for (const waiting of this.#queue.clear()) {
-      waiting.unqueue();
+      waiting.state = 'idle';
       if (waiting === applicationList) this.#enqueue(waiting);
       else this.#waitsNoLonger(waiting, true);
     }
@@ -466,12 +458,6 @@ export class AccountCollector {
 
   #notify(): void {
     for (const refresh of this.#refreshes.values()) refresh.notify();
-  }
-
-  #progressOf({ group }: Entity): GroupProgress {
-    const progress = this.progress.get(group);
-    if (progress === undefined) throw new Error(`no progress is kept for ${group}`);
-    return progress;
   }
 }
 

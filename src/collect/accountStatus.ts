@@ -1,13 +1,11 @@
 import { type EntityMatch, endOfLife } from '../config/config.ts';
 import { matchTemplate, type CustomMetric } from '../metrics/customMetrics.ts';
-import { unmatched } from './selection.ts';
+import { unmatched, isEnabled } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer, type GroupTally } from './answer.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
-import { isEnabled } from './scope.ts';
 import type { Entity } from './entity.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import { effectiveInterval } from './due.ts';
 import type {
   AccountStatus,
   AnswerTime,
@@ -212,13 +210,12 @@ function applicationCounts({ inventory, up }: AccountCollector): AccountStatus['
 function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
   const { timetable } = account;
   const progress = account.progress.get(group);
-  const { interval, stretch } = timetable.pace(group);
   // While the account is refused, only its list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
-    intervalSeconds: interval / 1000,
-    effectiveIntervalSeconds: effectiveInterval(interval, stretch) / 1000,
+    intervalSeconds: timetable.intervalOf({ group }) / 1000,
+    effectiveIntervalSeconds: timetable.effectiveIntervalOf({ group }) / 1000,
     success: refused ? false : progress?.success,
     lastSuccess: progress?.lastSuccess,
     durationSeconds: progress?.seconds,

@@ -3,17 +3,18 @@ import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from 
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
 import { concerns } from './inventory.ts';
-import { writeApplication, writeHost, writeKeyTransaction } from './records.ts';
-import type {
-  ApplicationData,
-  ApplicationRecord,
-  HostRecord,
-  KeyTransactionRecord,
-  Rolling,
-  WindowReading,
+import {
+  writeListed,
+  type ApplicationData,
+  type ApplicationRecord,
+  type HostRecord,
+  type KeyTransactionRecord,
+  type Rolling,
+  type WindowReading,
 } from './records.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import { isEnabled, neededGroups, type Needs } from './scope.ts';
+import { isEnabled } from './selection.ts';
+import { neededGroups, type Needs } from './refresh.ts';
 import type { AnswerTime, EntityState, Scope } from './view.ts';
 
 /** The entities of a group that something asks for. */
@@ -120,14 +121,10 @@ export class AccountAnswer {
 
   #application(record: ApplicationRecord): void {
     const { applicationList } = this.#account.inventory;
-    const { application, labels, data, rolling } = record;
+    const { labels, data, rolling } = record;
     const state = this.#listed(applicationList, rolling);
     if (state !== 'missing') {
-      this.#add(
-        'applications',
-        labels,
-        this.#samplesOf(record, () => writeApplication(this.#account.context.writer, application, record.tags)),
-      );
+      this.#add('applications', labels, this.#samplesOf(record));
     }
     if (data === undefined) return;
     for (const entity of [data.datastoreList, data.customNameList]) if (entity !== undefined) this.#single(entity);
@@ -160,14 +157,9 @@ export class AccountAnswer {
 
   /** @returns the metric data of the host that the answer holds */
   #host(list: Entity, record: HostRecord): WindowReading | undefined {
-    const { host, labels, metrics, rolling, reading } = record;
+    const { labels, metrics, rolling, reading } = record;
     const state = this.#listed(list, rolling);
-    if (state !== 'missing')
-      this.#add(
-        'hosts',
-        labels,
-        this.#samplesOf(record, () => writeHost(this.#account.context.writer, host)),
-      );
+    if (state !== 'missing') this.#add('hosts', labels, this.#samplesOf(record));
     const isServed = this.#single(metrics) !== 'missing';
     if (!isServed || reading === undefined) return undefined;
     this.#addReading('host_metrics', labels, reading);
@@ -175,14 +167,10 @@ export class AccountAnswer {
   }
 
   #keyTransaction(record: KeyTransactionRecord): void {
-    const { keyTransaction, labels, rolling } = record;
+    const { labels, rolling } = record;
     const state = this.#listed(this.#account.inventory.keyTransactionList, rolling);
     if (state === 'missing') return;
-    this.#add(
-      'key_transactions',
-      labels,
-      this.#samplesOf(record, () => writeKeyTransaction(this.#account.context.writer, keyTransaction)),
-    );
+    this.#add('key_transactions', labels, this.#samplesOf(record));
   }
 
   #stateOf(entity: Entity): EntityState {
@@ -220,12 +208,10 @@ export class AccountAnswer {
   }
 
   /** With the rolling values that were read apart, as long as those are not too old. */
-  #samplesOf(
-    { samples, rolling }: { readonly samples: WrittenSamples; readonly rolling: Rolling | undefined },
-    write: () => WrittenSamples,
-  ): WrittenSamples {
+  #samplesOf(record: ApplicationRecord | HostRecord | KeyTransactionRecord): WrittenSamples {
+    const { samples, rolling } = record;
     const isTooOld = rolling?.values !== undefined && this.#stateOf(rolling.entity) === 'missing';
-    return isTooOld ? write() : samples;
+    return isTooOld ? writeListed(this.#account.context.writer, record) : samples;
   }
 
   /** @param entity what it is read as: a list entry by its list */

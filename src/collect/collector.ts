@@ -1,17 +1,19 @@
+import type { Logger } from 'pino';
 import type { UpstreamReader, Diagnosis } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
-import { type AccountContext, coversAccount } from './scope.ts';
+import type { AccountContext } from './selection.ts';
+import { coversAccount } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { applicationViews, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
 import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount } from './probeAnswer.ts';
-import type { CollectorLog } from './collectorLog.ts';
 import type { Clock } from './clock.ts';
-import { PlacesOfKeys } from './limiter.ts';
+import { SharedPlaces } from './limiter.ts';
+import { AccountLog } from './progress.ts';
 import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
 /** A reader of one account and the key it uses. */
@@ -21,74 +23,23 @@ export interface AccountReader {
   keyMark(): string;
 }
 
-/** Opens the reader of an account. Throws when it cannot be opened. */
-type OpenReader = (account: AccountConfig, config: Config) => AccountReader;
-
-/** An account of a new configuration with everything that could fail already built. */
-interface PreparedAccount {
-  readonly opened: AccountReader;
-  readonly context: AccountContext;
-  readonly keyMark: string;
-}
-
-/**
- * Builds everything of a configuration that can fail. Throws what `openReader` throws, and then leaves nothing open.
- *
- * @param contextOf the context so far of the account of that name; undefined for a new one
- */
-function prepareAccounts(
-  config: Config,
-  openReader: OpenReader,
-  writer: SampleWriter,
-  contextOf: (name: string) => AccountContext | undefined,
-): readonly PreparedAccount[] {
-  const prepared: PreparedAccount[] = [];
-  try {
-    for (const account of config.accounts) {
-      const before = contextOf(account.name);
-      const families = sameOrNew(before, account);
-      const queries = sameQueriesOrNew(before, account);
-      const opened = openReader(account, config);
-      const { reader } = opened;
-      const context = { account, collection: config.collection, reader, customMetrics: families, queries, writer };
-      prepared.push({ opened, context, keyMark: opened.keyMark() });
-    }
-    return prepared;
-  } catch (error) {
-    for (const { opened } of prepared) void opened.reader.close();
-    throw error;
-  }
-}
-
-/** The same families as before where they are defined alike, so that what is held and what is read next are of one. */
-function sameOrNew(
-  before: AccountContext | undefined,
-  { custom_metrics }: AccountConfig,
-): AccountContext['customMetrics'] {
-  const unchanged = JSON.stringify(before?.account.custom_metrics) === JSON.stringify(custom_metrics);
-  return before !== undefined && unchanged ? before.customMetrics : customMetrics(custom_metrics);
-}
-
-function sameQueriesOrNew(before: AccountContext | undefined, { queries }: AccountConfig): AccountContext['queries'] {
-  const unchanged = JSON.stringify(before?.account.queries) === JSON.stringify(queries);
-  return before !== undefined && unchanged ? before.queries : prepareQueries(queries);
+/** An account, how to tell that its key is another one, and what its key was when that was looked at last. */
+interface Entry {
+  readonly account: AccountCollector;
+  keyMark: () => string;
+  key: string;
+  /** The end of the window when the log was last told what should be looked at. */
+  noticedFor: number | undefined;
 }
 
 /** What the collector is built from. */
 interface CollectorDependencies {
   readonly clock: Clock;
-  readonly log: CollectorLog;
-  readonly openReader: OpenReader;
+  readonly log: Logger;
+  /** Opens the reader of an account. Throws when it cannot be opened. */
+  readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
   /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
   readonly everythingCounts?: boolean;
-}
-
-interface Entry {
-  readonly account: AccountCollector;
-  opened: AccountReader;
-  keyMark: string;
-  /** The end of the window when the log was last told what should be looked at. */
-  noticedFor: number | undefined;
 }
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
@@ -98,7 +49,8 @@ export class Collector implements CollectorView {
   #entries = new Map<string, Entry>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
-  readonly #places = new PlacesOfKeys();
+  /** What accounts of one key share, by the mark of the key. */
+  #places = new Map<string, SharedPlaces>();
   readonly #writer = new SampleWriter();
   #refreshedOnce = false;
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
@@ -107,7 +59,7 @@ export class Collector implements CollectorView {
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    for (const prepared of this.#prepare(config)) this.#enter(prepared);
+    for (const { context, keyMark } of this.#open(config)) this.#enter(context, keyMark);
     this.#sharePlaces();
   }
 
@@ -121,29 +73,31 @@ export class Collector implements CollectorView {
    * be opened.
    */
   reconfigure(config: Config): void {
-    const prepared = this.#prepare(config);
+    const opened = this.#open(config);
     this.#config = config;
     const before = this.#entries;
     this.#entries = new Map();
-    for (const next of prepared) {
-      const { account } = next.context;
-      const entry = before.get(account.name);
-      if (entry === undefined || !isSameAccount(entry.account.config, account)) {
-        this.#enter(next);
+    for (const { context, keyMark } of opened) {
+      const { name } = context.account;
+      const entry = before.get(name);
+      if (entry === undefined || !isSameAccount(entry.account.config, context.account)) {
+        this.#enter(context, keyMark);
         continue;
       }
-      before.delete(account.name);
-      next.opened.reader.inherit?.(entry.opened.reader);
-      this.#closeLater(entry.opened.reader, entry.account);
-      const keyChanged = next.keyMark !== entry.keyMark;
-      entry.opened = next.opened;
-      entry.keyMark = next.keyMark;
-      entry.account.reconfigure(next.context, keyChanged);
-      this.#entries.set(account.name, entry);
+      before.delete(name);
+      const { account } = entry;
+      const { reader } = account.context;
+      context.reader.inherit?.(reader);
+      this.#closeLater(reader, account);
+      const key = keyMark();
+      const keyChanged = key !== entry.key;
+      Object.assign(entry, { keyMark, key });
+      account.reconfigure(context, keyChanged);
+      this.#entries.set(name, entry);
     }
-    for (const { account, opened } of before.values()) {
+    for (const { account } of before.values()) {
       account.stop();
-      void opened.reader.close();
+      void account.context.reader.close();
     }
     this.#sharePlaces();
   }
@@ -215,8 +169,8 @@ export class Collector implements CollectorView {
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
     const entry = this.#entries.get(accountName);
     if (entry === undefined) throw new Error(`there is no account ${accountName}`);
-    const { timetable, limiter } = entry.account;
-    return entry.opened.reader.diagnose(timetable.moveOn(), { signal, gate: limiter, patient: true });
+    const { timetable, limiter, context } = entry.account;
+    return context.reader.diagnose(timetable.moveOn(), { signal, gate: limiter, patient: true });
   }
 
   /** Refreshes and answers for one application; waits at most `waitMs` milliseconds, or until the signal. Never rejects. */
@@ -238,7 +192,7 @@ export class Collector implements CollectorView {
   /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
   async stop(): Promise<void> {
     for (const account of this.#accounts()) account.stop();
-    const readers = [...this.#retired, ...[...this.#entries.values()].map(({ opened }) => opened.reader)];
+    const readers = [...this.#retired, ...this.#accounts().map(({ context }) => context.reader)];
     await Promise.allSettled(readers.map((reader) => reader.close()));
   }
 
@@ -253,16 +207,43 @@ export class Collector implements CollectorView {
     return { asOf: Math.min(asked ?? now, now), now };
   }
 
-  #prepare(config: Config): readonly PreparedAccount[] {
-    const contextOf = (name: string): AccountContext | undefined => this.#entries.get(name)?.account.context;
-    return prepareAccounts(config, this.#dependencies.openReader, this.#writer, contextOf);
+  /** Builds everything of a configuration that can fail. Throws what `openReader` throws, and then leaves nothing open. */
+  #open(config: Config): { readonly context: AccountContext; readonly keyMark: () => string }[] {
+    const opened: { readonly context: AccountContext; readonly keyMark: () => string }[] = [];
+    try {
+      for (const account of config.accounts) {
+        const before = this.#entries.get(account.name)?.account.context;
+        // The same families and queries as before where they are defined alike: what is held and what is read next are of one.
+        const isSame = (key: 'custom_metrics' | 'queries'): boolean =>
+          JSON.stringify(before?.account[key]) === JSON.stringify(account[key]);
+        const families =
+          before !== undefined && isSame('custom_metrics')
+            ? before.customMetrics
+            : customMetrics(account.custom_metrics);
+        const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
+        const found = this.#dependencies.openReader(account, config);
+        const { reader } = found;
+        const { collection } = config;
+        const context = { account, collection, reader, customMetrics: families, queries, writer: this.#writer };
+        opened.push({ context, keyMark: () => found.keyMark() });
+      }
+      return opened;
+    } catch (error) {
+      for (const { context } of opened) void context.reader.close();
+      throw error;
+    }
   }
 
-  #enter({ context, opened, keyMark }: PreparedAccount): void {
+  #enter(context: AccountContext, keyMark: () => string): void {
     const { clock, log, everythingCounts } = this.#dependencies;
     const { name } = context.account;
-    const account = new AccountCollector(context, clock, log.ofAccount(name), everythingCounts === true);
-    this.#entries.set(name, { account, opened, keyMark, noticedFor: undefined });
+    const account = new AccountCollector(
+      context,
+      clock,
+      new AccountLog(log.child({ account: name })),
+      everythingCounts === true,
+    );
+    this.#entries.set(name, { account, keyMark, key: keyMark(), noticedFor: undefined });
   }
 
   /** Once a minute is enough: what they are made of changes with the window. */
@@ -276,9 +257,9 @@ export class Collector implements CollectorView {
   #noticeKeys(entries: readonly Entry[]): void {
     let changed = false;
     for (const entry of entries) {
-      const keyMark = entry.opened.keyMark();
-      if (keyMark === entry.keyMark) continue;
-      entry.keyMark = keyMark;
+      const key = entry.keyMark();
+      if (key === entry.key) continue;
+      entry.key = key;
       entry.account.keyChanged();
       changed = true;
     }
@@ -287,13 +268,15 @@ export class Collector implements CollectorView {
 
   /** Accounts that use one key for NerdGraph share its calls at once. */
   #sharePlaces(): void {
-    const used = new Set<string>();
-    for (const { account, opened, keyMark } of this.#entries.values()) {
-      if (opened.reader.api !== 'nerdgraph' && opened.reader.queries === undefined) continue;
-      used.add(keyMark);
-      account.limiter.share(this.#places.of(keyMark));
+    const places = new Map<string, SharedPlaces>();
+    for (const { account, key } of this.#entries.values()) {
+      const { reader } = account.context;
+      if (reader.api !== 'nerdgraph' && reader.queries === undefined) continue;
+      const ofKey = places.get(key) ?? this.#places.get(key) ?? new SharedPlaces();
+      places.set(key, ofKey);
+      account.limiter.share(ofKey);
     }
-    this.#places.keepOnly(used);
+    this.#places = places;
   }
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses; then its connections are closed. */

@@ -1,22 +1,20 @@
 import type { TimeRange } from '../api/reader.ts';
 import type { HeldTimes } from './entity.ts';
-import type { EntityState } from './view.ts';
+import { GROUPS, type Group } from '../metrics/sample.ts';
+import type { AnswerTime, EntityState, Plan } from './view.ts';
 
 const MINUTE = 60_000;
-
-/** Lengths of a window and of the wait before it is read, in milliseconds. */
-interface WindowShape {
-  readonly window: number;
-  readonly delay: number;
-}
 
 /**
  * The window a refresh at `now` reads: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute
  * because upstream keeps one timeslice a minute and the newest ones are incomplete.
  *
- * @param now Unix milliseconds
+ * @param now Unix milliseconds; the lengths of the window and of the wait before it is read are in milliseconds, too
  */
-export function windowAt(now: number, { window, delay }: WindowShape): TimeRange {
+export function windowAt(
+  now: number,
+  { window, delay }: { readonly window: number; readonly delay: number },
+): TimeRange {
   const to = Math.floor((now - delay) / MINUTE) * MINUTE;
   return { from: (to - window) / 1000, to: to / 1000 };
 }
@@ -32,8 +30,8 @@ const LONGEST_RETRY = 300_000;
 /** All times here are milliseconds of the monotonic clock. */
 type Times = Pick<HeldTimes, 'windowStart' | 'readAt'>;
 
-/** How often a group is refreshed: its configured interval, and the factor by which it is slowed (1 = not). */
-export interface Pace {
+/** How often something is read: its configured interval, and the factor by which it is slowed (1 = not). */
+interface Pace {
   readonly interval: number;
   readonly stretch: number;
 }
@@ -60,12 +58,7 @@ export function effectiveInterval(interval: number, stretch: number): number {
  * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` past the time it was due,
  * which `now`, the time of the answer, decides; then `missing`.
  */
-export function stateOf(
-  held: Times | undefined,
-  pace: Pace,
-  maxAge: number,
-  { asOf, now }: { readonly asOf: number; readonly now: number },
-): EntityState {
+export function stateOf(held: Times | undefined, pace: Pace, maxAge: number, { asOf, now }: AnswerTime): EntityState {
   if (held === undefined) return 'missing';
   const due = dueAt(held, pace);
   if (asOf < due) return 'fresh';
@@ -96,4 +89,47 @@ export function retryAt(failures: number, attempt: Times, interval: number): num
   const longest = Math.min(interval, LONGEST_RETRY);
   const wait = retryDelay(failures, interval);
   return wait < longest ? attempt.readAt + wait : nextTurn(attempt, longest);
+}
+
+/** How much room is left when the calls at once slow an account, so that its entities are read before they are due. */
+const HEADROOM = 1.1;
+
+/** By how much less has to be needed before an account that was slowed gets faster again. */
+const RELIEF = 1.3;
+
+/**
+ * What a steady state costs, and how far it must be slowed to be carried.
+ *
+ * @param calls how many one refresh of each group takes; groups that are off are left out
+ * @param carried calls per minute by the budget, and by the calls at once at the measured duration (undefined before one was
+ *   measured); and the factor by which calls at once slow the account, from `slowedBy`
+ */
+export function planCalls(
+  calls: ReadonlyMap<Group, number>,
+  intervalOf: (group: Group) => number,
+  carried: { readonly perMinute: number; readonly slowed: number; readonly byPlaces: number | undefined },
+): Plan {
+  const rates = GROUPS.filter((group) => calls.has(group)).map((group) => {
+    const callsPerRefresh = calls.get(group) ?? 0;
+    const interval = intervalOf(group);
+    // No group is refreshed more than once per window, and windows are a minute apart.
+    const callsPerMinute = (callsPerRefresh * MINUTE) / Math.max(interval, MINUTE);
+    return { group, callsPerRefresh, interval, callsPerMinute };
+  });
+  const callsPerMinute = rates.reduce((sum, rate) => sum + rate.callsPerMinute, 0);
+  const stretch = Math.max(1, callsPerMinute / carried.perMinute, carried.slowed);
+  const groups = rates.map((rate) => ({ ...rate, effectiveInterval: effectiveInterval(rate.interval, stretch) }));
+  return { groups, callsPerMinute, budget: carried.perMinute, carriedByPlaces: carried.byPlaces, stretch };
+}
+
+/**
+ * The factor by which calls at once slow an account. It follows a need that grows at once and with some room, and one that
+ * shrinks only when it has become clearly less, so that measured durations do not make it go up and down.
+ *
+ * @param before the factor until now, at least 1
+ * @param needed calls per minute divided by those that can be carried
+ */
+export function slowedBy(before: number, needed: number): number {
+  if (needed <= before && needed >= before / RELIEF) return before;
+  return needed <= 1 && before <= 1 ? 1 : Math.max(1, needed * HEADROOM);
 }

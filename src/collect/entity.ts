@@ -44,15 +44,9 @@ export interface HeldTimes {
   readonly shownAt: number;
 }
 
-/** Why the last attempt failed: the reason as metrics name it, and in words. */
-interface Problem {
-  readonly reason: FailureReason;
-  readonly text: string;
-}
-
 /**
  * Something that is read as a whole: a list, or the data of an application, a host or a key transaction. It is read by
- * at most one call at a time, which everybody who wants it shares. This object owns the state of its reading; the values
+ * at most one call at a time, which everybody who wants it shares. This object is the state of its reading; the values
  * that arrive are in the inventory's records. Times are milliseconds of the monotonic clock.
  */
 export class Entity {
@@ -63,153 +57,70 @@ export class Entity {
   readonly firstSeen: number;
   /** How often it is read, in milliseconds; undefined: as often as its group. */
   interval: number | undefined;
-  #state: 'idle' | 'queued' | 'running' = 'idle';
-  #held: HeldTimes | undefined;
-  #failures = 0;
-  #retryAt = -Infinity;
-  #problem: Problem | undefined;
-  #startedAt = -Infinity;
-  #seconds: number | undefined;
-  #overdue = false;
+  state: 'idle' | 'queued' | 'running' = 'idle';
+  /** When it was last read well, and for which window. */
+  held: HeldTimes | undefined;
+  /** Failed attempts in a row. */
+  failures = 0;
+  /** A failed entity is left alone until then. */
+  retryAt = -Infinity;
+  /** Why the last attempt failed: the reason as metrics name it, and in words; undefined when it did not. */
+  problem: { readonly reason: FailureReason; readonly text: string } | undefined;
+  /** When the last attempt started. */
+  startedAt = -Infinity;
+  /** How many seconds the last attempt took. */
+  seconds: number | undefined;
+  /** True when it must be read again whatever its interval says. */
+  overdue = false;
+  /** True once it has left the inventory; a result that still arrives is dropped. */
+  gone = false;
+  /** When a scrape, a probe or the background timer last asked for it. */
+  askedAt = -Infinity;
+  /** Since when upstream says that it does not exist. */
+  unknownSince: number | undefined;
   #wasOverdue = false;
-  #gone = false;
-  #askedAt = -Infinity;
-  #unknownSince: number | undefined;
 
-  constructor(kind: Kind, subject: Subject, firstSeen: number, interval?: number) {
+  constructor(kind: Kind, subject: Subject, firstSeen: number) {
     this.kind = kind;
     this.group = GROUP_OF[kind];
     this.subject = subject;
     this.firstSeen = firstSeen;
-    this.interval = interval;
-  }
-
-  get state(): 'idle' | 'queued' | 'running' {
-    return this.#state;
-  }
-
-  /** When it was last read well, and for which window. */
-  get held(): HeldTimes | undefined {
-    return this.#held;
-  }
-
-  /** Failed attempts in a row. */
-  get failures(): number {
-    return this.#failures;
-  }
-
-  /** A failed entity is left alone until then. */
-  get retryAt(): number {
-    return this.#retryAt;
-  }
-
-  /** Undefined when the last attempt did not fail. */
-  get problem(): Problem | undefined {
-    return this.#problem;
-  }
-
-  /** When the last attempt started. */
-  get startedAt(): number {
-    return this.#startedAt;
-  }
-
-  /** How many seconds the last attempt took. */
-  get seconds(): number | undefined {
-    return this.#seconds;
-  }
-
-  /** True when it must be read again whatever its interval says. */
-  get overdue(): boolean {
-    return this.#overdue;
-  }
-
-  /** True once it has left the inventory; a result that still arrives is dropped. */
-  get gone(): boolean {
-    return this.#gone;
-  }
-
-  /** When a scrape, a probe or the background timer last asked for it. */
-  get askedAt(): number {
-    return this.#askedAt;
   }
 
   /** True once it has been tried, well or not. */
   get tried(): boolean {
-    return this.#held !== undefined || this.#failures > 0;
-  }
-
-  ask(now: number): void {
-    this.#askedAt = Math.max(this.#askedAt, now);
-  }
-
-  /** It waits for its turn. */
-  queue(): void {
-    this.#state = 'queued';
-  }
-
-  /** It leaves the queue without an attempt. */
-  unqueue(): void {
-    this.#state = 'idle';
+    return this.held !== undefined || this.failures > 0;
   }
 
   /** An attempt begins. */
   begin(now: number): void {
-    this.#state = 'running';
-    this.#startedAt = now;
+    this.state = 'running';
+    this.startedAt = now;
     // What makes it overdue from here on (a reload) is not answered by this attempt.
-    this.#wasOverdue = this.#overdue;
-    this.#overdue = false;
+    this.#wasOverdue = this.overdue;
+    this.overdue = false;
   }
 
   /** The attempt ended well. */
   succeed(held: HeldTimes): void {
     this.#end(held.readAt);
-    this.#held = held;
-    this.#failures = 0;
-    this.#retryAt = -Infinity;
-    this.#problem = undefined;
-    this.#unknownSince = undefined;
+    this.held = held;
+    this.failures = 0;
+    this.retryAt = -Infinity;
+    this.problem = undefined;
+    this.unknownSince = undefined;
   }
 
   /** The attempt failed at `now`; what was held stays held. */
-  fail(problem: Problem, now: number): void {
+  fail(problem: NonNullable<Entity['problem']>, now: number): void {
     this.#end(now);
-    this.#failures += 1;
-    this.#problem = problem;
-    this.#overdue ||= this.#wasOverdue;
-  }
-
-  /**
-   * Upstream said at `now` that it does not exist.
-   *
-   * @returns when it said so for the first time since it was last read well
-   */
-  unknown(now: number): number {
-    return (this.#unknownSince ??= now);
-  }
-
-  /** Leaves it alone until `time`. */
-  waitUntil(time: number): void {
-    this.#retryAt = time;
-  }
-
-  /** It has to be read again, whatever its interval says. */
-  makeOverdue(): void {
-    this.#overdue = true;
-  }
-
-  /** Windows can be read `ms` later than before (earlier below 0): so could the one that is held. */
-  delayChanged(ms: number): void {
-    if (this.#held !== undefined) this.#held = { ...this.#held, windowStart: this.#held.windowStart + ms };
-  }
-
-  /** It leaves the inventory. */
-  retire(): void {
-    this.#gone = true;
+    this.failures += 1;
+    this.problem = problem;
+    this.overdue ||= this.#wasOverdue;
   }
 
   #end(now: number): void {
-    this.#state = 'idle';
-    this.#seconds = Math.max(0, now - this.#startedAt) / 1000;
+    this.state = 'idle';
+    this.seconds = Math.max(0, now - this.startedAt) / 1000;
   }
 }

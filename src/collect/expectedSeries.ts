@@ -1,9 +1,8 @@
 import { WINDOW } from '../metrics/windowFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
 import { GROUPS } from '../metrics/sample.ts';
-import type { AccountContext } from './scope.ts';
-import type { ApplicationData } from './records.ts';
-import { wanted } from './calculate.ts';
+import type { AccountContext } from './selection.ts';
+import { wanted, type ApplicationData } from './records.ts';
 import type { AnswerTime } from './view.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer } from './answer.ts';

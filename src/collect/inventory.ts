@@ -5,15 +5,15 @@ import { instanceSamples } from '../metrics/entityFamilies.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
-import { reconsiderDatabase, recalculate } from './calculate.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   entitiesOf,
   entitiesOfHost,
+  recalculate,
+  reconsiderDatabase,
   writeApplication,
-  writeHost,
-  writeKeyTransaction,
+  writeListed,
   type ApplicationData,
   type ApplicationRecord,
   type HostRecord,
@@ -21,8 +21,13 @@ import {
   type KeyTransactionRecord,
   type Rolling,
 } from './records.ts';
-import type { AccountContext } from './scope.ts';
-import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
+import {
+  type AccountContext,
+  effectiveSettings,
+  readsMetricData,
+  selectKeyTransactions,
+  selects,
+} from './selection.ts';
 
 /** What an account lists is compared with what it listed within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
@@ -43,18 +48,23 @@ export class Inventory {
   readonly applicationList: Entity;
   readonly keyTransactionList: Entity;
   readonly queries: QueryRecords;
+  /** By id, in the order of the list. */
+  applications: ReadonlyMap<number, ApplicationRecord> = new Map();
+  /**
+   * The lists as upstream gave them: a reload or a rename selects and labels from them anew. Undefined until they have been
+   * read once.
+   */
+  listedApplications: readonly Application[] | undefined;
+  listedKeyTransactions: readonly KeyTransaction[] | undefined;
+  /** Grows whenever an entity comes or goes. */
+  version = 0;
   readonly #context: Readonly<AccountContext>;
   readonly #now: () => number;
-  #applications: ReadonlyMap<number, ApplicationRecord> = new Map();
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
-  /** The lists as upstream gave them: a reload or a rename selects and labels from them anew. */
-  #listedApplications: readonly Application[] | undefined;
-  #listedKeyTransactions: readonly KeyTransaction[] | undefined;
   /** Applications that own key transactions and were not asked for with the application list. */
   #otherOwners: readonly Application[] = [];
   /** How many applications were listed since when, oldest first: what was in force within the last hour. */
   #counts: { readonly listed: number; readonly at: number }[] = [];
-  #version = 0;
   #left: Entity[] = [];
 
   /** @param now the monotonic clock, milliseconds */
@@ -67,11 +77,6 @@ export class Inventory {
     this.queries.configure();
   }
 
-  /** By id, in the order of the list. */
-  get applications(): ReadonlyMap<number, ApplicationRecord> {
-    return this.#applications;
-  }
-
   /**
    * By id, in the order of the list. None before the application list has been tried: the names of their applications are
    * among their labels, and the key may see them.
@@ -80,25 +85,11 @@ export class Inventory {
     return this.applicationList.tried ? this.#keyTransactions : NO_KEY_TRANSACTIONS;
   }
 
-  /** The whole list as upstream gave it; undefined until it has been read once. */
-  get listedApplications(): readonly Application[] | undefined {
-    return this.#listedApplications;
-  }
-
-  get listedKeyTransactions(): readonly KeyTransaction[] | undefined {
-    return this.#listedKeyTransactions;
-  }
-
   /** The most applications that the account has listed within the last hour. */
   mostListed(): number {
     const since = this.#now() - REMEMBERED;
     const inForce = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
     return Math.max(0, ...inForce.map(({ listed }) => listed));
-  }
-
-  /** Grows whenever an entity comes or goes. */
-  get version(): number {
-    return this.#version;
   }
 
   /** The lists of the account that it reads. */
@@ -115,20 +106,20 @@ export class Inventory {
       if (rolling !== undefined && concerns(keyTransaction, applicationId)) found.push(rolling.entity);
     }
     if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication({ applicationId })];
-    for (const record of this.#applications.values()) entitiesOf(record, found);
+    for (const record of this.applications.values()) entitiesOf(record, found);
     for (const { entity } of this.queries.all()) found.push(entity);
     return found;
   }
 
   /** Everything that is read of the application that a subject belongs to. */
   entitiesOfApplication({ applicationId }: Subject): readonly Entity[] {
-    const record = applicationId === undefined ? undefined : this.#applications.get(applicationId);
+    const record = applicationId === undefined ? undefined : this.applications.get(applicationId);
     return record === undefined ? [] : entitiesOf(record);
   }
 
   /** The record of an application whose metric data is read; undefined when there is none such any more. */
   dataOf({ applicationId }: Subject): (ApplicationRecord & { readonly data: ApplicationData }) | undefined {
-    const record = applicationId === undefined ? undefined : this.#applications.get(applicationId);
+    const record = applicationId === undefined ? undefined : this.applications.get(applicationId);
     return record !== undefined && hasData(record) ? record : undefined;
   }
 
@@ -152,11 +143,11 @@ export class Inventory {
    * @returns that list; undefined when it was read since then, or just before
    */
   readListAgain(entity: Entity, windowEnd: number): Entity | undefined {
-    const since = entity.unknown(this.#now());
+    const since = (entity.unknownSince ??= this.#now());
     const list = this.#listOf(entity);
     if (list?.held === undefined || list.held.windowEnd >= windowEnd) return undefined;
     if (list.failures === 0 && list.startedAt >= since) return undefined;
-    if (list.state === 'idle') list.makeOverdue();
+    if (list.state === 'idle') list.overdue = true;
     return list;
   }
 
@@ -177,29 +168,28 @@ export class Inventory {
     for (const application of list) {
       const turn = slice.over();
       if (turn !== undefined) await turn;
-      if (!selects(this.#context.account.applications, application)) continue;
-      const values = this.#applications.get(application.id)?.rolling?.values;
-      written.set(application, {
-        samples: writeApplication(this.#context.writer, application, this.#tags, values),
-        values,
-      });
+      const { writer, account } = this.#context;
+      const { applications } = account;
+      if (!selects(applications, application)) continue;
+      const values = this.applications.get(application.id)?.rolling?.values;
+      written.set(application, { samples: writeApplication(writer, application, applications.tags, values), values });
     }
     return written;
   }
 
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
   setApplications(list: readonly Application[], written?: ReadonlyMap<Application, Written>): void {
-    this.#listedApplications = list;
+    this.listedApplications = list;
     this.#rememberCount(list.length);
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
-    this.#applications = this.#sync(this.#applications, served, {
+    this.applications = this.#sync(this.applications, served, {
       keyOf: ({ id }) => id,
       record: (application, before) => this.#applicationRecord(application, before, written?.get(application)),
       entitiesOf,
     });
-    if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);
-    for (const record of this.#applications.values()) reconsiderDatabase(record, this.#context);
+    if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
+    for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
   }
 
   /**
@@ -208,10 +198,10 @@ export class Inventory {
    * @param otherOwners applications of these key transactions that the application list does not have
    */
   setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
-    this.#listedKeyTransactions = list;
+    this.listedKeyTransactions = list;
     this.#otherOwners = otherOwners;
-    const served = selectKeyTransactions(this.#context.account, list, (id) => this.#applications.has(id));
-    const named = [...otherOwners, ...(this.#listedApplications ?? [])];
+    const served = selectKeyTransactions(this.#context.account, list, (id) => this.applications.has(id));
+    const named = [...otherOwners, ...(this.listedApplications ?? [])];
     const names = new Map(named.map(({ id, name }) => [id, name]));
     this.#keyTransactions = this.#sync(this.#keyTransactions, served, {
       keyOf: ({ id }) => id,
@@ -225,11 +215,13 @@ export class Inventory {
     const { application, data } = record;
     if (data === undefined) return;
     const places = hostPlaces(hosts.map(({ key }) => key));
+    const before = data.hosts.size;
     data.hosts = this.#sync(data.hosts, hosts, {
       keyOf: ({ key }) => key,
       record: (host, before) => this.#hostRecord(application, host, places.get(host.key) ?? 0, before),
       entitiesOf: (host) => entitiesOfHost(host),
     });
+    if (data.hosts.size !== before) delete data.wanted.host;
   }
 
   /** Takes over the instances of an application. */
@@ -248,24 +240,14 @@ export class Inventory {
   }
 
   /** Takes over rolling values that were read apart from their list. */
-  setRolling({ kind, subject }: Entity, values: RollingValues): void {
+  setRolling({ subject }: Entity, values: RollingValues): void {
     const { keyTransactionId } = subject;
-    if (kind === 'key_transaction_rolling') {
-      const record = keyTransactionId === undefined ? undefined : this.#keyTransactions.get(keyTransactionId);
-      if (record?.rolling === undefined) return;
-      record.rolling.values = values;
-      record.samples = writeKeyTransaction(this.#context.writer, record.keyTransaction, values);
-    } else if (kind === 'host_rolling') {
-      const record = this.hostOf(subject);
-      if (record?.rolling === undefined) return;
-      record.rolling.values = values;
-      record.samples = writeHost(this.#context.writer, record.host, values);
-    } else {
-      const record = this.dataOf(subject);
-      if (record?.rolling === undefined) return;
-      record.rolling.values = values;
-      record.samples = writeApplication(this.#context.writer, record.application, this.#tags, values);
-    }
+    const ofApplication = (): ApplicationRecord | HostRecord | undefined =>
+      subject.hostKey === undefined ? this.dataOf(subject) : this.hostOf(subject);
+    const record = keyTransactionId === undefined ? ofApplication() : this.#keyTransactions.get(keyTransactionId);
+    if (record?.rolling === undefined) return;
+    record.rolling.values = values;
+    record.samples = writeListed(this.#context.writer, record, values);
   }
 
   /**
@@ -275,14 +257,15 @@ export class Inventory {
    */
   reconfigure(otherCustomMetrics: boolean): void {
     this.#retire(this.queries.configure());
+    if (otherCustomMetrics) for (const { data } of this.applications.values()) if (data !== undefined) data.wanted = {};
     if (!this.#context.account.applications.read) this.#forgetLists();
-    if (this.#listedApplications !== undefined) this.setApplications(this.#listedApplications);
-    else if (this.#listedKeyTransactions !== undefined) this.setKeyTransactions(this.#listedKeyTransactions);
+    if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
+    else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     if (this.#context.account.key_transactions === false) this.setKeyTransactions([]);
     if (!otherCustomMetrics) return;
-    for (const { data } of this.#applications.values()) {
+    for (const { data } of this.applications.values()) {
       if (data === undefined) continue;
-      data.customNameList?.makeOverdue();
+      if (data.customNameList !== undefined) data.customNameList.overdue = true;
       recalculate(data, this.#context);
     }
   }
@@ -298,8 +281,8 @@ export class Inventory {
   #forgetLists(): void {
     this.setApplications([]);
     this.setKeyTransactions([], []);
-    this.#listedApplications = undefined;
-    this.#listedKeyTransactions = undefined;
+    this.listedApplications = undefined;
+    this.listedKeyTransactions = undefined;
     this.#counts = [];
   }
 
@@ -334,25 +317,18 @@ export class Inventory {
     const { account } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const settings = effectiveSettings(account, application);
-    const isUnchanged = before?.application === application && before.tags === this.#tags;
+    const { tags } = account.applications;
+    const isUnchanged = before?.application === application && before.tags === tags;
     const isRelabelled = before !== undefined && before.labels !== labels;
-    const record = before ?? {
-      application,
-      settings,
-      labels,
-      tags: this.#tags,
-      samples: NO_SAMPLES,
-      rolling: undefined,
-      data: undefined,
-    };
-    Object.assign(record, { application, settings, labels, tags: this.#tags });
+    const now = { application, settings, labels, tags };
+    const record = Object.assign(before ?? { ...now, samples: NO_SAMPLES, rolling: undefined, data: undefined }, now);
     this.#setData(record);
     if (!isUnchanged) {
       const values = record.rolling?.values;
       record.samples =
         written?.values === values && written !== undefined
           ? written.samples
-          : writeApplication(this.#context.writer, application, this.#tags, values);
+          : writeListed(this.#context.writer, record, values);
     }
     if (isRelabelled && record.data !== undefined) {
       this.setHosts(
@@ -372,8 +348,7 @@ export class Inventory {
     const { account, customMetrics, reader } = this.#context;
     if (!readsMetricData(account, record.application)) {
       this.#retire(entitiesOf(record));
-      if (record.rolling?.values !== undefined)
-        record.samples = writeApplication(this.#context.writer, record.application, this.#tags);
+      if (record.rolling?.values !== undefined) record.samples = writeListed(this.#context.writer, record);
       record.data = undefined;
       record.rolling = undefined;
       return;
@@ -411,15 +386,17 @@ export class Inventory {
     const { account } = this.#context;
     const subject = { applicationId: application.id, hostKey: host.key };
     const rolling = this.#keepRolling(before?.rolling, 'host_rolling', subject);
-    return {
+    const record: HostRecord = {
       host,
       labels: writeLabels(hostLabels(account.name, account.labels, application, host), before?.labels),
-      samples: before?.host === host ? before.samples : writeHost(this.#context.writer, host, rolling?.values),
+      samples: before?.samples ?? NO_SAMPLES,
       rolling,
       place,
       metrics: before?.metrics ?? this.#make('host_metrics', subject),
       reading: before?.reading,
     };
+    if (before?.host !== host) record.samples = writeListed(this.#context.writer, record, rolling?.values);
+    return record;
   }
 
   #keyTransactionRecord(
@@ -437,24 +414,19 @@ export class Inventory {
     if (isMoved && before.rolling !== undefined) this.#retire([before.rolling.entity]);
     // One that does not report is read too: while its application reports, silence means no requests.
     const rolling = this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject);
-    return {
+    const record: KeyTransactionRecord = {
       keyTransaction,
       labels: writeLabels(labels, before?.labels),
-      samples:
-        before?.keyTransaction === keyTransaction
-          ? before.samples
-          : writeKeyTransaction(this.#context.writer, keyTransaction, rolling?.values),
+      samples: before?.samples ?? NO_SAMPLES,
       rolling,
     };
-  }
-
-  /** Keys of the tags that are published. */
-  get #tags(): readonly string[] {
-    return this.#context.account.applications.tags;
+    if (before?.keyTransaction !== keyTransaction)
+      record.samples = writeListed(this.#context.writer, record, rolling?.values);
+    return record;
   }
 
   #make(kind: Kind, subject: Subject): Entity {
-    this.#version += 1;
+    this.version += 1;
     return new Entity(kind, subject, this.#now());
   }
 
@@ -474,8 +446,8 @@ export class Inventory {
   /** What these entities still bring is dropped. */
   #retire(entities: readonly Entity[]): void {
     for (const entity of entities) {
-      this.#version += 1;
-      entity.retire();
+      this.version += 1;
+      entity.gone = true;
       this.#left.push(entity);
     }
   }

@@ -11,27 +11,32 @@ import { UpstreamError } from '../api/types.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { matchTemplate } from '../metrics/customMetrics.ts';
-import { NOTHING_WANTED, takeOverMetrics, wanted } from './calculate.ts';
-import type { Entity, Kind, Subject } from './entity.ts';
+import type { Entity, Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
-import type { ApplicationData, ApplicationRecord, Wanted } from './records.ts';
-import type { AccountContext } from './scope.ts';
-import { onlyIds, ownersToAskFor } from './selection.ts';
+import {
+  NOTHING_WANTED,
+  takeOverMetrics,
+  wanted,
+  type ApplicationData,
+  type ApplicationRecord,
+  type Wanted,
+} from './records.ts';
+import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
-/** Takes an answer over into the inventory; gives the end of the window that was answered, where that may be another one. */
-type TakeOver = () => number | undefined;
+/**
+ * How the entities of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
+ * the inventory by a function, which gives the end of the window that was answered, where that may be another one.
+ */
+type EntityRead = BatchRead<Entity, () => number | undefined>;
 
-/** How the entities of one kind are read: many at a time, as many as one call carries. */
-type EntityRead = BatchRead<Entity, TakeOver>;
-
-/** What became of an entity that was read: undefined when its answer was taken over. */
+/** Why an entity could not be read; an error that is none of upstream's is one of ours. */
 export interface Failed {
   readonly error: unknown;
 }
 
 /** One kind of data. */
 interface KindRow {
-  /** How it is read over the interface of now, and how its answer is taken over into the inventory. */
+  /** How it is read over the interface of now. */
   readonly read: () => EntityRead;
   /** False while it has to wait for the first reading of something else. Without it there is nothing to wait for. */
   readonly isReady?: (entity: Entity) => boolean;
@@ -56,7 +61,15 @@ export class Kinds {
     this.#context = context;
     this.#inventory = inventory;
     const rolling: KindRow = { read: () => this.#rolling(), unlocks: 'itself' };
-    const isReady = (entity: Entity): boolean => this.#namesAreTried(entity);
+    // Metric data wait for the first reading of the names to ask for.
+    const metricData: KindRow = {
+      read: () => this.#metricData(),
+      isReady: ({ subject }) => {
+        const data = inventory.dataOf(subject)?.data;
+        return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
+      },
+      unlocks: 'itself',
+    };
     this.#rows = {
       applications: { read: () => this.#applications(), unlocks: 'everything' },
       key_transactions: { read: () => this.#keyTransactions(), unlocks: 'everything' },
@@ -64,15 +77,13 @@ export class Kinds {
       key_transaction_rolling: rolling,
       metric_names: { read: () => this.#datastores(), unlocks: 'application' },
       custom_names: { read: () => this.#customNames(), unlocks: 'application' },
-      application_metrics: { read: () => this.#metricData(), isReady, unlocks: 'itself' },
+      application_metrics: metricData,
       hosts: { read: () => this.#hosts(), unlocks: 'application' },
       host_rolling: rolling,
       host_metrics: {
-        read: () => this.#metricData(),
-        isReady,
+        ...metricData,
         isDoubtful: ({ held, subject }) =>
           held === undefined && inventory.dataOf(subject)?.data.metrics.held === undefined,
-        unlocks: 'itself',
       },
       instances: { read: () => this.#instances(), unlocks: 'itself' },
       queries: { read: () => this.#queries(), unlocks: 'itself' },
@@ -112,26 +123,22 @@ export class Kinds {
 
   /**
    * Reads entities of one kind with one call and takes over what it brought, in portions between which other work goes on.
-   * Gives for each, in their order, the end of the window that was answered, or why it failed; an error that is none of
-   * upstream's is one of ours. Never rejects.
+   * Gives for each, in their order, the end of the window that was answered, or why it failed. Never rejects.
    */
   async read(entities: readonly Entity[], window: TimeRange, call: CallOptions): Promise<readonly (number | Failed)[]> {
     const [first] = entities;
     if (first === undefined) return [];
-    let outcomes: readonly Outcome<TakeOver>[];
-    try {
-      outcomes = await this.#rows[first.kind].read().read(entities, window, call);
-    } catch (error) {
-      return entities.map(() => ({ error }));
-    }
     const results: (number | Failed)[] = [];
     const slice = new TimeSlice();
-    for (const [index, entity] of entities.entries()) {
-      const turn = slice.over();
-      if (turn !== undefined) await turn;
-      const outcome = outcomes[index];
-      if (outcome === undefined || 'error' in outcome) results.push({ error: outcome?.error });
-      else results.push(takeOver(entity, outcome.value) ?? window.to);
+    try {
+      const outcomes = await this.#rows[first.kind].read().read(entities, window, call);
+      for (const [index, entity] of entities.entries()) {
+        const turn = slice.over();
+        if (turn !== undefined) await turn;
+        results.push(takeOver(entity, outcomes[index], window));
+      }
+    } catch (error) {
+      return entities.map(() => ({ error }));
     }
     return results;
   }
@@ -143,7 +150,10 @@ export class Kinds {
     return wholeList(calls, async (call) => {
       const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
       const written = await this.#inventory.writeApplications(list);
-      return () => this.#inventory.setApplications(list, written);
+      return () => {
+        this.#inventory.setApplications(list, written);
+        return undefined;
+      };
     });
   }
 
@@ -159,36 +169,32 @@ export class Kinds {
       const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
       const owners = ownersToAskFor(account, list);
       const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
-      return () => this.#inventory.setKeyTransactions(list, found);
+      return () => {
+        this.#inventory.setKeyTransactions(list, found);
+        return undefined;
+      };
     });
   }
 
   #hosts(): EntityRead {
-    return mapped(
-      this.#context.reader.hosts,
-      ({ subject }) => applicationOf(subject),
-      (entity, hosts) => this.#withData(entity, (record) => this.#inventory.setHosts(record, hosts)),
+    return mapped(this.#context.reader.hosts, applicationOf, (entity, hosts) =>
+      this.#withData(entity, (record) => this.#inventory.setHosts(record, hosts)),
     );
   }
 
   #instances(): EntityRead {
-    return mapped(
-      this.#context.reader.instances,
-      ({ subject }) => applicationOf(subject),
-      (entity, instances) => this.#withData(entity, (record) => this.#inventory.setInstances(record, instances)),
+    return mapped(this.#context.reader.instances, applicationOf, (entity, instances) =>
+      this.#withData(entity, (record) => this.#inventory.setInstances(record, instances)),
     );
   }
 
   /** The names of the application's datastore metrics, one per database type. */
   #datastores(): EntityRead {
-    return mapped(
-      this.#context.reader.datastores,
-      ({ subject }) => applicationOf(subject),
-      (entity, names) =>
-        this.#withData(entity, ({ data }) => {
-          data.datastores = datastoreNames(names);
-          data.wanted = {};
-        }),
+    return mapped(this.#context.reader.datastores, applicationOf, (entity, names) =>
+      this.#withData(entity, ({ data }) => {
+        data.datastores = datastoreNames(names);
+        data.wanted = {};
+      }),
     );
   }
 
@@ -198,7 +204,7 @@ export class Kinds {
     const filters = [...new Set(customMetrics.map(({ filter }) => filter))];
     return mapped(
       reader.customNames,
-      ({ subject }) => ({ ...applicationOf(subject), filters }),
+      (entity) => ({ ...applicationOf(entity), filters }),
       (entity, names) =>
         this.#withData(entity, ({ data }) => {
           const matching = names.filter((name) =>
@@ -211,7 +217,8 @@ export class Kinds {
   }
 
   #rolling(): EntityRead {
-    return mapped(this.#context.reader.rolling, rollingOf, (entity, values) => {
+    const { rolling } = this.#context.reader;
+    return mapped(rolling, rollingOf, (entity, values) => {
       this.#inventory.setRolling(entity, values);
       return undefined;
     });
@@ -220,12 +227,13 @@ export class Kinds {
   /** Everything wanted of applications, or of their hosts, over one window. */
   #metricData(): EntityRead {
     const { customMetrics, reader } = this.#context;
-    const subjectOf = ({ kind, subject }: Entity): MetricDataSubject & { readonly wanted: Wanted } => {
+    const subjectOf = (entity: Entity): MetricDataSubject & { readonly wanted: Wanted } => {
+      const { kind, subject } = entity;
       const data = this.#inventory.dataOf(subject)?.data;
       const scope = kind === 'host_metrics' ? 'host' : 'application';
       const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
-      const { applicationId } = applicationOf(subject);
-      return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, wanted: asked };
+      const { names, values } = asked;
+      return { ...applicationOf(entity), hostKey: subject.hostKey, names, values, wanted: asked };
     };
     // What is known of the names may change while a call is under way: an answer is read as it was asked for.
     const arrive = (entity: Entity, answer: MetricDataAnswer, was: { readonly wanted: Wanted }): number => {
@@ -253,12 +261,6 @@ export class Kinds {
     );
   }
 
-  /** False for metric data that has to wait for the first reading of the names to ask for. */
-  #namesAreTried({ subject }: Entity): boolean {
-    const data = this.#inventory.dataOf(subject)?.data;
-    return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
-  }
-
   #withData({ subject }: Entity, use: (record: WithData) => void): undefined {
     const record = this.#inventory.dataOf(subject);
     if (record !== undefined) use(record);
@@ -266,32 +268,29 @@ export class Kinds {
   }
 }
 
-/** Takes the value over, unless the entity has left the inventory meanwhile. */
-function takeOver(entity: Entity, value: TakeOver): number | Failed | undefined {
-  if (entity.gone) return undefined;
+/** Takes over what was read of an entity, unless that has left the inventory meanwhile. */
+function takeOver(
+  entity: Entity,
+  outcome: Outcome<() => number | undefined> | undefined,
+  window: TimeRange,
+): number | Failed {
+  if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
+  if (entity.gone) return window.to;
   try {
-    return value();
+    return outcome.value() ?? window.to;
   } catch (error) {
     return { error };
   }
 }
 
 /** A list of the account: one subject, which is read by a method of its own. */
-function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): EntityRead {
+function wholeList(calls: number, read: (call: CallOptions) => Promise<() => undefined>): EntityRead {
   return {
     nextCall: () => ({ count: 1, calls }),
     callsFor: () => calls,
     read: async (_entities, _range, call) => {
       try {
-        const set = await read(call);
-        return [
-          {
-            value: () => {
-              set();
-              return undefined;
-            },
-          },
-        ];
+        return [{ value: await read(call) }];
       } catch (error) {
         if (error instanceof UpstreamError) return [{ error }];
         throw error;
@@ -313,7 +312,7 @@ function mapped<S, A, Own extends S>(
     read: async (entities, range, call) => {
       const subjects = entities.map(subjectOf);
       const outcomes = await read.read(subjects, range, call);
-      return entities.map((entity, index): Outcome<TakeOver> => {
+      return entities.map((entity, index) => {
         const outcome = outcomes[index];
         const subject = subjects[index];
         if (outcome === undefined || subject === undefined)
@@ -325,14 +324,14 @@ function mapped<S, A, Own extends S>(
   };
 }
 
-function applicationOf({ applicationId }: Subject): { readonly applicationId: number } {
+function applicationOf({ subject: { applicationId } }: Entity): { readonly applicationId: number } {
   if (applicationId === undefined) throw new Error('an entity that belongs to no application has no application id');
   return { applicationId };
 }
 
-function rollingOf({ subject }: Entity): RollingSubject {
-  const { hostKey, keyTransactionId } = subject;
+function rollingOf(entity: Entity): RollingSubject {
+  const { hostKey, keyTransactionId } = entity.subject;
   if (keyTransactionId !== undefined) return { kind: 'key_transaction', keyTransactionId };
-  const { applicationId } = applicationOf(subject);
+  const { applicationId } = applicationOf(entity);
   return hostKey === undefined ? { kind: 'application', applicationId } : { kind: 'host', applicationId, hostKey };
 }

@@ -323,20 +323,3 @@ export class SharedPlaces {
     this.#needs.delete(limiter);
   }
 }
-
-/** The places of each key. */
-export class PlacesOfKeys {
-  readonly #byKey = new Map<string, SharedPlaces>();
-
-  /** @param keyMark something that is another exactly when the key is another one */
-  of(keyMark: string): SharedPlaces {
-    let places = this.#byKey.get(keyMark);
-    if (places === undefined) this.#byKey.set(keyMark, (places = new SharedPlaces()));
-    return places;
-  }
-
-  /** Forgets the keys that nothing uses any more. */
-  keepOnly(keyMarks: ReadonlySet<string>): void {
-    for (const keyMark of this.#byKey.keys()) if (!keyMarks.has(keyMark)) this.#byKey.delete(keyMark);
-  }
-}

@@ -4,7 +4,7 @@ import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../me
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import type { RowDropReason } from '../nrql/queryRows.ts';
 import type { Entity, Subject } from './entity.ts';
-import type { AccountContext } from './scope.ts';
+import type { AccountContext } from './selection.ts';
 
 /** A query of the account, and what was read of it last. */
 export interface QueryRecord {

@@ -1,4 +1,9 @@
+import { UpstreamError } from '../api/types.ts';
+import type { Clock } from './clock.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
+import type { Failed, Kinds } from './kinds.ts';
+import type { Limiter, Reservation } from './limiter.ts';
+import type { AccountContext } from './selection.ts';
 import type { Timetable } from './timetable.ts';
 
 /** Ties, and the first refresh, go in this order. */
@@ -7,39 +12,58 @@ const KINDS = Object.keys(GROUP_OF) as readonly Kind[];
 /** Never read values are overdue against this interval, whatever their group's: the first refresh is urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
-/** An entity that waits, and since when it is due. Left behind in its list once it waits elsewhere, or no longer. */
+/** After so many readings in a row that failed altogether, upstream counts as failing until one succeeds. */
+const FAILING_AFTER = 3;
+
+/** While upstream fails, this many times the plan's calls are made in a minute at most. */
+const CALLS_WHILE_FAILING = 2;
+
+/** A call that may start now: the place it has, and the entities of one kind that it reads. */
+export interface Call {
+  readonly place: Reservation;
+  readonly entities: readonly Entity[];
+  readonly isSuspect: boolean;
+}
+
+/** An entity that waits, since when it is due, and whether its call may hang. It has left once it waits no longer. */
 interface Waiting {
   readonly entity: Entity;
   readonly since: number;
-  readonly order: number;
-}
-
-/** What waits of one kind: what is healthy, and what may hang. */
-interface Lists {
-  readonly healthy: Heap;
-  readonly suspect: Heap;
+  readonly isSuspect: boolean;
+  hasLeft: boolean;
 }
 
 /**
- * The entities that wait for their turn: most overdue first, as time overdue divided by their interval.
+ * The entities that wait for their turn: most overdue first, as time overdue divided by their interval. A line is in the order
+ * in which its entities became due, and only the first of each line are compared: but for queries, all of a kind share the
+ * interval of their group.
  *
  * Suspect is what may hang: what failed, and hosts that were never read while their application was not answered either.
  * What failed goes after all healthy work that is due; only once it has waited for an interval, as long as anything waits
  * between two reads, it competes with it, so that it does not starve where the queue never runs empty.
- *
- * A list is in the order in which its entities became due, and only the heads of the lists are compared: but for queries, all
- * of a kind share the interval of their group.
  */
 export class Queue {
+  readonly #context: Readonly<AccountContext>;
+  readonly #clock: Clock;
+  readonly #kinds: Kinds;
   readonly #timetable: Timetable;
-  readonly #lists: ReadonlyMap<Kind, Lists>;
+  readonly #limiter: Limiter;
+  readonly #lines = new Map(KINDS.map((kind) => [kind, { healthy: new Line(), suspect: new Line() }]));
   readonly #waiting = new Map<Entity, Waiting>();
-  readonly #suspects = new Set<Entity>();
-  #order = 0;
+  /** How many entities the last call of a kind carried. */
+  readonly #carried = new Map<Kind, number>();
+  /** Calls under way that may hang, and how many of those in a row ended well. */
+  #suspectsRunning = 0;
+  #suspectsWell = 0;
+  /** Readings in a row that failed altogether. */
+  #failedInRow = 0;
 
-  constructor(timetable: Timetable) {
+  constructor(context: Readonly<AccountContext>, clock: Clock, kinds: Kinds, timetable: Timetable, limiter: Limiter) {
+    this.#context = context;
+    this.#clock = clock;
+    this.#kinds = kinds;
     this.#timetable = timetable;
-    this.#lists = new Map(KINDS.map((kind) => [kind, { healthy: new Heap(), suspect: new Heap() }]));
+    this.#limiter = limiter;
   }
 
   /** How many entities wait. */
@@ -47,101 +71,104 @@ export class Queue {
     return this.#waiting.size;
   }
 
-  /** How many of them may hang. */
-  get suspects(): number {
-    return this.#suspects.size;
-  }
-
-  /** Queues an entity; one that waits already goes to the list where it belongs now. */
-  add(entity: Entity, suspect: boolean): void {
-    const since = entity.failures > 0 ? entity.retryAt : this.#dueAt(entity);
-    const waiting = { entity, since, order: (this.#order += 1) };
+  /** Queues an entity; one that waits already goes to the line where it belongs now. */
+  add(entity: Entity): void {
+    this.remove(entity);
+    const since =
+      entity.failures > 0
+        ? entity.retryAt
+        : entity.held === undefined
+          ? entity.firstSeen
+          : this.#timetable.dueAt(entity);
+    const isSuspect = entity.failures > 0 || this.#kinds.isDoubtful(entity);
+    const waiting = { entity, since, isSuspect, hasLeft: false };
     this.#waiting.set(entity, waiting);
-    if (suspect) this.#suspects.add(entity);
-    else this.#suspects.delete(entity);
-    const { healthy, suspect: suspects } = this.#listsOf(entity.kind);
-    (suspect ? suspects : healthy).push(waiting);
+    this.#linesOf(entity.kind)[isSuspect ? 'suspect' : 'healthy'].add(waiting);
   }
 
   /** An entity waits no longer. */
   remove(entity: Entity): void {
+    const waiting = this.#waiting.get(entity);
+    if (waiting === undefined) return;
+    waiting.hasLeft = true;
     this.#waiting.delete(entity);
-    this.#suspects.delete(entity);
-  }
-
-  isSuspect(entity: Entity): boolean {
-    return this.#suspects.has(entity);
   }
 
   /** Empties the queue; what waited. */
   clear(): readonly Entity[] {
     const entities = [...this.#waiting.keys()];
-    this.#waiting.clear();
-    this.#suspects.clear();
+    for (const entity of entities) this.remove(entity);
     return entities;
   }
 
   /**
-   * The entity whose turn it is at `now`; undefined when none is left. It goes on waiting until it is removed.
+   * Takes the entities of the next call off the queue, and a place for it; undefined while nothing may start.
    *
-   * @param maySuspect false: leaves what may hang
+   * @param companions further due entities of a kind that are not queued, for a call that has room
    */
-  first(now: number, maySuspect: boolean): Entity | undefined {
-    let best: Entity | undefined;
-    let most = -Infinity;
-    let longestFailed: Entity | undefined;
+  take(companions: (kind: Kind) => readonly Entity[]): Call | undefined {
+    const first = this.#first(this.#clock.monotonic());
+    if (first === undefined) return undefined;
+    const { entity, isSuspect } = first;
+    // Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
+    // its beginning left would wait for the next, twice as long as was promised.
+    const isSpread = this.#timetable.plan.stretch > 1 && entity.held !== undefined;
+    const place = this.#limiter.reserve(isSpread);
+    if (place === undefined) return undefined;
+    const entities = this.#fill(first, companions);
+    for (const each of entities) this.remove(each);
+    this.#carried.set(entity.kind, entities.length);
+    if (isSuspect) this.#suspectsRunning += 1;
+    return { place, entities, isSuspect };
+  }
+
+  /** A call has ended; gives its place back. */
+  ended({ place, isSuspect }: Call, results: readonly (number | Failed)[]): void {
+    place.cancel();
+    const isWell = (result: number | Failed): boolean => typeof result === 'number';
+    if (isSuspect) {
+      this.#suspectsRunning -= 1;
+      this.#suspectsWell = results.every(isWell) ? this.#suspectsWell + 1 : 0;
+    }
+    if (results.some(isWell)) {
+      this.#failedInRow = 0;
+      if (place.calls.count > 0) this.#limiter.learn(place.calls);
+    } else if (!results.some(isOverload)) {
+      this.#failedInRow += 1;
+    }
+  }
+
+  /** Nothing is known of upstream any more: the key is another one. */
+  forgetFailures(): void {
+    this.#failedInRow = 0;
+  }
+
+  /** What comes next: the most overdue, as the class says. */
+  #first(now: number): Waiting | undefined {
+    const maySuspect = this.#maySuspect;
+    const rivals: { readonly waiting: Waiting; readonly overdue: number }[] = [];
+    let longestFailed: Waiting | undefined;
     for (const kind of KINDS) {
-      const { healthy, suspect } = this.#listsOf(kind);
-      const head = this.#head(healthy);
-      const suspected = maySuspect ? this.#head(suspect) : undefined;
-      if (head !== undefined) {
-        const overdue = this.#overdue(head, now);
-        // Strictly more: ties stay with the kind that comes first.
-        if (overdue > most) [best, most] = [head, overdue];
-      }
+      const { healthy, suspect } = this.#linesOf(kind);
+      const [head] = healthy.first(1);
+      const [suspected] = maySuspect ? suspect.first(1) : [];
+      if (head !== undefined) rivals.push({ waiting: head, overdue: this.#overdue(head.entity, now) });
       if (suspected === undefined) continue;
-      if (suspected.failures === 0) {
+      const { failures, retryAt } = suspected.entity;
+      if (failures > 0) {
+        if (retryAt < (longestFailed?.entity.retryAt ?? Infinity)) longestFailed = suspected;
+        const waited = now - retryAt - this.#timetable.effectiveIntervalOf(suspected.entity);
+        const overdue = waited / this.#timetable.intervalOf(suspected.entity);
+        if (waited >= 0) rivals.push({ waiting: suspected, overdue });
+      } else if (head === undefined || head.entity.held !== undefined) {
         // Hosts that were never read go behind the others of their kind.
-        if (head !== undefined && head.held === undefined) continue;
-        const overdue = this.#overdue(suspected, now);
-        if (overdue > most) [best, most] = [suspected, overdue];
-        continue;
+        rivals.push({ waiting: suspected, overdue: this.#overdue(suspected.entity, now) });
       }
-      if (suspected.retryAt < (longestFailed?.retryAt ?? Infinity)) longestFailed = suspected;
-      const waited = now - suspected.retryAt - this.#timetable.effectiveIntervalOf(suspected);
-      const overdue = waited / this.#timetable.intervalOf(suspected);
-      if (waited >= 0 && overdue > most) [best, most] = [suspected, overdue];
     }
-    return most >= 0 ? best : (longestFailed ?? best);
-  }
-
-  /**
-   * Takes up to `count` entities that may be read together with `first`, in the order of their turns: the due ones before
-   * those that are early; failed ones only with failed ones, doubtful hosts only with doubtful hosts.
-   *
-   * @returns those that were taken; what does not fit into the call is put back
-   */
-  takeWith(first: Entity, count: number, now: number): Entity[] {
-    const { healthy, suspect } = this.#listsOf(first.kind);
-    const isSuspect = this.isSuspect(first);
-    const list = isSuspect ? suspect : healthy;
-    const taken: Entity[] = [];
-    for (let head = this.#head(list); head !== undefined && taken.length < count; head = this.#head(list)) {
-      if (head !== first && isSuspect && (head.failures > 0 !== first.failures > 0 || head.retryAt > now)) break;
-      list.pop();
-      taken.push(head);
-    }
-    return taken;
-  }
-
-  /** Puts entities back that `takeWith` gave, where they were. */
-  putBack(entities: readonly Entity[]): void {
-    for (const entity of entities) {
-      const waiting = this.#waiting.get(entity);
-      if (waiting === undefined) continue;
-      const { healthy, suspect } = this.#listsOf(entity.kind);
-      (this.isSuspect(entity) ? suspect : healthy).push(waiting);
-    }
+    let [best] = rivals;
+    // Strictly more: ties stay with the kind that comes first.
+    for (const rival of rivals) if (best !== undefined && rival.overdue > best.overdue) best = rival;
+    return best !== undefined && best.overdue >= 0 ? best.waiting : (longestFailed ?? best?.waiting);
   }
 
   #overdue(entity: Entity, now: number): number {
@@ -149,72 +176,92 @@ export class Queue {
     return (now - this.#timetable.dueAt(entity)) / this.#timetable.intervalOf(entity);
   }
 
-  #dueAt(entity: Entity): number {
-    return entity.held === undefined ? entity.firstSeen : this.#timetable.dueAt(entity);
+  /**
+   * What may hang never holds every place while healthy work may come: it has at most half of the calls at once (at least
+   * one), and one more for each reading in a row that ended well, because what comes back after an outage does not hang.
+   * While upstream fails, it is tried only as long as there are few calls in a minute: they tell as well as many do.
+   */
+  get #maySuspect(): boolean {
+    const half = Math.max(1, Math.floor(this.#context.account.limits.max_concurrent_requests / 2));
+    if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
+    if (this.#failedInRow < FAILING_AFTER) return true;
+    const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#timetable.plan.callsPerMinute));
+    return this.#limiter.budget.lastMinute(this.#clock.monotonic()) < most;
   }
 
-  /** The first of a list that still waits there. */
-  #head(list: Heap): Entity | undefined {
-    for (let head = list.first; head !== undefined; head = list.first) {
-      if (this.#waiting.get(head.entity) === head && !head.entity.gone) return head.entity;
-      list.pop();
+  /**
+   * The entities that a call carries, in the order of their turns: the due ones before those that are early; failed ones only
+   * with failed ones, doubtful hosts only with doubtful hosts.
+   */
+  #fill({ entity: first, isSuspect }: Waiting, companions: (kind: Kind) => readonly Entity[]): readonly Entity[] {
+    const window = this.#timetable.moveOn();
+    const now = this.#clock.monotonic();
+    const { healthy, suspect } = this.#linesOf(first.kind);
+    const fits = ({ failures, retryAt }: Entity): boolean =>
+      !isSuspect || (failures > 0 === first.failures > 0 && retryAt <= now);
+    for (let most = (this.#carried.get(first.kind) ?? 1) + 1; ; most *= 2) {
+      const line = (isSuspect ? suspect : healthy).first(most).map(({ entity }) => entity);
+      const end = line.findIndex((entity) => entity !== first && !fits(entity));
+      const candidates = end < 0 ? line : line.slice(0, end);
+      const isAll = candidates.length < most;
+      if (isAll && !isSuspect) candidates.push(...companions(first.kind));
+      const count = this.#kinds.nextCall(candidates, window);
+      if (isAll || count < candidates.length) return candidates.slice(0, count);
     }
-    return undefined;
   }
 
-  #listsOf(kind: Kind): Lists {
-    const lists = this.#lists.get(kind);
-    if (lists === undefined) throw new Error(`nothing of the kind ${kind} can wait`);
-    return lists;
+  #linesOf(kind: Kind): { readonly healthy: Line; readonly suspect: Line } {
+    const lines = this.#lines.get(kind);
+    if (lines === undefined) throw new Error(`nothing of the kind ${kind} can wait`);
+    return lines;
   }
 }
 
-/** What is due first comes first, and of equal ones what came first. */
-class Heap {
-  readonly #items: Waiting[] = [];
+/** What waits of one kind: what is due first comes first, and of equal ones what came first. */
+class Line {
+  #items: Waiting[] = [];
+  /** What stands before it has left. */
+  #head = 0;
 
-  get first(): Waiting | undefined {
-    return this.#items[0];
-  }
-
-  push(item: Waiting): void {
-    this.#items.push(item);
-    let child = this.#items.length - 1;
-    while (child > 0) {
-      const parent = (child - 1) >> 1;
-      if (!this.#isBefore(child, parent)) return;
-      this.#swap(child, parent);
-      child = parent;
+  add(item: Waiting): void {
+    let place = this.#items.length;
+    // Nearly always the last: what becomes due later comes later.
+    if ((this.#items[place - 1]?.since ?? -Infinity) > item.since) {
+      let low = this.#head;
+      while (low < place) {
+        const middle = (low + place) >> 1;
+        if ((this.#items[middle]?.since ?? Infinity) > item.since) place = middle;
+        else low = middle + 1;
+      }
     }
+    if (place === this.#items.length) this.#items.push(item);
+    else this.#items.splice(place, 0, item);
   }
 
-  pop(): void {
-    const last = this.#items.pop();
-    if (last === undefined || this.#items.length === 0) return;
-    this.#items[0] = last;
-    let parent = 0;
-    for (;;) {
-      const left = 2 * parent + 1;
-      let smallest = this.#isBefore(left, parent) ? left : parent;
-      if (this.#isBefore(left + 1, smallest)) smallest = left + 1;
-      if (smallest === parent) return;
-      this.#swap(parent, smallest);
-      parent = smallest;
+  /** The first of those that still wait, at most so many. */
+  first(count: number): Waiting[] {
+    for (let first = this.#items[this.#head]; first !== undefined && isOver(first); first = this.#items[this.#head]) {
+      this.#head += 1;
     }
+    if (this.#head > this.#items.length / 2) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    const found: Waiting[] = [];
+    for (let index = this.#head; found.length < count; index += 1) {
+      const item = this.#items[index];
+      if (item === undefined) break;
+      if (!isOver(item)) found.push(item);
+    }
+    return found;
   }
+}
 
-  #isBefore(a: number, b: number): boolean {
-    const one = this.#items[a];
-    const other = this.#items[b];
-    if (one === undefined || other === undefined) return false;
-    return one.since === other.since ? one.order < other.order : one.since < other.since;
-  }
+function isOver({ hasLeft, entity }: Waiting): boolean {
+  return hasLeft || entity.gone;
+}
 
-  #swap(a: number, b: number): void {
-    const one = this.#items[a];
-    const other = this.#items[b];
-    if (one === undefined || other === undefined) return;
-    this.#items[a] = other;
-    this.#items[b] = one;
-  }
+function isOverload(result: number | Failed): boolean {
+  if (typeof result === 'number' || !(result.error instanceof UpstreamError)) return false;
+  return result.error.failure.reason === 'rate_limited';
 }

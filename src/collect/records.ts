@@ -1,12 +1,14 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import type { DatabaseChoice } from '../formulas/responseTimes.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
-import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
+import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
-import type { SampleWriter } from '../metrics/writeSamples.ts';
-import type { CustomMatches, CustomMetric } from '../metrics/customMetrics.ts';
+import type { Scope } from '../metrics/family.ts';
+import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
+import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
 import type { Entity } from './entity.ts';
-import type { EffectiveSettings } from './selection.ts';
+import type { AccountContext, EffectiveSettings } from './selection.ts';
 
 /**
  * The datastore metrics that an answer can hold: those that were asked for; `all` where upstream adds every type by
@@ -71,8 +73,6 @@ export interface Wanted {
   readonly custom: CustomMatches;
   /** The datastore metrics among the names; undefined while nobody knows which there are. */
   readonly datastores: readonly string[] | undefined;
-  /** What it was made of, besides the lists of names. */
-  readonly madeOf: { readonly customMetrics: readonly CustomMetric[]; readonly entities: number };
 }
 
 /** The database kind that counts, and the datastore metrics that the answer could hold when it was decided. */
@@ -142,13 +142,142 @@ export const writeApplication = (
   values?: RollingValues,
 ): WrittenSamples => writer.write('applications', applicationSamples(application, values, tags));
 
-/** As `writeApplication`, of a host. */
-export const writeHost = (writer: SampleWriter, host: Host, values?: RollingValues): WrittenSamples =>
-  writer.write('hosts', hostSamples(host, values));
-
-/** As `writeApplication`, of a key transaction. */
-export const writeKeyTransaction = (
+/** The samples of a list entry as it is now, with rolling values that are read apart, or without. */
+export function writeListed(
   writer: SampleWriter,
-  keyTransaction: KeyTransaction,
+  record: ApplicationRecord | HostRecord | KeyTransactionRecord,
   values?: RollingValues,
-): WrittenSamples => writer.write('key_transactions', keyTransactionSamples(keyTransaction, values));
+): WrittenSamples {
+  if ('application' in record) return writeApplication(writer, record.application, record.tags, values);
+  if ('host' in record) return writer.write('hosts', hostSamples(record.host, values));
+  return writer.write('key_transactions', keyTransactionSamples(record.keyTransaction, values));
+}
+
+const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
+
+/** Most applications ask for the same, over NerdGraph all without custom metrics: what is asked for is then one list. */
+const BUILT_IN_NAMES = queryNames([]);
+
+/** Of an application whose metric data are read no longer. */
+export const NOTHING_WANTED: Wanted = {
+  names: [],
+  values: usedValues,
+  custom: NO_MATCHES,
+  datastores: undefined,
+};
+
+/**
+ * What to ask for about an application, or each of its hosts, whose caps its hosts share. Made once: who changes the lists of
+ * names, the custom metrics, or the number of hosts sets `data.wanted` to nothing.
+ */
+export function wanted(customMetrics: readonly CustomMetric[], data: ApplicationData, scope: Scope): Wanted {
+  return (data.wanted[scope] ??= toWanted(customMetrics, data, scope));
+}
+
+function toWanted(
+  customMetrics: readonly CustomMetric[],
+  { customNames, datastores, hosts }: ApplicationData,
+  scope: Scope,
+): Wanted {
+  const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
+  const entities = scope === 'host' ? hosts.size : 1;
+  const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
+  const customs = new Map<string, Set<string>>();
+  for (const { metricName, metric } of custom.matches) {
+    const values = customs.get(metricName) ?? new Set(usedValues(metricName));
+    customs.set(metricName, values.add(metric.definition.value));
+  }
+  const builtIn = datastores === undefined || datastores.length === 0 ? BUILT_IN_NAMES : queryNames(datastores);
+  if (customs.size === 0) return { names: builtIn, values: usedValues, custom, datastores };
+  const values = new Map([...customs].map(([name, ofName]) => [name, [...ofName]]));
+  const names = [...new Set([...builtIn, ...customs.keys()])];
+  return { names, values: (name) => values.get(name) ?? usedValues(name), custom, datastores };
+}
+
+/** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
+export function takeOverMetrics(
+  record: ApplicationRecord & { readonly data: ApplicationData },
+  host: HostRecord | undefined,
+  input: WindowInput,
+  context: Readonly<AccountContext>,
+): void {
+  const { data } = record;
+  if (host !== undefined) {
+    host.reading = calculate(input, data, host.place, context);
+    return;
+  }
+  data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
+  if (decideDatabase(record, data)) recalculate(data, context);
+  else data.reading = calculate(input, data, undefined, context);
+}
+
+/**
+ * Calculates what is served of a reading, with the application's database kind and custom metrics of now.
+ *
+ * @param place which of its application's hosts it is, from 0; undefined for the application itself
+ */
+function calculate(
+  input: WindowInput,
+  data: ApplicationData,
+  place: number | undefined,
+  { customMetrics, writer }: Readonly<AccountContext>,
+): WindowReading {
+  const scope: Scope = place === undefined ? 'application' : 'host';
+  const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
+  const { custom } = wanted(customMetrics, data, scope);
+  return {
+    values: input.values,
+    datastores: input.datastores,
+    samples: writer.write(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
+    customSamples: writer.write('custom_metrics', customSamples(custom.matches, input.values, place)),
+    cut: custom.cut,
+  };
+}
+
+/** Calculates everything that is held of an application and its hosts anew. */
+export function recalculate(data: ApplicationData, context: Readonly<AccountContext>): void {
+  if (data.reading !== undefined) data.reading = calculate(data.reading, data, undefined, context);
+  for (const host of data.hosts.values()) {
+    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.place, context);
+  }
+}
+
+/** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
+export function reconsiderDatabase(record: ApplicationRecord, context: Readonly<AccountContext>): void {
+  const { data } = record;
+  if (data !== undefined && decideDatabase(record, data)) recalculate(data, context);
+}
+
+/**
+ * Decides the database kind by the application's newest data.
+ *
+ * @returns true when it is another than before: what is held has to be calculated anew
+ */
+function decideDatabase({ application, settings }: ApplicationRecord, data: ApplicationData): boolean {
+  const { reading, database } = data;
+  if (reading?.datastores === undefined) return false;
+  const { values, datastores } = reading;
+  const choice = databaseKind(values, application.language, settings.database);
+  // Undecided on this answer: what was decided on an earlier one still holds.
+  if (choice === undefined) return false;
+  if (choice === database?.choice && sameDatastores(datastores, database.datastores)) return false;
+  data.database = { choice, datastores };
+  return true;
+}
+
+/**
+ * The database kind for a reading: only where it was decided on the same datastore metrics as the reading could hold, for
+ * else a total time would be published of which a part is not taken off.
+ */
+function databaseOf(
+  { database }: ApplicationData,
+  datastores: AskedDatastores,
+): DatabaseDecision['choice'] | undefined {
+  if (database === undefined || datastores === undefined) return undefined;
+  return sameDatastores(database.datastores, datastores) ? database.choice : undefined;
+}
+
+function sameDatastores(a: AskedDatastores, b: AskedDatastores): boolean {
+  if (a === b) return true;
+  return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((name, index) => name === b[index]);
+}

@@ -1,28 +1,91 @@
+import type { Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
 import type { Entity, Kind } from './entity.ts';
-import { neededGroups, type Needs, type NeedsContext } from './scope.ts';
+import type { AccountContext } from './selection.ts';
 import type { Scope } from './view.ts';
 
-/** What those who wait for a refresh wait for. It is gone with the last of them; the work goes on. */
-class Waiting {
-  readonly since: number;
-  readonly pending = new Set<Entity>();
-  readonly byKind = new Map<Kind, number>();
-  readonly waiters = new Set<() => void>();
-  entities = 0;
-  failed = 0;
+/** What must be kept up to date besides a group itself: the lists its entities come from. */
+const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
+  applications: [],
+  key_transactions: ['applications'],
+  metric_names: ['applications'],
+  application_metrics: ['applications', 'metric_names'],
+  hosts: ['applications'],
+  host_metrics: ['applications', 'metric_names', 'hosts'],
+  instances: ['applications'],
+  custom_metrics: ['applications'],
+  queries: [],
+};
 
-  constructor(since: number) {
-    this.since = since;
-  }
+/** Custom metrics are read with the data of what they are about. */
+const DATA_OF = { application: 'application_metrics', host: 'host_metrics' } as const satisfies Record<string, Group>;
 
-  count(kind: Kind, by: number): void {
-    this.byKind.set(kind, (this.byKind.get(kind) ?? 0) + by);
-  }
+/**
+ * What must have been read once: the names a metric data call asks for, and the application's data, which decides the
+ * database kind of its hosts.
+ */
+const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
+  application_metrics: ['custom_metrics'],
+  host_metrics: ['application_metrics', 'custom_metrics'],
+};
+
+const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
+
+/** What a scope asks of an account: which groups to keep up to date, and which only until they have been tried once. */
+export interface Needs {
+  readonly always: ReadonlySet<Group>;
+  readonly once: ReadonlySet<Group>;
+  /** The groups whose rolling values are asked for: not those that are needed for their list only. */
+  readonly rolling: ReadonlySet<Group>;
+}
+
+/** The groups to refresh for a scope's groups. A group that the account's interface does not have needs nothing. */
+export function neededGroups(
+  { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
+  { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
+): Needs {
+  const asked = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  if (listsOnly === true) return { always: new Set(asked), once: new Set(), rolling: new Set() };
+  const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
+  const read = [...new Set([...asked, ...scopes.map((scope) => DATA_OF[scope])])];
+  return {
+    always: new Set(read.flatMap((group) => [group, ...NEEDS[group]])),
+    once: new Set(read.flatMap((group) => NEEDS_ONCE[group] ?? [])),
+    rolling: new Set(asked),
+  };
+}
+
+/**
+ * True for what the scope's groups are made of, and for what they need to have been read once.
+ *
+ * @param known true when it has been read once, or tried and given up
+ */
+export function covers({ always, once, rolling }: Needs, scope: Scope, entity: Entity, known: boolean): boolean {
+  const { group, kind, subject } = entity;
+  if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
+  return coversApplication(scope, subject.applicationId);
+}
+
+/** The groups whose lists are of the account, not of an application. */
+const LISTS_OF_ACCOUNT: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
+
+/** True when the scope needs nothing that belongs to an application. */
+export function asksForListsOfAccount({ groups, listsOnly }: Scope): boolean {
+  return listsOnly === true && [...groups].every((group) => LISTS_OF_ACCOUNT.has(group));
+}
+
+/** True when the scope takes in this account. */
+export function coversAccount(scope: Scope, account: string): boolean {
+  return scope.account === undefined || scope.account === account;
+}
+
+/** True when the scope takes in this application; undefined is a list of the whole account. */
+export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
+  return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
 }
 
 /** What a refresh came to when the last of those who waited for it has left. */
-interface CameTo {
+export interface CameTo {
   readonly entities: number;
   readonly failed: number;
   readonly left: number;
@@ -37,39 +100,40 @@ export class Refresh {
   readonly scope: Scope;
   /** The scope as a text: refreshes of one key are one. */
   readonly key: string;
+  needs: Needs;
+  /** When it was asked for last: what becomes due later is not its work. */
+  askedAt: number;
   /** How many askings are under way: until they have ended, it is not known what it waits for. */
   asking = 0;
-  #needs: Needs;
-  #askedAt: number;
-  #waiting: Waiting | undefined;
-  /** The asking for all of the scope that is under way: for which window, and for whom what is added is remembered. */
-  #askingForAll:
-    { readonly ended: Promise<void>; readonly windowEnd: number; readonly waiting: Waiting | undefined } | undefined;
+  /** What those who wait for it wait for. It is gone with the last of them; the work goes on. */
+  #waiting:
+    | {
+        readonly since: number;
+        readonly pending: Set<Entity>;
+        readonly byKind: Map<Kind, number>;
+        readonly waiters: Set<() => void>;
+        entities: number;
+        failed: number;
+      }
+    | undefined;
+  /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
+  #askingFor: number | undefined;
 
-  constructor(scope: Scope, askedAt: number, context: NeedsContext) {
+  constructor(scope: Scope, askedAt: number, context: AccountContext) {
     this.scope = scope;
     this.key = Refresh.keyOf(scope);
-    this.#askedAt = askedAt;
-    this.#needs = neededGroups(scope, context);
+    this.askedAt = askedAt;
+    this.needs = neededGroups(scope, context);
   }
 
   static keyOf({ groups, applicationId, listsOnly }: Scope): string {
     return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
   }
 
-  get needs(): Needs {
-    return this.#needs;
-  }
-
-  /** When it was asked for last: what becomes due later is not its work. */
-  get askedAt(): number {
-    return this.#askedAt;
-  }
-
   /** Somebody asks for it once more. */
-  askAgain(now: number, context: NeedsContext): void {
-    this.#askedAt = now;
-    this.#needs = neededGroups(this.scope, context);
+  askAgain(now: number, context: AccountContext): void {
+    this.askedAt = now;
+    this.needs = neededGroups(this.scope, context);
   }
 
   /** True while somebody waits for it. */
@@ -87,14 +151,15 @@ export class Refresh {
     return this.#waiting?.byKind ?? new Map();
   }
 
-  /** Asks for all of the scope; those who come while that is under way in the same window share it. */
-  async askForAll(windowEnd: number, ask: () => Promise<void>): Promise<void> {
-    const before = this.#askingForAll;
-    if (before?.windowEnd === windowEnd && before.waiting === this.#waiting) return before.ended;
-    const asking = { ended: ask(), windowEnd, waiting: this.#waiting };
-    this.#askingForAll = asking;
-    await asking.ended;
-    if (this.#askingForAll === asking) this.#askingForAll = undefined;
+  /** False where all of the scope is being asked for, in the same window and for those who wait now: they share it. */
+  beginAskingForAll(windowEnd: number): boolean {
+    if (this.#askingFor === windowEnd) return false;
+    this.#askingFor = windowEnd;
+    return true;
+  }
+
+  allIsAskedFor(): void {
+    this.#askingFor = undefined;
   }
 
   /** It waits for an entity. */
@@ -102,7 +167,7 @@ export class Refresh {
     const waiting = this.#waiting;
     if (waiting === undefined || waiting.pending.has(entity)) return;
     waiting.pending.add(entity);
-    waiting.count(entity.kind, 1);
+    waiting.byKind.set(entity.kind, (waiting.byKind.get(entity.kind) ?? 0) + 1);
     waiting.entities += 1;
   }
 
@@ -110,13 +175,13 @@ export class Refresh {
   ended(entity: Entity, failed: boolean): void {
     const waiting = this.#waiting;
     if (waiting?.pending.delete(entity) !== true) return;
-    waiting.count(entity.kind, -1);
+    waiting.byKind.set(entity.kind, (waiting.byKind.get(entity.kind) ?? 0) - 1);
     if (failed) waiting.failed += 1;
   }
 
-  /** It waits no longer for what is unwanted. */
-  leaveOut(unwanted: (entity: Entity) => boolean): void {
-    for (const entity of this.#waiting?.pending ?? []) if (unwanted(entity)) this.ended(entity, false);
+  /** It waits for nothing any more. */
+  giveUp(): void {
+    for (const entity of this.#waiting?.pending ?? []) this.ended(entity, false);
   }
 
   /** Has those who wait look whether they may go. */
@@ -126,7 +191,7 @@ export class Refresh {
 
   /**
    * Waits until it is over, the deadline is reached, the work cannot end before it, or the signal is aborted. What is added
-   * from now on is waited for.
+   * from now on is waited for; the caller begins to ask for it at once.
    *
    * @returns whether it is over, and, for the last of those who waited, what it came to
    */
@@ -136,7 +201,15 @@ export class Refresh {
     canEnd: () => boolean,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly isOver: boolean; readonly cameTo: CameTo | undefined }> {
-    const waiting = (this.#waiting ??= new Waiting(clock.monotonic()));
+    if (this.#waiting === undefined) this.#askingFor = undefined;
+    const waiting = (this.#waiting ??= {
+      since: clock.monotonic(),
+      pending: new Set(),
+      byKind: new Map(),
+      waiters: new Set(),
+      entities: 0,
+      failed: 0,
+    });
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | undefined;
       const go = (): void => {
@@ -145,15 +218,14 @@ export class Refresh {
         signal?.removeEventListener('abort', go);
         resolve();
       };
+      // While more is being asked for, nobody knows yet whether it can end.
       const look = (): void => {
-        if (this.isOver || clock.monotonic() >= deadline || signal?.aborted === true) go();
-        // While more is being asked for, nobody knows yet whether it can end.
-        else if (this.asking === 0 && !canEnd()) go();
+        if (this.asking === 0 && (this.isOver || !canEnd())) go();
       };
       waiting.waiters.add(look);
       signal?.addEventListener('abort', go, { once: true });
       if (deadline !== Infinity) cancel = clock.after(deadline - clock.monotonic(), go);
-      look();
+      if (clock.monotonic() >= deadline || signal?.aborted === true) go();
     });
     const { isOver } = this;
     if (waiting.waiters.size > 0 || this.#waiting !== waiting) return { isOver, cameTo: undefined };

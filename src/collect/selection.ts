@@ -1,12 +1,61 @@
+import type { UpstreamReader } from '../api/reader.ts';
 import type { Application, KeyTransaction } from '../api/types.ts';
 import {
   type AccountConfig,
+  type CollectionConfig,
   type ApplicationSetting,
   type DatabaseComponent,
   type EntityMatch,
   type Matchable,
   matches,
 } from '../config/config.ts';
+import type { CustomMetric } from '../metrics/customMetrics.ts';
+import type { Query } from '../metrics/queryFamilies.ts';
+import type { Group } from '../metrics/sample.ts';
+import type { SampleWriter } from '../metrics/writeSamples.ts';
+
+/** Of an account without queries; milliseconds. */
+const LONGEST_QUERY_INTERVAL = 86_400_000;
+
+/** What everything that works for one account reads; a reload replaces its fields. */
+export interface AccountContext {
+  account: AccountConfig;
+  collection: CollectionConfig;
+  reader: UpstreamReader;
+  customMetrics: readonly CustomMetric[];
+  queries: readonly Query[];
+  readonly writer: SampleWriter;
+}
+
+/**
+ * The configured interval of a group in milliseconds; the name lists of custom metrics are kept as long as the others, and
+ * of queries the shortest counts.
+ */
+export function intervalOf({ account, collection }: Readonly<AccountContext>, group: Group): number {
+  if (group === 'queries') return Math.min(...account.queries.map(({ interval }) => interval), LONGEST_QUERY_INTERVAL);
+  return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
+}
+
+/** True when the account reads this group at all. */
+export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 'reader'>, group: Group): boolean {
+  if (group === 'queries') return account.queries.length > 0 && reader.queries !== undefined;
+  if (!account.applications.read) return false;
+  switch (group) {
+    case 'key_transactions':
+      return account.key_transactions !== false;
+    case 'metric_names':
+      return reader.datastores !== undefined;
+    case 'hosts':
+    case 'host_metrics':
+      return account.hosts || account.applications.settings.some(({ hosts }) => hosts === true);
+    case 'instances':
+      return account.instances && reader.instances !== undefined;
+    case 'custom_metrics':
+      return account.custom_metrics.length > 0;
+    default:
+      return true;
+  }
+}
 
 interface Filter {
   readonly include: readonly EntityMatch[] | undefined;

@@ -1,14 +1,23 @@
 import type { TimeRange } from '../api/reader.ts';
 import type { TimeSlice } from '../eventLoop/turns.ts';
-import { GROUPS, type Group } from '../metrics/sample.ts';
-import { planCalls, slowedBy } from './callPlan.ts';
+import type { Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
-import { dueAt, effectiveInterval, nextTurn, retryAt, stateOf, windowAt, windowStart, type Pace } from './due.ts';
+import {
+  dueAt,
+  effectiveInterval,
+  nextTurn,
+  planCalls,
+  retryAt,
+  slowedBy,
+  stateOf,
+  windowAt,
+  windowStart,
+} from './due.ts';
 import { GROUP_OF, type Entity, type HeldTimes, type Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { Limiter } from './limiter.ts';
-import { intervalOf, type AccountContext } from './scope.ts';
+import { intervalOf, type AccountContext } from './selection.ts';
 import type { AnswerTime, EntityState, Plan } from './view.ts';
 
 const MINUTE = 60_000;
@@ -27,10 +36,9 @@ export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
-/** A plan, what follows from it, and what it was made of. */
+/** A plan, and what it was made of. */
 interface MadePlan {
   readonly plan: Plan;
-  readonly paces: ReadonlyMap<Group, Pace>;
   /** How many calls an entity of a kind takes; below 1 where a call carries several. */
   readonly callsPerEntity: ReadonlyMap<Kind, number>;
   readonly at: number;
@@ -119,21 +127,14 @@ export class Timetable {
     return this.#current().callsPerEntity.get(kind) ?? 1;
   }
 
-  /** How often a group is refreshed. */
-  pace(group: Group): Pace {
-    const { paces, plan } = this.#current();
-    return paces.get(group) ?? { interval: this.#groupInterval(group), stretch: plan.stretch };
+  /** The configured interval of an entity, or of a group. */
+  intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
+    return interval ?? intervalOf(this.#context, group);
   }
 
-  /** The configured interval of an entity. */
-  intervalOf({ interval, group }: Entity): number {
-    return interval ?? this.#groupInterval(group);
-  }
-
-  /** The interval of an entity that its budget allows. */
-  effectiveIntervalOf(entity: Entity): number {
-    const { interval, stretch } = this.#paceOf(entity);
-    return effectiveInterval(interval, stretch);
+  /** The interval that the budget allows. */
+  effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
+    return effectiveInterval(this.intervalOf(of), this.plan.stretch);
   }
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
@@ -141,7 +142,7 @@ export class Timetable {
     const { held, overdue } = entity;
     if (held === undefined) return -Infinity;
     if (overdue) return held.readAt;
-    const due = dueAt(held, this.#paceOf(entity));
+    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.plan.stretch });
     return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
   }
 
@@ -158,12 +159,13 @@ export class Timetable {
 
   /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
   isEarly(entity: Entity): boolean {
-    return this.#current().plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
+    return this.plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
   }
 
   stateOf(entity: Entity, time: AnswerTime): EntityState {
     const { held } = entity;
-    const state = stateOf(held, this.#paceOf(entity), this.#context.collection.max_age, time);
+    const pace = { interval: this.intervalOf(entity), stretch: this.plan.stretch };
+    const state = stateOf(held, pace, this.#context.collection.max_age, time);
     if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
     return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
   }
@@ -171,7 +173,7 @@ export class Timetable {
   /** Something asks for an entity at `now`: from then on it counts. */
   ask(entity: Entity, now: number): void {
     if (!this.counts(entity)) this.#newlyAsked += 1;
-    entity.ask(now);
+    entity.askedAt = Math.max(entity.askedAt, now);
   }
 
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
@@ -203,7 +205,12 @@ export class Timetable {
    * @param exact also when anything has changed at all
    */
   async update(slice: TimeSlice, exact = false): Promise<void> {
-    if (this.#isRecent(exact)) return;
+    if (this.#made !== undefined) {
+      const { at, changes, entities } = this.#made;
+      const changed = this.#changes - changes;
+      const isOther = changed > 0 && (exact || changed >= entities);
+      if (!isOther && this.#clock.monotonic() - at < PLAN_AGE) return;
+    }
     const making = this.#making();
     while (making.next().done !== true) {
       const turn = slice.over();
@@ -215,14 +222,6 @@ export class Timetable {
   updateAtOnce(): void {
     const making = this.#making();
     while (making.next().done !== true);
-  }
-
-  #isRecent(exact: boolean): boolean {
-    const made = this.#made;
-    if (made === undefined) return false;
-    const changed = this.#changes - made.changes;
-    if (exact ? changed > 0 : changed > 0 && changed >= made.entities) return false;
-    return this.#clock.monotonic() - made.at < PLAN_AGE;
   }
 
   /** Grows whenever what counts may have changed. */
@@ -258,15 +257,11 @@ export class Timetable {
       callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
-    const plan = this.#planOf(calls);
-    const paces = new Map(
-      GROUPS.map((group) => [group, { interval: this.#groupInterval(group), stretch: plan.stretch }]),
-    );
-    this.#made = { plan, paces, callsPerEntity, at: now, changes, entities };
+    this.#made = { plan: this.#planOf(calls), callsPerEntity, at: now, changes, entities };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
-    const intervals = (group: Group): number => this.#groupInterval(group);
+    const intervals = (group: Group): number => this.intervalOf({ group });
     const perMinute = this.#context.account.limits.requests_per_minute;
     const unslowed = planCalls(calls, intervals, { perMinute, slowed: 1, byPlaces: undefined });
     const byPlaces = this.#limiter.carriedByPlaces(unslowed.callsPerMinute);
@@ -277,20 +272,11 @@ export class Timetable {
   /** How often entities of one kind are read while their group is refreshed once: less than once where their interval is longer. */
   #refreshesOf(entities: readonly Entity[]): number {
     let refreshes = 0;
-    for (const { group, interval } of entities) {
-      refreshes +=
-        interval === undefined ? 1 : Math.max(this.#groupInterval(group), MINUTE) / Math.max(interval, MINUTE);
+    for (const entity of entities) {
+      const interval = this.intervalOf({ group: entity.group });
+      refreshes += Math.max(interval, MINUTE) / Math.max(entity.interval ?? interval, MINUTE);
     }
     return refreshes / entities.length;
-  }
-
-  #groupInterval(group: Group): number {
-    return intervalOf(this.#context, group);
-  }
-
-  #paceOf({ group, interval }: Entity): Pace {
-    const pace = this.pace(group);
-    return interval === undefined ? pace : { interval, stretch: pace.stretch };
   }
 
   #isPassed({ readAt }: HeldTimes): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/collect/clock.ts';
-import { Limiter, PlacesOfKeys, SharedPlaces } from '../../src/collect/limiter.ts';
+import { Limiter, SharedPlaces } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */
@@ -121,17 +121,6 @@ describe('a call at the limiter', () => {
     expect(budget.inFlight).toBe(1);
     other();
     expect(budget.inFlight).toBe(0);
-  });
-});
-
-describe('the places of keys', () => {
-  it('are the same for whatever uses a key, and are forgotten with it', () => {
-    const places = new PlacesOfKeys();
-    const [a, b] = [places.of('a'), places.of('b')];
-    expect(a).not.toBe(b);
-    places.keepOnly(new Set(['a']));
-    expect(places.of('a')).toBe(a);
-    expect(places.of('b')).not.toBe(b);
   });
 });
 

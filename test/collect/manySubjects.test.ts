@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { pino } from 'pino';
 import type { FailureReason, RollingSummary } from '../../src/api/types.ts';
 import { Collector } from '../../src/collect/collector.ts';
-import { CollectorLog } from '../../src/collect/collectorLog.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
@@ -206,7 +205,7 @@ describe('accounts that share a NerdGraph key', () => {
       { accounts, collection: collectionConfig() },
       {
         clock,
-        log: new CollectorLog(pino({ level: 'silent' })),
+        log: pino({ level: 'silent' }),
         openReader: ({ name }) => {
           const reader = readers.get(name) ?? new FakeReader(clock, NERDGRAPH);
           return { reader, keyMark: () => (name === 'c' ? 'other' : 'shared') };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planCalls, slowedBy, type Carried } from '../../src/collect/callPlan.ts';
+import { planCalls, slowedBy } from '../../src/collect/due.ts';
 import type { Group } from '../../src/metrics/sample.ts';
 import { collectionConfig } from './support/config.ts';
 
@@ -8,7 +8,7 @@ const { intervals } = collectionConfig();
 const intervalOf = (group: Group): number =>
   intervals[group === 'custom_metrics' || group === 'queries' ? 'metric_names' : group];
 
-const carried = (perMinute: number, slowed = 1): Carried => ({ perMinute, slowed, byPlaces: undefined });
+const carried = (perMinute: number, slowed = 1) => ({ perMinute, slowed, byPlaces: undefined });
 
 describe('the plan', () => {
   it('counts the calls per minute of each group at its interval', () => {

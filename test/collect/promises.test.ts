@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pino } from 'pino';
 import { Collector } from '../../src/collect/collector.ts';
-import { CollectorLog } from '../../src/collect/collectorLog.ts';
 import type { Scope } from '../../src/collect/view.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
@@ -134,7 +133,7 @@ describe('accounts of one key', () => {
         { accounts, collection: collectionConfig() },
         {
           clock,
-          log: new CollectorLog(pino({ level: 'silent' })),
+          log: pino({ level: 'silent' }),
           openReader: ({ name }) => ({ reader: readers.get(name) ?? new FakeReader(clock), keyMark: () => 'shared' }),
         },
       );

@@ -5,9 +5,10 @@ import {
   readsMetricData,
   selectKeyTransactions,
   selects,
+  isEnabled,
   unmatched,
 } from '../../src/collect/selection.ts';
-import { isEnabled, coversApplication, neededGroups } from '../../src/collect/scope.ts';
+import { coversApplication, neededGroups } from '../../src/collect/refresh.ts';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';

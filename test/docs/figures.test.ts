@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planCalls, type GroupCalls } from '../../src/collect/callPlan.ts';
+import { planCalls } from '../../src/collect/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/metrics/sample.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
@@ -15,7 +15,7 @@ function planOf(applications: number, hostsEach: number) {
   if ('faults' in loaded) throw new Error('the smallest configuration is not valid');
   const { collection, accounts } = loaded.config;
   const hosts = applications * hostsEach;
-  const calls: GroupCalls = new Map<Group, number>([
+  const calls = new Map<Group, number>([
     ['applications', Math.ceil(applications / PAGE_SIZE)],
     ['key_transactions', 1],
     ['application_metrics', applications],

@@ -1,7 +1,6 @@
 import process from 'node:process';
 import type { Logger } from 'pino';
 import { Collector, type AccountReader } from '../../collect/collector.ts';
-import { CollectorLog } from '../../collect/collectorLog.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { errorText, isMistake } from '../../log/logger.ts';
@@ -13,7 +12,7 @@ import { observeCalls, openReader } from './readers.ts';
 import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
 import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
-import { Limiter, PlacesOfKeys } from '../../collect/limiter.ts';
+import { Limiter, SharedPlaces } from '../../collect/limiter.ts';
 
 /** What a command that reads from upstream has at hand. */
 export interface CommandContext {
@@ -149,12 +148,16 @@ export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
   clock: Clock,
 ): readonly LiveAccount[] {
-  const places = new PlacesOfKeys();
+  const places = new Map<string, SharedPlaces>();
   return config.accounts.map((account) => {
     const opened = openReader(account, config);
     const { reader } = opened;
     const gate = new Limiter(account.limits, clock, () => undefined);
-    if (reader.api === 'nerdgraph') gate.share(places.of(opened.keyMark()));
+    if (reader.api === 'nerdgraph') {
+      const ofKey = places.get(opened.keyMark()) ?? new SharedPlaces();
+      places.set(opened.keyMark(), ofKey);
+      gate.share(ofKey);
+    }
     const close = (): Promise<void> => {
       gate.close();
       return reader.close();
@@ -190,7 +193,7 @@ export function withLists<T>(
       clock: systemClock,
       everythingCounts: true,
       // What fails is in the result; the log is for those who ask for it.
-      log: new CollectorLog(logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' })),
+      log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
     });
     // The collector's own timers do not keep the process alive while it waits for its budget.

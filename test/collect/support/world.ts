@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector } from '../../../src/collect/collector.ts';
-import { CollectorLog } from '../../../src/collect/collectorLog.ts';
 import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
 import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
 import { application, host } from './bodies.ts';
@@ -43,7 +42,7 @@ export class World {
     for (const { name } of accounts) this.readers.set(name, new FakeReader(this.clock, this.likeness));
     this.collector = new Collector({ accounts, collection } satisfies Config, {
       clock: this.clock,
-      log: new CollectorLog(pino({ level: 'info' }, { write })),
+      log: pino({ level: 'info' }, { write }),
       openReader: ({ name }) => {
         const reader = this.readers.get(name) ?? new FakeReader(this.clock, this.likeness);
         this.readers.set(name, reader);
