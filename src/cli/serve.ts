@@ -15,7 +15,7 @@ import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
-import { compareInWorkers } from '../web/authentication/compareInWorkers.ts';
+import { compareInWorkers } from '../web/authentication/passwords.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';

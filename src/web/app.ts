@@ -1,7 +1,7 @@
 import compression from 'compression';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { AnswerPlaces, AnswersUnderWay, ClientGoneError, NoRoomError, sendText } from './sending.ts';
+import { AnswerPlaces, AnswersUnderWay, ClientGoneError, NoRoomError, sendFault, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
@@ -93,8 +93,7 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
       else if (error instanceof NoRoomError) sendText(response, 503, error.message);
       else {
         failed(error);
-        if (response.headersSent) request.socket.destroy();
-        else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
+        sendFault(response);
       }
     }
   };

@@ -243,6 +243,12 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(body);
 }
 
+/** Answers a request that ran into a fault of our own, or closes its connection where an answer has begun. */
+export function sendFault(response: ServerResponse): void {
+  if (response.headersSent) response.req.socket.destroy();
+  else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
+}
+
 /** A whole page; no conditional requests, no ranges: every answer is of this moment. */
 export async function sendPage(response: Response, place: Place, contentType: string, body: Buffer): Promise<void> {
   response.setHeader('Content-Type', contentType);

@@ -3,24 +3,16 @@ import bcrypt from 'bcryptjs';
 
 /** What the main thread asks: whether the password belongs to the bcrypt hash. */
 export interface ComparisonRequest {
-  readonly id: number;
   readonly password: string;
   readonly hash: string;
   /** What a refusal costs, as the cost of a bcrypt hash. */
   readonly cost: number;
 }
 
-/** The answer to the request of the same id. */
-export interface ComparisonResult {
-  readonly id: number;
-  readonly matches: boolean;
-}
-
-parentPort?.on('message', ({ id, password, hash, cost }: ComparisonRequest) => {
+parentPort?.on('message', ({ password, hash, cost }: ComparisonRequest) => {
   const matches = bcrypt.compareSync(password, hash);
   if (!matches) compareInVain(password, hash, cost);
-  const result: ComparisonResult = { id, matches };
-  parentPort?.postMessage(result);
+  parentPort?.postMessage(matches);
 });
 
 /**

@@ -1,4 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import type { ComparisonRequest } from './passwordWorker.ts';
 
 /** A hash that belongs to no password, to compare with where the user is unknown; the cost is put in its place. */
 const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
@@ -7,7 +9,7 @@ const MAX_TURNED_AWAY = 20_000;
 const MAX_ADDRESSES = 1_000;
 
 /** Passwords that are compared at once: each takes a processor for a while. */
-export const COMPARED_AT_ONCE = 2;
+const COMPARED_AT_ONCE = 2;
 
 /** Passwords that may wait at once, those of all clients together. */
 const MAX_WAITING = 256;
@@ -20,6 +22,37 @@ const MAX_TURNS = 40;
  * the cost of the hash is.
  */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
+
+/** The worker's file beside the built program: see scripts/build.ts. */
+const WORKER = new URL('./passwordWorker.js', import.meta.url);
+
+/**
+ * Compares each password in a thread of its own, so that scrapes are answered meanwhile; `file` is what a thread runs. Threads are
+ * used again, as many as passwords are compared at once, and never keep the process alive.
+ */
+export function compareInWorkers(file: URL = WORKER): Compare {
+  const idle = new Set<Worker>();
+  const start = (): Worker => {
+    const worker = new Worker(file);
+    worker.unref();
+    for (const event of ['error', 'exit']) worker.on(event, () => idle.delete(worker));
+    return worker;
+  };
+  return async (password, hash, cost) => {
+    const [worker = start()] = idle;
+    idle.delete(worker);
+    return await new Promise((resolve, reject) => {
+      const end = (): void => reject(new Error('the thread that compares passwords has ended'));
+      worker.once('error', reject).once('exit', end);
+      worker.once('message', (matches: boolean) => {
+        worker.off('error', reject).off('exit', end);
+        idle.add(worker);
+        resolve(matches);
+      });
+      worker.postMessage({ password, hash, cost } satisfies ComparisonRequest);
+    });
+  };
+}
 
 /** Who asks. */
 export interface Asker {
@@ -116,19 +149,16 @@ class Remembered {
   }
 }
 
-interface Comparison extends Asker {
+/** A password that waits to be compared. */
+interface Waiting extends Asker {
   /** The same for the same user, password and hash: they are compared once for all who ask at the same time. */
   readonly key: string;
   readonly password: string;
   readonly hash: string;
   readonly cost: number;
-}
-
-interface Waiting extends Comparison {
   /** How many had been compared when it came. */
   readonly since: number;
-  readonly settle: (matches: boolean | undefined) => void;
-  readonly fail: (error: Error) => void;
+  readonly settle: (matches: boolean | undefined | Promise<boolean>) => void;
 }
 
 /**
@@ -154,26 +184,22 @@ class ComparisonQueue {
   }
 
   /** Whether the password belongs to the hash; undefined where it was turned away or the client has gone. */
-  async compare(comparison: Comparison): Promise<boolean | undefined> {
-    if (comparison.gone.aborted) return undefined;
-    return await new Promise((resolve, reject) => {
+  async compare(comparison: Omit<Waiting, 'since' | 'settle'>): Promise<boolean | undefined> {
+    const { gone } = comparison;
+    if (gone.aborted) return undefined;
+    return await new Promise((resolve) => {
       const leave = (): void => {
         if (this.#waiting.delete(waiting)) waiting.settle(undefined);
       };
-      const end = (): void => comparison.gone.removeEventListener('abort', leave);
       const waiting: Waiting = {
         ...comparison,
         since: this.#turns,
         settle: (matches) => {
-          end();
+          gone.removeEventListener('abort', leave);
           resolve(matches);
         },
-        fail: (error) => {
-          end();
-          reject(error);
-        },
       };
-      comparison.gone.addEventListener('abort', leave, { once: true });
+      gone.addEventListener('abort', leave, { once: true });
       this.#waiting.add(waiting);
       if (this.#waiting.size > MAX_WAITING) this.#turnAway(this.#leastWanted());
       if (this.#running.size < COMPARED_AT_ONCE) void this.#run();
@@ -184,18 +210,15 @@ class ComparisonQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { key, password, hash, cost } = next;
       this.#running.add(key);
-      const outcome = await this.#compare(password, hash, cost).then(
-        (matches) => (waiting: Waiting) => {
-          if (!matches) this.#refusedOn.add(waiting.connection);
-          waiting.settle(matches);
-        },
-        (error: unknown) => (waiting: Waiting) =>
-          waiting.fail(error instanceof Error ? error : new Error('the comparison failed', { cause: error })),
-      );
-      const same = [...this.#waiting].filter((waiting) => waiting.key === key);
-      same.forEach((waiting) => this.#waiting.delete(waiting));
+      const comparison = this.#compare(password, hash, cost);
+      const matches = await comparison.catch(() => undefined);
       this.#running.delete(key);
-      [next, ...same].forEach(outcome);
+      for (const waiting of [next, ...this.#waiting]) {
+        if (waiting.key !== key) continue;
+        this.#waiting.delete(waiting);
+        if (matches === false) this.#refusedOn.add(waiting.connection);
+        waiting.settle(comparison);
+      }
     }
   }
 

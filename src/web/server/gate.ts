@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOffSlowReader, sendText, clientGone } from '../sending.ts';
+import { cutOffSlowReader, sendFault, sendText, clientGone } from '../sending.ts';
 import { BasicAuthenticator, type Compare, type Verdict } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore, RateLimitSettings } from '../webConfig/webConfig.ts';
@@ -8,39 +8,42 @@ import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.
 /** No endpoint reads a body; a longer one than this is refused by the length that it announces. */
 const MAX_BODY_BYTES = 4096;
 
-export interface GateOptions {
+/**
+ * What stands between a connection and the application: limits, and the web configuration's headers, rate limit and
+ * users, in the order of the exporter toolkit. Health and readiness are told to whoever asks: neither a password nor the rate
+ * limit stands before them, and they are told while the web configuration is invalid.
+ */
+export function createGate({
+  app,
+  store,
+  routePrefix,
+  bucket,
+  compare,
+  refusedLogin,
+  failed,
+}: {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
-  /** `--web.route-prefix` */
   readonly routePrefix: string;
   /** Fixed at the start; what else the web configuration says follows its file. */
   readonly bucket: TokenBucket | undefined;
   readonly compare: Compare;
   /** A password was refused to a client at this address. */
   readonly refusedLogin: (address: string) => void;
-  /** A fault of our own that a request ran into; answered with 500. */
   readonly failed: (error: unknown) => void;
-}
-
-/**
- * What stands between a connection and the application: limits, and the web configuration's headers, rate limit and
- * users, in the order of the exporter toolkit. Health and readiness are told to whoever asks: neither a password nor the rate
- * limit stands before them, and they are told while the web configuration is invalid.
- */
-export function createGate(options: GateOptions): RequestListener {
-  const { app, store, bucket, compare, refusedLogin, failed } = options;
+}): RequestListener {
   const authenticator = new BasicAuthenticator(compare);
-  const prefix = normalisePrefix(options.routePrefix);
+  const prefix = normalisePrefix(routePrefix);
   const forAll = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
   const isForAll = ({ method, url = '' }: IncomingMessage): boolean =>
     (method === 'GET' || method === 'HEAD') && forAll.includes(url.split('?', 1)[0] ?? '');
 
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();
-    const { headers, users } = 'config' in current ? current.config : { headers: {}, users: undefined };
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    const config = 'config' in current ? current.config : undefined;
+    for (const [name, value] of Object.entries(config?.headers ?? {})) response.setHeader(name, value);
     if (!isForAll(request)) {
-      if (users === undefined) {
+      if (config === undefined) {
         sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
         return;
       }
@@ -51,7 +54,8 @@ export function createGate(options: GateOptions): RequestListener {
       const address = request.socket.remoteAddress ?? '';
       const asker = { address, gone: clientGone(response), connection: request.socket };
       const { authorization } = request.headers;
-      const verdict = users.size === 0 ? 'right' : await authenticator.judge(users, authorization, asker);
+      const { users } = config;
+      const verdict = users?.size ? await authenticator.judge(users, authorization, asker) : 'right';
       if (verdict === 'wrong') refusedLogin(address);
       if (verdict !== 'right') {
         refuse(response, verdict);
@@ -74,8 +78,7 @@ export function createGate(options: GateOptions): RequestListener {
     } else {
       admit(request, response).catch((error: unknown) => {
         failed(error);
-        if (!response.headersSent) sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
-        else request.socket.destroy();
+        sendFault(response);
       });
     }
   };

@@ -1,4 +1,4 @@
-import { isIP, type AddressInfo } from 'node:net';
+import { isIP } from 'node:net';
 import type { Server } from 'node:http';
 
 /** An address to listen on. `host` is undefined for all interfaces, IPv4 and IPv6 alike. */
@@ -7,9 +7,9 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** A listen address that cannot be understood: wrong usage, exit status 2. */
-export class ListenAddressError extends Error {
-  override readonly name = 'ListenAddressError';
+/** An address or a socket could not be had: exit status 1. The message is one sentence. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
 }
 
 const SHAPE = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
@@ -17,24 +17,24 @@ const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
 /**
  * Reads `host:port`, `:port` or `[::1]:port` (`--web.listen-address`); port 0 lets the system choose.
- * Throws a {@link ListenAddressError} that says what to change.
+ * Throws an error that says what to change.
  */
 export function parseListenAddress(text: string): ListenAddress {
   const groups = SHAPE.exec(text)?.groups;
   if (groups === undefined) {
-    throw new ListenAddressError(`"${text}" is no listen address: write host:port, :port or [IPv6 address]:port.`);
+    throw new Error(`"${text}" is no listen address: write host:port, :port or [IPv6 address]:port.`);
   }
   const port = Number(groups.port);
-  if (port > 65_535) throw new ListenAddressError(`"${text}": a port is a number from 0 to 65535.`);
+  if (port > 65_535) throw new Error(`"${text}": a port is a number from 0 to 65535.`);
   if (groups.six !== undefined) {
     if (isIP(groups.six.split('%', 1)[0] ?? '') !== 6) {
-      throw new ListenAddressError(`"${text}": what stands between brackets must be an IPv6 address.`);
+      throw new Error(`"${text}": what stands between brackets must be an IPv6 address.`);
     }
     return { host: groups.six, port };
   }
   const host = groups.plain ?? '';
   if (host === '') return { host: undefined, port };
-  if (!HOST_NAME.test(host)) throw new ListenAddressError(`"${text}": "${host}" is no host name or IPv4 address.`);
+  if (!HOST_NAME.test(host)) throw new Error(`"${text}": "${host}" is no host name or IPv4 address.`);
   return { host, port };
 }
 
@@ -46,45 +46,30 @@ export function formatAddress(host: string, port: number): string {
 /** The first file descriptor that systemd hands over, as in sd_listen_fds(3). */
 const FIRST_SOCKET = 3;
 
-/** Thrown when `--web.systemd-socket` is given but systemd handed no socket to this process. */
-export class SystemdSocketError extends Error {
-  override readonly name = 'SystemdSocketError';
-}
-
 /**
  * File descriptors of the sockets that systemd handed to this process (`LISTEN_PID`, `LISTEN_FDS`).
- * Throws a {@link SystemdSocketError} where there are none.
+ * Throws a {@link ListenError} where there are none.
  */
 export function systemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
   const { LISTEN_FDS: count, LISTEN_PID: owner } = environment;
   if (count === undefined || owner === undefined) {
-    throw new SystemdSocketError(
+    throw new ListenError(
       '--web.systemd-socket is given but systemd handed over no socket (LISTEN_FDS and LISTEN_PID are not set): start the service through its .socket unit.',
     );
   }
   if (owner !== String(pid)) {
-    throw new SystemdSocketError(
+    throw new ListenError(
       `--web.systemd-socket is given but the sockets belong to process ${owner} (LISTEN_PID), not to this one (${pid}).`,
     );
   }
   if (!/^[1-9]\d{0,3}$/.test(count)) {
-    throw new SystemdSocketError(
-      `--web.systemd-socket is given but LISTEN_FDS is "${count}": no socket was handed over.`,
-    );
+    throw new ListenError(`--web.systemd-socket is given but LISTEN_FDS is "${count}": no socket was handed over.`);
   }
   return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
 }
 
-/** An address could not be listened on: exit status 1. The message is one sentence. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
-/** An address, or a socket that systemd has opened. */
-type Target = ListenAddress | { readonly fd: number };
-
-/** Listens and gives the address as `host:port`. Throws a {@link ListenError}. */
-export async function listen(server: Server, target: Target): Promise<string> {
+/** Listens, on a socket that systemd has opened or an address, and gives the address as `host:port`. Throws a {@link ListenError}. */
+export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
   const asked =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
   await new Promise<void>((resolve, reject) => {
@@ -95,11 +80,8 @@ export async function listen(server: Server, target: Target): Promise<string> {
       resolve();
     });
   });
-  return reported(server.address(), asked);
-}
-
-/** Node does not tell the path of a unix socket that systemd handed over. */
-function reported(address: AddressInfo | string | null, asked: string): string {
+  const address = server.address();
+  // Node does not tell the path of a unix socket that systemd handed over.
   if (address === null || typeof address === 'string') return address ?? asked;
   return formatAddress(address.address, address.port);
 }

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import type { Compare } from '../authentication/passwords.ts';
 import { WebConfigStore } from '../webConfig/webConfig.ts';
-import type { TlsSettings } from '../webConfig/tlsSettings.ts';
+import { asksForCertificate, type TlsSettings } from '../webConfig/tlsSettings.ts';
 import { createGate, TokenBucket } from './gate.ts';
 import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
@@ -103,12 +103,12 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   };
 }
 
-function tlsOptions({ context, clientAuth }: TlsSettings): TlsServerOptions {
+function tlsOptions(tls: TlsSettings): TlsServerOptions {
   return {
     ...LIMITS,
-    ...context,
+    ...tls.context,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    requestCert: clientAuth !== 'NoClientCert',
+    requestCert: asksForCertificate(tls),
     // Decided after the handshake, by client_auth_type as it is then.
     rejectUnauthorized: false,
   };
@@ -120,17 +120,12 @@ const QUIET_MS = 60_000;
 /** Different lines that are remembered; more share one place. */
 const MAX_LINES = 100;
 
-interface Told {
-  at: number;
-  untold: number;
-}
-
 /**
  * A way to log what clients can cause as often as they like: each message at once, then at most once a minute with the
  * number of times it was left out. `now` gives milliseconds of a clock that never goes back.
  */
 export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
-  const lines = new Map<string, Told>();
+  const lines = new Map<string, { at: number; untold: number }>();
   return (message) => {
     const key = lines.has(message) || lines.size < MAX_LINES ? message : '';
     const before = lines.get(key);

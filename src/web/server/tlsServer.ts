@@ -2,7 +2,7 @@ import { randomBytes, type X509Certificate } from 'node:crypto';
 import type { Server } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { TlsSettings } from '../webConfig/tlsSettings.ts';
+import { asksForCertificate, type TlsSettings } from '../webConfig/tlsSettings.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
 
 const TICKET_KEY_BYTES = 48;
@@ -16,7 +16,7 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
   if (inForce?.context.ca === undefined && inForce?.clientAuth === 'RequireAndVerifyClientCert') {
     warn('There is no client_ca_file: clients are let in with a certificate of any public authority.');
   }
-  const asksForCertificate = inForce !== undefined && inForce.clientAuth !== 'NoClientCert';
+  const asks = inForce !== undefined && asksForCertificate(inForce);
 
   // Before the server's own listener, which takes the context of this moment for the handshake.
   server.prependListener('connection', () => {
@@ -25,7 +25,7 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
     inForce = settings;
     // New ticket keys: a session verified under the old authority must not be resumed under the new one.
     server.setSecureContext({ ...settings.context, ticketKeys: randomBytes(TICKET_KEY_BYTES) });
-    if ((settings.clientAuth !== 'NoClientCert') !== asksForCertificate) {
+    if (asksForCertificate(settings) !== asks) {
       warn('client_auth_type was switched on or off in the web configuration: restart to put it into force.');
     }
   });
@@ -46,7 +46,7 @@ const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
  */
 function clientRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
   const type = settings.clientAuth;
-  if (type === 'NoClientCert' || type === 'RequestClientCert') return undefined;
+  if (!asksForCertificate(settings) || type === 'RequestClientCert') return undefined;
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) {
     return type === 'VerifyClientCertIfGiven' ? undefined : 'the client sent no certificate';

@@ -15,7 +15,8 @@ import {
 /** What a TLS server needs; `context` can be swapped while it runs. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  readonly clientAuth: ClientAuthType;
+  /** Undefined where the file does not speak of it: nothing is asked of clients then. */
+  readonly clientAuth: ClientAuthType | undefined;
   /** Undefined: any subject alternative name will do. */
   readonly allowedSans: readonly string[] | undefined;
 }
@@ -25,18 +26,26 @@ interface TlsProblem {
   readonly message: string;
 }
 
-export interface TlsResult {
-  readonly settings: TlsSettings | undefined;
-  readonly problems: readonly TlsProblem[];
-  /** Files whose change makes the section be read again. */
-  readonly files: readonly string[];
+/** Whether clients are asked for a certificate. */
+export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
+  return clientAuth !== undefined && clientAuth !== 'NoClientCert';
 }
 
 type Pem = 'cert' | 'key' | 'client_ca';
 
-/** Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. */
-export function readTlsSettings(section: TlsSection, folder: string): TlsResult {
-  const problems: TlsProblem[] = [...contradictions(section)];
+/**
+ * Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. `files` are those
+ * whose change makes the section be read again.
+ */
+export function readTlsSettings(
+  section: TlsSection,
+  folder: string,
+): {
+  readonly settings: TlsSettings | undefined;
+  readonly problems: readonly TlsProblem[];
+  readonly files: readonly string[];
+} {
+  const problems = contradictions(section);
   const files: string[] = [];
   const read = (name: Pem): string | undefined => {
     const file = section[`${name}_file`];
@@ -65,13 +74,13 @@ export function readTlsSettings(section: TlsSection, folder: string): TlsResult 
   } catch (error) {
     problems.push({ key: given(section, 'cert'), message: `certificate and key cannot be used (${errorCode(error)})` });
   }
-  const settings = { context, clientAuth: clientAuthOf(section), allowedSans: section.client_allowed_sans };
+  const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
   return { settings: problems.length > 0 ? undefined : settings, problems, files };
 }
 
 function contradictions(section: TlsSection): TlsProblem[] {
   const problems: TlsProblem[] = [];
-  const auth = clientAuthOf(section);
+  const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
     if (section[name] === undefined && section[`${name}_file`] === undefined) {
       problems.push({ key: undefined, message: `needs ${name} or ${name}_file` });
@@ -96,11 +105,6 @@ function contradictions(section: TlsSection): TlsProblem[] {
     problems.push({ key: 'min_version', message: `is above max_version (${section.max_version})` });
   }
   return problems;
-}
-
-/** Nothing is asked of clients unless the section says so. */
-function clientAuthOf(section: TlsSection): ClientAuthType {
-  return section.client_auth_type ?? 'NoClientCert';
 }
 
 function contextOptions(

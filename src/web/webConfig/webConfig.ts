@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Fault, explain, firstFaults, flatten, formatFault } from '../../config/fault.ts';
 import { readText } from '../../config/files.ts';
-import { readYaml, type YamlFile } from '../../config/yaml/readYaml.ts';
-import { readTlsSettings, type TlsSettings } from './tlsSettings.ts';
-import { knownKeys, webConfigSchema, type WebConfigFile } from './webConfigFile.ts';
+import { readYaml } from '../../config/yaml/readYaml.ts';
+import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
+import { knownKeys, webConfigSchema } from './webConfigFile.ts';
 
 /** `rate_limit`: one token every `intervalMs`, at most `burst` saved up. */
 export interface RateLimitSettings {
@@ -18,15 +18,15 @@ interface WebConfig {
   readonly tls: TlsSettings | undefined;
   /** Headers put on every answer. */
   readonly headers: Readonly<Record<string, string>>;
-  /** User name to bcrypt hash; empty: no authentication. */
-  readonly users: ReadonlyMap<string, string>;
+  /** User name to bcrypt hash. Empty: no authentication; undefined, where the file does not speak of users: none either. */
+  readonly users: ReadonlyMap<string, string> | undefined;
   readonly rateLimit: RateLimitSettings | undefined;
 }
 
 type WebConfigResult = { readonly config: WebConfig } | { readonly faults: readonly Fault[] };
 
 /** No file given: plain HTTP for everybody. */
-const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: new Map(), rateLimit: undefined };
+const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefined, rateLimit: undefined };
 
 /**
  * Reads and checks a file in the exporter-toolkit format: unknown keys are faults, all faults are
@@ -36,76 +36,39 @@ export function loadWebConfig(path: string): WebConfigResult {
   return readWebConfig(path).result;
 }
 
-/** What the file opens on purpose, by a key that a file which is cut off does not have. */
-interface OpenOnPurpose {
-  /** `basic_auth_users: {}` */
-  readonly noUsers: boolean;
-  /** `client_auth_type: NoClientCert` */
-  readonly noClientCertificates: boolean;
-}
-
-interface WebConfigReading {
-  readonly result: WebConfigResult;
-  /** Every file that the outcome depends on. */
-  readonly files: readonly string[];
-  readonly onPurpose: OpenOnPurpose;
-}
-
-const NOTHING_OPEN: OpenOnPurpose = { noUsers: false, noClientCertificates: false };
-
-/** The same, with what a change while the exporter runs is judged by. */
-function readWebConfig(path: string): WebConfigReading {
+/** The same, with every file that the outcome depends on. */
+function readWebConfig(path: string): { readonly result: WebConfigResult; readonly files: readonly string[] } {
+  const files = [path];
   const file = readText(path);
   if ('problem' in file) {
     const message = `the web configuration ${file.problem}`;
-    const fault = { file: path, line: undefined, column: undefined, path: '', message };
-    return { result: { faults: [fault] }, files: [path], onPurpose: NOTHING_OPEN };
+    return { result: { faults: [{ file: path, line: undefined, column: undefined, path: '', message }] }, files };
   }
-  if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files: [path], onPurpose: NOTHING_OPEN };
+  if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files };
   const tree = readYaml({ path, text: file.text }, {});
   const unreadable = tree.faultsWith([]);
-  if (unreadable.length > 0) return { result: { faults: unreadable }, files: [path], onPurpose: NOTHING_OPEN };
-  const parsed = webConfigSchema.safeParse(tree.value, { error: explain });
-  if (!parsed.success) {
-    const faults = tree.faultsWith(flatten(parsed.error.issues, knownKeys));
-    return { result: { faults }, files: [path], onPurpose: NOTHING_OPEN };
-  }
-  return assemble(parsed.data, path, tree);
-}
-
-function assemble(data: WebConfigFile, path: string, tree: YamlFile): WebConfigReading {
-  const users = data.basic_auth_users ?? undefined;
-  const onPurpose = {
-    noUsers: users !== undefined && Object.keys(users).length === 0,
-    noClientCertificates: data.tls_server_config?.client_auth_type === 'NoClientCert',
-  };
-  const section = data.tls_server_config ?? undefined;
-  const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
-  const files = [path, ...(tls?.files ?? [])];
+  if (unreadable.length > 0) return { result: { faults: unreadable }, files };
+  const { success, data, error } = webConfigSchema.safeParse(tree.value, { error: explain });
+  if (!success) return { result: { faults: tree.faultsWith(flatten(error.issues, knownKeys)) }, files };
+  const { tls_server_config: section, basic_auth_users: users, http_server_config: http, rate_limit: limit } = data;
+  const tls = section ? readTlsSettings(section, dirname(resolve(path))) : undefined;
+  files.push(...(tls?.files ?? []));
   if (tls !== undefined && tls.problems.length > 0) {
     const faults = tls.problems.map(({ key, message }) =>
-      tree.fault(
-        key === undefined ? ['tls_server_config'] : ['tls_server_config', key],
-        message,
-        key === undefined ? 'key' : 'value',
-      ),
+      key === undefined
+        ? tree.fault(['tls_server_config'], message, 'key')
+        : tree.fault(['tls_server_config', key], message, 'value'),
     );
-    return { result: { faults: firstFaults(faults) }, files, onPurpose };
+    return { result: { faults: firstFaults(faults) }, files };
   }
-  const { interval = 0, burst = 0 } = data.rate_limit ?? {};
-  const headers = Object.entries(data.http_server_config?.headers ?? {}).filter(isSet);
-  return {
-    result: {
-      config: {
-        tls: tls?.settings,
-        headers: Object.fromEntries(headers),
-        users: new Map(Object.entries(users ?? {})),
-        rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
-      },
-    },
-    files,
-    onPurpose,
+  const { interval = 0, burst = 0 } = limit ?? {};
+  const config = {
+    tls: tls?.settings,
+    headers: Object.fromEntries(Object.entries(http?.headers ?? {}).filter(isSet)),
+    users: users ? new Map(Object.entries(users)) : undefined,
+    rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };
+  return { result: { config }, files };
 }
 
 /** A blank header is one that is not set. */
@@ -126,7 +89,7 @@ function setsNothing(text: string): boolean {
 export class WebConfigStore {
   readonly #path: string | undefined;
   readonly #warn: (message: string) => void;
-  #files: readonly string[] = [];
+  #files: readonly string[];
   #stamp = '';
   #result: WebConfigResult = { config: OPEN_WEB_CONFIG };
   /** The last one that was valid. */
@@ -135,13 +98,14 @@ export class WebConfigStore {
   /** `path` undefined: no web configuration; `warn` is told why a changed file is not used. */
   constructor(path: string | undefined, warn: (message: string) => void) {
     this.#path = path;
+    this.#files = path === undefined ? [] : [path];
     this.#warn = warn;
-    if (path !== undefined) this.#read(path);
   }
 
   /** The same object as long as nothing has changed. */
   current(): WebConfigResult {
-    if (this.#path !== undefined && stampOf(this.#files) !== this.#stamp) this.#read(this.#path);
+    if (this.#path !== undefined && stampOf(this.#files) !== this.#stamp)
+      this.#take(this.#path, this.#read(this.#path));
     return this.#result;
   }
 
@@ -151,46 +115,46 @@ export class WebConfigStore {
     return this.#valid?.tls;
   }
 
-  #read(path: string): void {
-    let files = this.#files.length > 0 ? this.#files : [path];
-    let stamp = stampOf(files);
-    let reading = readWebConfig(path);
-    if (!sameFiles(files, reading.files)) {
-      // The stamp is taken before reading, so that a change in between is seen the next time; a file that turns out to
-      // name other files is read once more, now that they are known.
-      files = reading.files;
-      stamp = stampOf(files);
-      reading = readWebConfig(path);
+  /** A file that turns out to name other files is read once more, now that they are known. */
+  #read(path: string): WebConfigResult {
+    for (;;) {
+      const known = this.#files.join();
+      // Taken before reading, so that a change in between is seen the next time.
+      this.#stamp = stampOf(this.#files);
+      const { result, files } = readWebConfig(path);
+      this.#files = files;
+      if (files.join() === known) return result;
     }
-    this.#files = reading.files;
-    this.#stamp = stamp;
-    const { result, onPurpose } = reading;
+  }
+
+  #take(path: string, result: WebConfigResult): void {
+    const before = this.#valid;
+    this.#result = result;
     if ('faults' in result) {
-      this.#result = result;
-      if (this.#valid === undefined) return;
+      if (before === undefined) return;
       const faults = result.faults.map(formatFault).join('; ');
       this.#warn(`The web configuration became invalid, requests are refused until it is corrected: ${faults}`);
       return;
     }
-    const lost = this.#valid === undefined ? [] : lostProtection(this.#valid, result.config, onPurpose);
-    if (this.#valid !== undefined && lost.length > 0) {
-      this.#result = { config: this.#valid };
+    const { config } = result;
+    const lost = before === undefined ? [] : lostProtection(before, config);
+    if (before !== undefined && lost.length > 0) {
+      this.#result = { config: before };
       this.#warn(`The web configuration is not used, the one before stays: ${path}: ${lost.join('; ')}`);
       return;
     }
-    if (this.#valid !== undefined && this.#valid.tls === undefined && result.config.tls !== undefined) {
+    if (before !== undefined && before.tls === undefined && config.tls !== undefined) {
       this.#warn('tls_server_config was added to the web configuration: restart to put it into force.');
     }
-    if (onPurpose.noUsers && this.#valid?.users.size !== 0) {
+    if (config.users?.size === 0 && (before === undefined || hasUsers(before))) {
       this.#warn('basic_auth_users is empty in the web configuration: everybody is let in without a password.');
     }
-    this.#valid = result.config;
-    this.#result = result;
+    this.#valid = config;
   }
 }
 
-function sameFiles(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((file, index) => file === b[index]);
+function hasUsers({ users }: WebConfig): boolean {
+  return users !== undefined && users.size > 0;
 }
 
 function stampOf(files: readonly string[]): string {
@@ -207,19 +171,19 @@ function stampOfFile(file: string): string {
 }
 
 /**
- * What a changed file would open to everybody, but not on purpose, each with what to write instead; empty where it opens
- * nothing. A file that is being written, or was cut off, looks like one from which users were removed.
+ * What a changed file would open to everybody, but not on purpose (with a key that a file which is cut off does not have), each
+ * with what to write instead; empty where it opens nothing. A file that is being written looks like one from which users were removed.
  */
-function lostProtection(before: WebConfig, after: WebConfig, onPurpose: OpenOnPurpose): string[] {
+function lostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];
   if (before.tls !== undefined && after.tls === undefined) {
     lost.push('tls_server_config has gone: restart the exporter to serve plain HTTP');
   }
-  if (before.users.size > 0 && after.users.size === 0 && !onPurpose.noUsers) {
+  if (hasUsers(before) && after.users === undefined) {
     lost.push('basic_auth_users has gone: write "basic_auth_users: {}" to let everybody in without a password');
   }
-  const asked = (before.tls?.clientAuth ?? 'NoClientCert') !== 'NoClientCert';
-  if (asked && after.tls?.clientAuth === 'NoClientCert' && !onPurpose.noClientCertificates) {
+  const asked = before.tls !== undefined && asksForCertificate(before.tls);
+  if (asked && after.tls !== undefined && after.tls.clientAuth === undefined) {
     lost.push(
       'client_auth_type has gone: write "client_auth_type: NoClientCert" to let everybody in without a certificate',
     );

@@ -7,13 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  ListenAddressError,
-  parseListenAddress,
-  ListenError,
-  systemdSockets,
-  SystemdSocketError,
-} from '../../../src/web/server/listening.ts';
+import { parseListenAddress, ListenError, systemdSockets } from '../../../src/web/server/listening.ts';
 import { serve, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { hostileClients, requestText } from '../support/hostile.ts';
@@ -49,7 +43,6 @@ describe('--web.listen-address', () => {
     'http://x:1',
     'x:1/',
   ])('refuses %j with a sentence', (text) => {
-    expect(() => parseListenAddress(text)).toThrow(ListenAddressError);
     expect(() => parseListenAddress(text)).toThrow(`"${text}"`);
   });
 
@@ -135,7 +128,7 @@ describe('--web.systemd-socket', () => {
 
   test.each([{}, { LISTEN_FDS: '1' }, { LISTEN_FDS: '1', LISTEN_PID: '78' }, { LISTEN_FDS: '0', LISTEN_PID: '77' }])(
     'without a socket of ours it says so: %j',
-    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(SystemdSocketError),
+    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(ListenError),
   );
 
   test('serves on the sockets that a parent process hands over', async () => {
