@@ -132,6 +132,11 @@ export class Client {
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
+  /** Takes over from the client of the same account before a reload whether the account answers. */
+  inherit(before: Client): void {
+    this.#failedInRow = before.#failedInRow;
+  }
+
   /**
    * True after three failed calls in a row: nothing is tried again, and no batch is read in parts, until a call is answered.
    * Patient callers try on.

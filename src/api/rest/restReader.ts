@@ -29,13 +29,14 @@ export interface RestReaderOptions extends ClientOptions {
  *
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
-export function createRestReader(options: RestReaderOptions): UpstreamReader {
+export function createRestReader(options: RestReaderOptions): UpstreamReader & { readonly client: Client } {
   const client = new Client(options);
   const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
   const names = new MetricNames(rest);
   const data = new MetricDataCalls(rest, options.raw, new RefusedNames(options.refusedNamesMs, options.monotonic));
   const { queries } = options;
   return {
+    client,
     api: 'rest',
     // The lists bring the rolling values.
     rolling: undefined,
@@ -75,6 +76,9 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader {
     listCalls: (entities) => Math.max(1, Math.ceil(entities / PAGE_SIZE)),
     listMetricNames: (query, call) => names.list(query, call),
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
+    inherit: (before) => {
+      if ('client' in before && before.client instanceof Client) client.inherit(before.client);
+    },
     retire: () => {
       client.connections.retire();
       queries?.retire();

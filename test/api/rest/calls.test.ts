@@ -396,6 +396,16 @@ describe('trying again', () => {
     expect(notes.retries.map(({ reason }) => reason)).toEqual(['network']);
   });
 
+  it('is not done while the account answers nothing, which a reader learns from the one that it replaces', async () => {
+    const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
+    await failureOf(reader.listApplications({}, call));
+    expect(server.asked).toHaveLength(3);
+    const next = startReading(`${server.origin}/v2`, { maxRetries: 2 });
+    next.reader.inherit?.(reader);
+    await failureOf(next.reader.listApplications({}, next.call));
+    expect(server.asked).toHaveLength(4);
+  });
+
   it('ends at once when it is stopped while it waits', async () => {
     const abort = new AbortController();
     const { reader, call, notes } = await serve((response) => json(response, '', {}, 500), {
