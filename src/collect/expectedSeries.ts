@@ -1,4 +1,4 @@
-import { WINDOW } from '../metrics/windowFamilies.ts';
+import { WINDOW_TABLE } from '../metrics/windowFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import type { AccountContext } from './selection.ts';
@@ -42,7 +42,7 @@ function ofApplication({ customMetrics }: Readonly<AccountContext>, data: Applic
 
 /** Series of the window metrics of one application or host. */
 function builtIn(scope: Scope, components: number): number {
-  return Object.values(WINDOW[scope]).reduce((sum, { labelNames }) => {
+  return WINDOW_TABLE.rows[scope].reduce((sum, { labelNames }) => {
     if (labelNames.includes('component')) return sum + components;
     return sum + (labelNames.includes('zone') ? ZONES : 1);
   }, 0);

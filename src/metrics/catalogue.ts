@@ -2,7 +2,6 @@ import { APPLICATION, HOST, INSTANCE, KEY_TRANSACTION } from './entityFamilies.t
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import type { CatalogueFamily } from './family.ts';
 import { WINDOW_TABLE } from './windowFamilies.ts';
-import type { WindowRows } from './windowTable.ts';
 
 /** The families of one kind of entity, with the labels that all their series carry. */
 export interface CatalogueSection {
@@ -15,23 +14,23 @@ const OF_APPLICATION = ['account', 'app', 'app_id'];
 const OF_HOST = [...OF_APPLICATION, 'host', 'host_id'];
 
 /** The families of all kinds of entities, by section, in the order in which they are documented. */
-export function sectionsOf(window: WindowRows): readonly CatalogueSection[] {
+export function sectionsOf(window: typeof WINDOW_TABLE.rows): readonly CatalogueSection[] {
   return [
     {
       title: 'Applications: state and rolling values',
       entityLabelNames: OF_APPLICATION,
-      families: Object.values(APPLICATION),
+      families: APPLICATION,
     },
-    { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: Object.values(HOST) },
+    { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: HOST },
     {
       title: 'Instances: state and rolling values',
       entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
-      families: Object.values(INSTANCE),
+      families: INSTANCE,
     },
     {
       title: 'Key transactions: state and rolling values',
       entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
-      families: Object.values(KEY_TRANSACTION),
+      families: KEY_TRANSACTION,
     },
     { title: 'Applications: window metrics', entityLabelNames: OF_APPLICATION, families: window.application },
     { title: 'Hosts: window metrics', entityLabelNames: OF_HOST, families: window.host },

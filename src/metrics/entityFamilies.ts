@@ -1,33 +1,210 @@
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { rowMaker, samplesOf } from './family.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingSummary, RollingValues } from '../api/types.ts';
 import {
-  apdexTargetRow,
-  endUserRows,
-  trafficRows,
-  type WithRolling,
-  flag,
-  healthStatusRow,
-  info,
-  reportingRows,
-  rollingOf,
-} from './rollingRows.ts';
+  catalogueFamily,
+  samplesOf,
+  type FamilyKind,
+  type FamilySpec,
+  type LabelledValue,
+  type Row,
+} from './family.ts';
 import { tagLabel } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
-/** An application's entry in the list, and its rolling values. */
-interface ApplicationInput extends WithRolling {
-  readonly entry: Application;
-  /** Keys of the tags that the configuration publishes. */
+/** What is known of an application, a host, an instance or a key transaction. */
+interface EntityInput {
+  /** Its entry in its list: each kind has fields of its own. */
+  readonly entry: Partial<Application & Instance & KeyTransaction>;
+  /** The rolling values to show, in upstream's units. */
+  readonly rolling: RollingValues;
+  /** Keys of an application's tags that the configuration publishes. */
   readonly tags: readonly string[];
 }
 
-const PREFIX = { prefix: 'newrelic_application', group: 'applications' } as const;
-const state = rowMaker<ApplicationInput>({ ...PREFIX, timeBase: 'state' });
-const rolling = rowMaker<ApplicationInput>({ ...PREFIX, timeBase: 'rolling' });
+/** A row before it belongs to a kind of entity. */
+type Spec = FamilySpec & Pick<Row<EntityInput>, 'calculate'>;
+
+/** The rows of one kind; `rolling` in the name of a family says that its values are the service's rolling ones. */
+function rowsOf(
+  kind: Omit<FamilyKind, 'timeBase'>,
+  specs: readonly Spec[],
+  rolling: FamilyKind['timeBase'] = 'rolling',
+) {
+  return specs.map(({ calculate, ...spec }): Row<EntityInput> => {
+    const timeBase = spec.suffix.includes('rolling') ? rolling : 'state';
+    return { ...catalogueFamily({ ...kind, timeBase }, spec), calculate };
+  });
+}
+
+/** The statuses upstream is known to use, each with its labels. */
+const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
+  ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
+);
+
+const ALERT_SEVERITY =
+  'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
+
+/** The health of an application, a key transaction, a host or an instance; the last two only REST has. */
+function healthStatus(entity: string, inNerdgraph: boolean): Spec {
+  return {
+    suffix: 'health_status',
+    meaning: `Health of the ${entity}: 1 for the current status, 0 for the other known ones`,
+    source: 'health_status',
+    nerdgraph: inNerdgraph && ALERT_SEVERITY,
+    labelNames: ['status'],
+    calculate: ({ entry }) => statuses(entry.healthStatus),
+  };
+}
+
+/** Whether an application or a key transaction reports, and when it last did. */
+function reporting(entity: string): Spec[] {
+  return [
+    {
+      suffix: 'reporting',
+      meaning: `1 while the ${entity} reports data, else 0`,
+      source: 'reporting',
+      calculate: ({ entry }) => flag(entry.reporting),
+    },
+    {
+      suffix: 'last_reported_timestamp_seconds',
+      meaning: `Unix time at which the ${entity} last reported data`,
+      source: 'last_reported_at',
+      nerdgraph: false,
+      calculate: ({ entry }) => entry.lastReportedAt,
+    },
+  ];
+}
+
+/** The one series of an info family. */
+function info(labels: Labels): LabelledValue[] {
+  return [{ labels, value: 1 }];
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+/** A series for each known status; a status that is not known is one more. */
+function statuses(current: string | undefined): LabelledValue[] | undefined {
+  if (current === undefined) return undefined;
+  const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: flag(status === current) }));
+  return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
+}
+
+/** Keys are compared without case; a tag that the application lacks is an empty label. */
+function tagLabels({ tags = [] }: EntityInput['entry'], keys: readonly string[]): Labels {
+  return Object.fromEntries(
+    keys.map((key) => {
+      const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
+      return [tagLabel(key), [...new Set(found.flatMap(({ values }) => values))].sort().join(',')];
+    }),
+  );
+}
+
+const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';
+
+/** Where NerdGraph has the values of a kind of entity; false: nowhere. */
+type NerdgraphSources = Readonly<Record<'responseTime' | 'requests' | 'errorRatio' | 'apdexScore', string>> | false;
+
+/** `application_summary` (response time in milliseconds, throughput per minute), as all kinds of entities have it. */
+function traffic(nerdgraph: NerdgraphSources): Spec[] {
+  const where = (value: keyof Exclude<NerdgraphSources, false>) => ({ nerdgraph: nerdgraph && nerdgraph[value] });
+  return [
+    {
+      suffix: 'rolling_response_time_seconds',
+      meaning: 'Response time of web transactions',
+      source: `application_summary.response_time / 1000, ${ABSENT_WITHOUT_TRAFFIC}`,
+      ...where('responseTime'),
+      calculate: ({ rolling }) => divided(rolling.summary?.responseTime, 1000),
+    },
+    {
+      suffix: 'rolling_requests_per_second',
+      meaning: 'Requests per second',
+      source: 'application_summary.throughput (per minute) / 60',
+      ...where('requests'),
+      calculate: ({ rolling }) => divided(rolling.summary?.throughput, 60),
+    },
+    {
+      suffix: 'rolling_error_ratio',
+      meaning: 'Errors per request',
+      source: `application_summary.error_rate, ${ABSENT_WITHOUT_TRAFFIC}`,
+      ...where('errorRatio'),
+      calculate: ({ rolling }) => rolling.summary?.errorRate,
+    },
+    {
+      suffix: 'rolling_apdex_score',
+      meaning: 'Apdex score, from 0 to 1',
+      source: `application_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
+      ...where('apdexScore'),
+      calculate: ({ rolling }) => rolling.summary?.apdexScore,
+    },
+  ];
+}
+
+/** `end_user_summary` (response time in seconds, throughput per minute). NerdGraph has it for applications only. */
+function endUser(inNerdgraph: boolean): Spec[] {
+  const where = (source: string) => ({ nerdgraph: inNerdgraph && `${source} of the last 4 minutes` });
+  return [
+    {
+      suffix: 'end_user_rolling_response_time_seconds',
+      meaning: 'Page load time in the browser',
+      source: `end_user_summary.response_time (seconds), ${ABSENT_WITHOUT_TRAFFIC}`,
+      ...where('EndUser'),
+      calculate: ({ rolling }) => rolling.endUserSummary?.responseTime,
+    },
+    {
+      suffix: 'end_user_rolling_page_views_per_second',
+      meaning: 'Page views per second',
+      source: 'end_user_summary.throughput (per minute) / 60',
+      ...where('EndUser'),
+      calculate: ({ rolling }) => divided(rolling.endUserSummary?.throughput, 60),
+    },
+    {
+      suffix: 'end_user_rolling_apdex_target_seconds',
+      meaning: 'Apdex threshold T of page loads',
+      source: 'end_user_summary.apdex_target',
+      ...where('EndUser/Apdex'),
+      calculate: ({ rolling }) => rolling.endUserSummary?.apdexTarget,
+    },
+    {
+      suffix: 'end_user_rolling_apdex_score',
+      meaning: 'Apdex score of page loads, from 0 to 1',
+      source: `end_user_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
+      ...where('EndUser/Apdex'),
+      calculate: ({ rolling }) => rolling.endUserSummary?.apdexScore,
+    },
+  ];
+}
+
+/** The Apdex threshold of web transactions, which the list has with either interface. */
+const APDEX_TARGET: Spec = {
+  suffix: 'rolling_apdex_target_seconds',
+  meaning: 'Apdex threshold T of web transactions',
+  source: 'application_summary.apdex_target',
+  nerdgraph: 'the Apdex target in the settings',
+  calculate: ({ entry }) => entry.summary?.apdexTarget,
+};
+
+function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
+  if (summary?.throughput !== 0) return summary;
+  return {
+    ...summary,
+    responseTime: unlessZero(summary.responseTime),
+    errorRate: unlessZero(summary.errorRate),
+    apdexScore: unlessZero(summary.apdexScore),
+  };
+}
+
+function unlessZero(value: number | undefined): number | undefined {
+  return value === 0 ? undefined : value;
+}
+
+function divided(value: number | undefined, divisor: number): number | undefined {
+  return value === undefined ? undefined : value / divisor;
+}
 
 /** Families of applications: state and rolling values. */
-export const APPLICATION = {
-  info: state({
+export const APPLICATION = rowsOf({ prefix: 'newrelic_application', group: 'applications' }, [
+  {
     suffix: 'info',
     meaning: '1, with what is known about the application',
     source: 'language, links.alert_policy',
@@ -35,182 +212,173 @@ export const APPLICATION = {
     labelNames: ['language', 'alert_policy_id'],
     calculate: ({ entry: { language = '', alertPolicyId } }) =>
       info({ language, alert_policy_id: alertPolicyId === undefined ? '' : String(alertPolicyId) }),
-  }),
-  tags: state({
+  },
+  {
     suffix: 'tags',
     meaning:
       '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
     source: 'tags',
     rest: false,
     calculate: ({ entry, tags }) => (tags.length === 0 ? undefined : info(tagLabels(entry, tags))),
-  }),
-  ...reportingRows(state, 'application'),
-  healthStatus: healthStatusRow(state, 'application', true),
-  hosts: state({
+  },
+  ...reporting('application'),
+  healthStatus('application', true),
+  {
     suffix: 'hosts',
     meaning: 'Hosts of the application',
     source: 'length of links.application_hosts',
     nerdgraph: 'apmSummary.hostCount',
     calculate: ({ entry }) => entry.hosts,
-  }),
-  instances: state({
+  },
+  {
     suffix: 'instances',
     meaning: 'Instances of the application',
     source: 'length of links.application_instances',
     nerdgraph: 'apmSummary.instanceCount',
     calculate: ({ entry }) => entry.instances,
-  }),
-  apdexThreshold: state({
+  },
+  {
     suffix: 'settings_apdex_threshold_seconds',
     meaning: 'Apdex threshold T of web transactions in the settings',
     source: 'settings.app_apdex_threshold',
     nerdgraph: 'settings.apdexTarget',
     calculate: ({ entry }) => entry.settings?.apdexThreshold,
-  }),
-  endUserApdexThreshold: state({
+  },
+  {
     suffix: 'settings_end_user_apdex_threshold_seconds',
     meaning: 'Apdex threshold T of page loads in the settings',
     source: 'settings.end_user_apdex_threshold',
     nerdgraph: false,
     calculate: ({ entry }) => entry.settings?.endUserApdexThreshold,
-  }),
-  realUserMonitoring: state({
+  },
+  {
     suffix: 'real_user_monitoring_enabled',
     meaning: '1 when browser monitoring is on in the settings, else 0',
     source: 'settings.enable_real_user_monitoring',
     nerdgraph: false,
     calculate: ({ entry }) => flag(entry.settings?.realUserMonitoring),
-  }),
-  serverSideConfig: state({
+  },
+  {
     suffix: 'server_side_config_enabled',
     meaning: '1 when the agent is configured from the service, else 0',
     source: 'settings.use_server_side_config',
     nerdgraph: 'settings.serverSideConfig',
     calculate: ({ entry }) => flag(entry.settings?.serverSideConfig),
-  }),
-  ...trafficRows(rolling, {
+  },
+  ...traffic({
     responseTime: 'HttpDispatcher of the last 4 minutes',
     requests: 'HttpDispatcher of the last 4 minutes',
     errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
     apdexScore: 'Apdex of the last 4 minutes',
   }),
-  rollingApdexTarget: apdexTargetRow(rolling),
-  rollingHosts: rolling({
+  APDEX_TARGET,
+  {
     suffix: 'rolling_hosts',
     meaning: 'Hosts that report',
     source: 'application_summary.host_count',
     nerdgraph: 'apmSummary.hostCount',
     calculate: ({ entry }) => entry.summary?.hostCount,
-  }),
-  rollingInstances: rolling({
+  },
+  {
     suffix: 'rolling_instances',
     meaning: 'Instances that report',
     source: 'application_summary.instance_count',
     nerdgraph: 'apmSummary.instanceCount',
     calculate: ({ entry }) => entry.summary?.instanceCount,
-  }),
-  rollingConcurrentInstances: rolling({
+  },
+  {
     suffix: 'rolling_concurrent_instances',
     meaning: 'Instances that report at the same time',
     source: 'application_summary.concurrent_instance_count',
     nerdgraph: false,
     calculate: ({ entry }) => entry.summary?.concurrentInstanceCount,
-  }),
-  ...endUserRows(rolling, true),
-};
-
-/** A host's entry in the list of its application, and its rolling values. */
-interface HostInput extends WithRolling {
-  readonly entry: Host;
-}
-
-/** An instance's entry in the list of its application, and its rolling values. */
-interface InstanceInput extends WithRolling {
-  readonly entry: Instance;
-}
-
-const HOSTS = { prefix: 'newrelic_host', group: 'hosts' } as const;
-const hostState = rowMaker<HostInput>({ ...HOSTS, timeBase: 'state' });
-const hostRolling = rowMaker<HostInput>({ ...HOSTS, timeBase: 'rolling' });
+  },
+  ...endUser(true),
+]);
 
 /** Families of hosts: state and rolling values. */
-export const HOST = {
-  info: hostState({
+export const HOST = rowsOf({ prefix: 'newrelic_host', group: 'hosts' }, [
+  {
     suffix: 'info',
     meaning: '1, with what is known about the host',
     source: 'language of the host list',
     nerdgraph: 'the language of the application',
     labelNames: ['language'],
     calculate: ({ entry: { language = '' } }) => info({ language }),
-  }),
-  healthStatus: healthStatusRow(hostState, 'host', false),
-  ...trafficRows(hostRolling, {
+  },
+  healthStatus('host', false),
+  ...traffic({
     responseTime: "the host's HttpDispatcher of the last 4 minutes",
     requests: "the host's HttpDispatcher of the last 4 minutes",
     errorRatio: "the host's Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes",
     apdexScore: "the host's Apdex of the last 4 minutes",
   }),
-  rollingInstances: hostRolling({
+  {
     suffix: 'rolling_instances',
     meaning: 'Instances that report',
     source: 'application_summary.instance_count',
     nerdgraph: false,
     calculate: ({ entry }) => entry.summary?.instanceCount,
-  }),
-};
-
-const INSTANCES = { prefix: 'newrelic_instance', group: 'instances' } as const;
-const instanceState = rowMaker<InstanceInput>({ ...INSTANCES, timeBase: 'state' });
+  },
+]);
 
 /** Families of instances: state and rolling values. */
-export const INSTANCE = {
-  info: instanceState({
+export const INSTANCE = rowsOf({ prefix: 'newrelic_instance', group: 'instances' }, [
+  {
     suffix: 'info',
     meaning: '1, with what is known about the instance',
     source: 'language of the instance list',
     nerdgraph: false,
     labelNames: ['language'],
     calculate: ({ entry: { language = '' } }) => info({ language }),
-  }),
-  healthStatus: healthStatusRow(instanceState, 'instance', false),
-  ...trafficRows(rowMaker<InstanceInput>({ ...INSTANCES, timeBase: 'rolling' }), false),
-};
-
-/** A key transaction's entry in the list, and its rolling values. */
-interface KeyTransactionInput extends WithRolling {
-  readonly entry: KeyTransaction;
-}
-
-const KEY_TRANSACTIONS = { prefix: 'newrelic_key_transaction', group: 'key_transactions' } as const;
-const keyTransactionState = rowMaker<KeyTransactionInput>({ ...KEY_TRANSACTIONS, timeBase: 'state' });
-const keyTransactionRolling = rowMaker<KeyTransactionInput>({ ...KEY_TRANSACTIONS, timeBase: 'rolling10' });
+  },
+  healthStatus('instance', false),
+  ...traffic(false),
+]);
 
 /** Families of key transactions: state and rolling values. */
-export const KEY_TRANSACTION = {
-  info: keyTransactionState({
-    suffix: 'info',
-    meaning: '1, with what is known about the key transaction',
-    source: 'transaction_name',
-    nerdgraph: 'metricName',
-    labelNames: ['transaction_name'],
-    calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
-  }),
-  ...reportingRows(keyTransactionState, 'key transaction'),
-  healthStatus: healthStatusRow(keyTransactionState, 'key transaction', true),
-  ...trafficRows(keyTransactionRolling, {
-    responseTime: 'apm.key.transaction.duration of the last 10 minutes',
-    requests: 'apm.key.transaction.duration of the last 10 minutes',
-    errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
-    apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
-  }),
-  rollingApdexTarget: apdexTargetRow(keyTransactionRolling),
-  ...endUserRows(keyTransactionRolling, false),
-};
+export const KEY_TRANSACTION = rowsOf(
+  { prefix: 'newrelic_key_transaction', group: 'key_transactions' },
+  [
+    {
+      suffix: 'info',
+      meaning: '1, with what is known about the key transaction',
+      source: 'transaction_name',
+      nerdgraph: 'metricName',
+      labelNames: ['transaction_name'],
+      calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
+    },
+    ...reporting('key transaction'),
+    healthStatus('key transaction', true),
+    ...traffic({
+      responseTime: 'apm.key.transaction.duration of the last 10 minutes',
+      requests: 'apm.key.transaction.duration of the last 10 minutes',
+      errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
+      apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
+    }),
+    APDEX_TARGET,
+    ...endUser(false),
+  ],
+  'rolling10',
+);
 
-const APPLICATION_ROWS = Object.values(APPLICATION);
-const HOST_ROWS = Object.values(HOST);
-const INSTANCE_ROWS = Object.values(INSTANCE);
-const KEY_TRANSACTION_ROWS = Object.values(KEY_TRANSACTION);
+/**
+ * `apart`: rolling values that were read apart from the list. Without them those of the list's entry count. Without traffic, the
+ * list says 0 for an average or a score: that is left out. A reader that reads rolling values apart leaves it out itself.
+ */
+function samples(
+  rows: readonly Row<EntityInput>[],
+  entry: EntityInput['entry'],
+  apart: RollingValues | undefined,
+  tags: readonly string[] = [],
+): Sample[] {
+  const { summary, endUserSummary } = entry;
+  const rolling = apart ?? {
+    summary: withoutEmptyAverages(summary),
+    endUserSummary: withoutEmptyAverages(endUserSummary),
+  };
+  return samplesOf(rows, { entry, rolling, tags });
+}
 
 /**
  * State and rolling values of an application, in base units. `rolling`: its rolling values where they are read apart from
@@ -220,29 +388,19 @@ const KEY_TRANSACTION_ROWS = Object.values(KEY_TRANSACTION);
 export function applicationSamples(
   application: Application,
   rolling?: RollingValues,
-  tags: readonly string[] = [],
+  tags?: readonly string[],
 ): Sample[] {
-  return samplesOf(APPLICATION_ROWS, { entry: application, tags, rolling: rollingOf(application, rolling) });
-}
-
-/** Keys are compared without case; a tag that the application lacks is an empty label. */
-function tagLabels({ tags = [] }: Application, keys: readonly string[]): Labels {
-  return Object.fromEntries(
-    keys.map((key) => {
-      const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
-      return [tagLabel(key), [...new Set(found.flatMap(({ values }) => values))].sort().join(',')];
-    }),
-  );
+  return samples(APPLICATION, application, rolling, tags);
 }
 
 /** State and rolling values of a host, in base units; `rolling` as for applications. */
 export function hostSamples(host: Host, rolling?: RollingValues): Sample[] {
-  return samplesOf(HOST_ROWS, { entry: host, rolling: rollingOf(host, rolling) });
+  return samples(HOST, host, rolling);
 }
 
 /** State and rolling values of an instance, in base units. */
 export function instanceSamples(instance: Instance): Sample[] {
-  return samplesOf(INSTANCE_ROWS, { entry: instance, rolling: rollingOf(instance, undefined) });
+  return samples(INSTANCE, instance, undefined);
 }
 
 /**
@@ -250,6 +408,5 @@ export function instanceSamples(instance: Instance): Sample[] {
  * could not be read: they could not be labelled.
  */
 export function keyTransactionSamples(keyTransaction: KeyTransaction, rolling?: RollingValues): Sample[] {
-  if (keyTransaction.unread !== undefined) return [];
-  return samplesOf(KEY_TRANSACTION_ROWS, { entry: keyTransaction, rolling: rollingOf(keyTransaction, rolling) });
+  return keyTransaction.unread === undefined ? samples(KEY_TRANSACTION, keyTransaction, rolling) : [];
 }

@@ -5,14 +5,12 @@ import type { Group, Family, Labels, Sample } from './sample.ts';
 export type Scope = 'application' | 'host';
 
 /** Over which time a family's values speak; HELP and docs/metrics.md say it in these words. */
-export type TimeBase = 'state' | 'rolling' | 'rolling10' | 'window';
-
-const TIME_BASES: Readonly<Record<TimeBase, string>> = {
+const TIME_BASES = {
   state: 'state when the list was read, not a rolling value',
   rolling: 'rolling average of 3 to 4 minutes',
   rolling10: 'rolling average of 10 minutes',
   window: 'collection window',
-};
+} as const;
 
 /** A family of the catalogue: what its HELP and its line in docs/metrics.md are made of. */
 export interface CatalogueFamily extends Family {
@@ -58,7 +56,7 @@ export interface Row<Input> extends CatalogueFamily {
 export interface FamilyKind {
   readonly prefix: string;
   readonly group: Group;
-  readonly timeBase: TimeBase;
+  readonly timeBase: keyof typeof TIME_BASES;
 }
 
 /** The suffixes that OpenMetrics knows as units and that our names use. */
@@ -87,13 +85,6 @@ export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFa
       ...(nerdgraph === false ? [] : ['nerdgraph' as const]),
     ],
   };
-}
-
-/** Makes rows of one kind. */
-export type RowMaker<Input> = (spec: FamilySpec & Pick<Row<Input>, 'calculate'>) => Row<Input>;
-
-export function rowMaker<Input>(kind: FamilyKind): RowMaker<Input> {
-  return ({ calculate, ...spec }) => ({ ...catalogueFamily(kind, spec), calculate });
 }
 
 /** The samples of an entity in these families, in their order. */

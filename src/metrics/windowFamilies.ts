@@ -27,51 +27,6 @@ const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 const queue = read(METRIC.queue, 'call_count', 'average_response_time');
 const RATE = 'requests_per_minute / 60; call_count / length of the window where it is rounded to 0';
 
-/** Times and rates of web requests and background transactions. */
-function webRows(row: WindowRowMaker) {
-  return {
-    responseTime: row({
-      suffix: 'response_time_seconds',
-      meaning: 'Response time of a web request with its queueing, the line of the main chart',
-      source:
-        '(HttpDispatcher:average_call_time (else average_response_time) + WebFrontend/QueueTime:call_count × ' +
-        `WebFrontend/QueueTime:average_response_time / HttpDispatcher:call_count) / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: { web: read(METRIC.web, 'call_count', 'average_call_time', 'average_response_time'), queue },
-      calculate: (of) => responseTime(of.web, of.queue),
-    }),
-    webTransactionTime: row({
-      suffix: 'web_transaction_time_seconds',
-      meaning: 'Time of a web transaction without queueing',
-      source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: { web: read(METRIC.web, 'call_count', 'average_response_time') },
-      calculate: (of) => averageTime(of.web),
-    }),
-    queueTime: row({
-      suffix: 'queue_time_seconds',
-      meaning: 'Time in the request queue per web request',
-      source:
-        'WebFrontend/QueueTime:call_count × average_response_time / HttpDispatcher:call_count / 1000, ' +
-        ABSENT_WITHOUT_REQUESTS,
-      reads: { web: read(METRIC.web, 'call_count'), queue },
-      calculate: (of) => timePerRequest(of.queue, of.web?.call_count),
-    }),
-    webRequests: row({
-      suffix: 'web_requests_per_second',
-      meaning: 'Web requests per second',
-      source: `HttpDispatcher:${RATE}`,
-      reads: { web: read(METRIC.web, 'requests_per_minute', 'call_count') },
-      calculate: (of, seconds) => requestRate(of.web, seconds),
-    }),
-    nonWebRequests: row({
-      suffix: 'non_web_requests_per_second',
-      meaning: 'Background transactions per second',
-      source: `OtherTransaction/all:${RATE}`,
-      reads: { nonWeb: read(METRIC.nonWeb, 'requests_per_minute', 'call_count') },
-      calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
-    }),
-  };
-}
-
 const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and Memcache/allWeb, External/allWeb';
 const METRICS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external, EVERY_DATASTORE] as const;
 
@@ -81,82 +36,16 @@ const components: Reading<readonly Component[] | undefined> = {
   of: (input) => input.components,
 };
 
-/** How the time of web requests is made up. */
-function componentRows(row: WindowRowMaker) {
-  return {
-    componentTime: row({
-      suffix: 'component_time_seconds',
-      meaning: 'Time in one component per web request; of the database kinds only the one that counts',
-      source:
-        `average_response_time × call_count of ${NAMES} / HttpDispatcher:call_count / 1000, ` + ABSENT_WITHOUT_REQUESTS,
-      labelNames: ['component'],
-      reads: { web: read(METRIC.web, 'call_count'), components },
-      calculate: (of) =>
-        of.components?.map(({ labels, calls }) => ({ labels, value: timePerRequest(calls, of.web?.call_count) })),
-    }),
-    componentCalls: row({
-      suffix: 'component_calls_per_second',
-      meaning: 'Calls of one component per second; of the database kinds only the one that counts',
-      source: `call_count of ${NAMES} / length of the window`,
-      labelNames: ['component'],
-      reads: { components },
-      calculate: (of, seconds) =>
-        of.components?.map(({ labels, calls }) => ({ labels, value: perSecond(calls.call_count, seconds) })),
-    }),
-    totalTime: row({
-      suffix: 'total_time_seconds',
-      meaning: 'Execution time of a web transaction outside the components, below zero where they overlap',
-      source:
-        'WebTransactionTotalTime:average_response_time (else HttpDispatcher:average_response_time) / 1000 - the ' +
-        `component times, ${ABSENT_WITHOUT_REQUESTS}`,
-      reads: {
-        web: read(METRIC.web, 'call_count', 'average_response_time'),
-        total: read(METRIC.totalTime, 'average_response_time'),
-        components,
-      },
-      calculate: (of) =>
-        of.components &&
-        totalTime(
-          of.web,
-          of.total,
-          of.components.map(({ calls }) => calls),
-        ),
-    }),
-  };
-}
-
 const ERRORS_ABSENT: Readonly<Record<Scope, string>> = {
   application: 'an absent Errors/all counts 0 while there are requests',
   host: 'absent without Errors/all (with NerdGraph 0 while the host reports)',
 };
 
-const reads = {
+const ERROR_READS = {
   errors: read(METRIC.errors, 'error_count'),
   web: read(METRIC.web, 'call_count'),
   nonWeb: read(METRIC.nonWeb, 'call_count'),
 };
-
-/** Errors of web requests and background transactions. */
-function errorRows(row: WindowRowMaker, scope: Scope) {
-  return {
-    errorRatio: row({
-      suffix: 'error_ratio',
-      meaning: 'Errors per web request and background transaction',
-      source:
-        'Errors/all:error_count / (HttpDispatcher:call_count + OtherTransaction/all:call_count); ' +
-        `${ERRORS_ABSENT[scope]}; absent without requests`,
-      reads,
-      calculate: (of) => errorRatio({ scope, ...of }),
-    }),
-    errors: row({
-      suffix: 'errors_per_second',
-      meaning: 'Errors per second',
-      source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
-      reads,
-      calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
-    }),
-  };
-}
 
 const ZONES = [
   { value: 's', labels: { zone: 'satisfied' } },
@@ -164,98 +53,8 @@ const ZONES = [
   { value: 'f', labels: { zone: 'frustrated' } },
 ] as const;
 
-/** Apdex of web requests. */
-function apdexRows(row: WindowRowMaker) {
-  return {
-    apdexScore: row({
-      suffix: 'apdex_score',
-      meaning: 'Apdex score, from 0 to 1',
-      source: 'Apdex:score, absent without requests',
-      reads: { apdex: read(METRIC.apdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex),
-    }),
-    apdexThreshold: row({
-      suffix: 'apdex_threshold_seconds',
-      meaning: 'Apdex threshold T that was in force (the highest in the window)',
-      source: 'Apdex:threshold',
-      reads: { apdex: read(METRIC.apdex, 'threshold') },
-      calculate: (of) => of.apdex?.threshold,
-    }),
-    apdexRequests: row({
-      suffix: 'apdex_requests',
-      meaning: 'Requests in the window by Apdex zone: satisfied, tolerating, frustrated',
-      source: 'Apdex:s, t, f',
-      labelNames: ['zone'],
-      reads: { apdex: read(METRIC.apdex, 's', 't', 'f') },
-      calculate: (of) => zonesOf(of.apdex),
-    }),
-  };
-}
-
-/** Page loads in the browser. NerdGraph has them for applications only: rows of the browser name no host. */
-function endUserRows(row: WindowRowMaker, scope: Scope) {
-  const where = scope === 'host' ? ({ nerdgraph: false } as const) : {};
-  return {
-    endUserResponseTime: row({
-      suffix: 'end_user_response_time_seconds',
-      meaning: 'Page load time in the browser',
-      source: 'EndUser:average_response_time / 1000, absent without page views',
-      ...where,
-      reads: { views: read(METRIC.endUser, 'average_response_time', 'call_count') },
-      calculate: (of) => averageTime(of.views),
-    }),
-    pageViews: row({
-      suffix: 'end_user_page_views_per_second',
-      meaning: 'Page views per second',
-      source: 'EndUser:call_count / length of the window',
-      ...where,
-      reads: { views: read(METRIC.endUser, 'call_count') },
-      calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
-    }),
-    endUserApdexScore: row({
-      suffix: 'end_user_apdex_score',
-      meaning: 'Apdex score of page loads, from 0 to 1',
-      source: 'EndUser/Apdex:score, absent without page views',
-      ...where,
-      reads: { apdex: read(METRIC.endUserApdex, 'score', 'count', 's', 't', 'f') },
-      calculate: (of) => apdexScore(of.apdex),
-    }),
-    endUserApdexThreshold: row({
-      suffix: 'end_user_apdex_threshold_seconds',
-      meaning: 'Apdex threshold T of page loads that was in force (the highest in the window)',
-      source: 'EndUser/Apdex:threshold',
-      ...where,
-      reads: { apdex: read(METRIC.endUserApdex, 'threshold') },
-      calculate: (of) => of.apdex?.threshold,
-    }),
-    endUserApdexRequests: row({
-      suffix: 'end_user_apdex_requests',
-      meaning: 'Page loads in the window by Apdex zone: satisfied, tolerating, frustrated',
-      source: 'EndUser/Apdex:s, t, f',
-      labelNames: ['zone'],
-      ...where,
-      reads: { apdex: read(METRIC.endUserApdex, 's', 't', 'f') },
-      calculate: (of) => zonesOf(of.apdex),
-    }),
-  };
-}
-
 function zonesOf(apdex: Values<'s' | 't' | 'f'> | undefined): LabelledValue[] {
   return ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] }));
-}
-
-/** Memory and processor time. */
-function machineRows(row: WindowRowMaker, scope: Scope) {
-  return {
-    memory: scope === 'application' ? applicationMemory(row) : hostMemory(row),
-    cpu: row({
-      suffix: 'cpu_usage_ratio',
-      meaning: 'CPU time per wall clock time, above 1 with several processes',
-      source: 'CPU/User Time:percent / 100',
-      reads: { cpu: read(METRIC.cpu, 'percent') },
-      calculate: (of) => cpuRatio(of.cpu?.percent),
-    }),
-  };
 }
 
 const MEMORY = { suffix: 'memory_used_bytes', meaning: 'Physical memory in use' } as const;
@@ -282,25 +81,184 @@ function hostMemory(row: WindowRowMaker): WindowRow {
   });
 }
 
-function rowsOf(scope: Scope) {
+function rowsOf(scope: Scope): readonly WindowRow[] {
   const row = windowRowMaker(scope);
-  return {
-    ...webRows(row),
-    ...componentRows(row),
-    ...errorRows(row, scope),
-    ...apdexRows(row),
-    ...endUserRows(row, scope),
-    ...machineRows(row, scope),
-  };
+  const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
+  return [
+    // Times and rates of web requests and background transactions.
+    row({
+      suffix: 'response_time_seconds',
+      meaning: 'Response time of a web request with its queueing, the line of the main chart',
+      source:
+        '(HttpDispatcher:average_call_time (else average_response_time) + WebFrontend/QueueTime:call_count × ' +
+        `WebFrontend/QueueTime:average_response_time / HttpDispatcher:call_count) / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
+      reads: { web: read(METRIC.web, 'call_count', 'average_call_time', 'average_response_time'), queue },
+      calculate: (of) => responseTime(of.web, of.queue),
+    }),
+    row({
+      suffix: 'web_transaction_time_seconds',
+      meaning: 'Time of a web transaction without queueing',
+      source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
+      reads: { web: read(METRIC.web, 'call_count', 'average_response_time') },
+      calculate: (of) => averageTime(of.web),
+    }),
+    row({
+      suffix: 'queue_time_seconds',
+      meaning: 'Time in the request queue per web request',
+      source:
+        'WebFrontend/QueueTime:call_count × average_response_time / HttpDispatcher:call_count / 1000, ' +
+        ABSENT_WITHOUT_REQUESTS,
+      reads: { web: read(METRIC.web, 'call_count'), queue },
+      calculate: (of) => timePerRequest(of.queue, of.web?.call_count),
+    }),
+    row({
+      suffix: 'web_requests_per_second',
+      meaning: 'Web requests per second',
+      source: `HttpDispatcher:${RATE}`,
+      reads: { web: read(METRIC.web, 'requests_per_minute', 'call_count') },
+      calculate: (of, seconds) => requestRate(of.web, seconds),
+    }),
+    row({
+      suffix: 'non_web_requests_per_second',
+      meaning: 'Background transactions per second',
+      source: `OtherTransaction/all:${RATE}`,
+      reads: { nonWeb: read(METRIC.nonWeb, 'requests_per_minute', 'call_count') },
+      calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
+    }),
+    // How the time of web requests is made up.
+    row({
+      suffix: 'component_time_seconds',
+      meaning: 'Time in one component per web request; of the database kinds only the one that counts',
+      source:
+        `average_response_time × call_count of ${NAMES} / HttpDispatcher:call_count / 1000, ` + ABSENT_WITHOUT_REQUESTS,
+      labelNames: ['component'],
+      reads: { web: read(METRIC.web, 'call_count'), components },
+      calculate: (of) =>
+        of.components?.map(({ labels, calls }) => ({ labels, value: timePerRequest(calls, of.web?.call_count) })),
+    }),
+    row({
+      suffix: 'component_calls_per_second',
+      meaning: 'Calls of one component per second; of the database kinds only the one that counts',
+      source: `call_count of ${NAMES} / length of the window`,
+      labelNames: ['component'],
+      reads: { components },
+      calculate: (of, seconds) =>
+        of.components?.map(({ labels, calls }) => ({ labels, value: perSecond(calls.call_count, seconds) })),
+    }),
+    row({
+      suffix: 'total_time_seconds',
+      meaning: 'Execution time of a web transaction outside the components, below zero where they overlap',
+      source:
+        'WebTransactionTotalTime:average_response_time (else HttpDispatcher:average_response_time) / 1000 - the ' +
+        `component times, ${ABSENT_WITHOUT_REQUESTS}`,
+      reads: {
+        web: read(METRIC.web, 'call_count', 'average_response_time'),
+        total: read(METRIC.totalTime, 'average_response_time'),
+        components,
+      },
+      calculate: (of) =>
+        of.components &&
+        totalTime(
+          of.web,
+          of.total,
+          of.components.map(({ calls }) => calls),
+        ),
+    }),
+    // Errors of web requests and background transactions.
+    row({
+      suffix: 'error_ratio',
+      meaning: 'Errors per web request and background transaction',
+      source:
+        'Errors/all:error_count / (HttpDispatcher:call_count + OtherTransaction/all:call_count); ' +
+        `${ERRORS_ABSENT[scope]}; absent without requests`,
+      reads: ERROR_READS,
+      calculate: (of) => errorRatio({ scope, ...of }),
+    }),
+    row({
+      suffix: 'errors_per_second',
+      meaning: 'Errors per second',
+      source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
+      reads: ERROR_READS,
+      calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
+    }),
+    // Apdex of web requests.
+    row({
+      suffix: 'apdex_score',
+      meaning: 'Apdex score, from 0 to 1',
+      source: 'Apdex:score, absent without requests',
+      reads: { apdex: read(METRIC.apdex, 'score', 'count', 's', 't', 'f') },
+      calculate: (of) => apdexScore(of.apdex),
+    }),
+    row({
+      suffix: 'apdex_threshold_seconds',
+      meaning: 'Apdex threshold T that was in force (the highest in the window)',
+      source: 'Apdex:threshold',
+      reads: { apdex: read(METRIC.apdex, 'threshold') },
+      calculate: (of) => of.apdex?.threshold,
+    }),
+    row({
+      suffix: 'apdex_requests',
+      meaning: 'Requests in the window by Apdex zone: satisfied, tolerating, frustrated',
+      source: 'Apdex:s, t, f',
+      labelNames: ['zone'],
+      reads: { apdex: read(METRIC.apdex, 's', 't', 'f') },
+      calculate: (of) => zonesOf(of.apdex),
+    }),
+    // Page loads in the browser. NerdGraph has them for applications only: rows of the browser name no host.
+    row({
+      suffix: 'end_user_response_time_seconds',
+      meaning: 'Page load time in the browser',
+      source: 'EndUser:average_response_time / 1000, absent without page views',
+      ...browser,
+      reads: { views: read(METRIC.endUser, 'average_response_time', 'call_count') },
+      calculate: (of) => averageTime(of.views),
+    }),
+    row({
+      suffix: 'end_user_page_views_per_second',
+      meaning: 'Page views per second',
+      source: 'EndUser:call_count / length of the window',
+      ...browser,
+      reads: { views: read(METRIC.endUser, 'call_count') },
+      calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
+    }),
+    row({
+      suffix: 'end_user_apdex_score',
+      meaning: 'Apdex score of page loads, from 0 to 1',
+      source: 'EndUser/Apdex:score, absent without page views',
+      ...browser,
+      reads: { apdex: read(METRIC.endUserApdex, 'score', 'count', 's', 't', 'f') },
+      calculate: (of) => apdexScore(of.apdex),
+    }),
+    row({
+      suffix: 'end_user_apdex_threshold_seconds',
+      meaning: 'Apdex threshold T of page loads that was in force (the highest in the window)',
+      source: 'EndUser/Apdex:threshold',
+      ...browser,
+      reads: { apdex: read(METRIC.endUserApdex, 'threshold') },
+      calculate: (of) => of.apdex?.threshold,
+    }),
+    row({
+      suffix: 'end_user_apdex_requests',
+      meaning: 'Page loads in the window by Apdex zone: satisfied, tolerating, frustrated',
+      source: 'EndUser/Apdex:s, t, f',
+      labelNames: ['zone'],
+      ...browser,
+      reads: { apdex: read(METRIC.endUserApdex, 's', 't', 'f') },
+      calculate: (of) => zonesOf(of.apdex),
+    }),
+    // Memory and processor time.
+    scope === 'application' ? applicationMemory(row) : hostMemory(row),
+    row({
+      suffix: 'cpu_usage_ratio',
+      meaning: 'CPU time per wall clock time, above 1 with several processes',
+      source: 'CPU/User Time:percent / 100',
+      reads: { cpu: read(METRIC.cpu, 'percent') },
+      calculate: (of) => cpuRatio(of.cpu?.percent),
+    }),
+  ];
 }
 
-/** Every window family of applications and of hosts, a row each; see "Adding a window metric" in CONTRIBUTING.md. */
-export const WINDOW = { application: rowsOf('application'), host: rowsOf('host') };
-
-/** What follows from them: the names to ask for, the values to keep, the samples. */
-export const WINDOW_TABLE = windowTable({
-  application: Object.values(WINDOW.application),
-  host: Object.values(WINDOW.host),
-});
+/** Every window family, a row each, and what follows from them; see "Adding a window metric" in CONTRIBUTING.md. */
+export const WINDOW_TABLE = windowTable({ application: rowsOf('application'), host: rowsOf('host') });
 
 export const { queryNames, usedValues, windowSamples } = WINDOW_TABLE;

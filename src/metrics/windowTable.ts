@@ -12,51 +12,36 @@ import {
 } from './family.ts';
 import type { Sample, Labels } from './sample.ts';
 
-/** The rows of each scope. */
-export type WindowRows = Readonly<Record<Scope, readonly WindowRow[]>>;
-
-/** What is asked for, kept and calculated because of the rows of the window families. */
-interface WindowTable {
-  readonly rows: WindowRows;
-  /**
-   * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
-   * scope are left out; over REST a host is asked for the same names as its application.
-   */
-  readonly queryNames: (datastores: readonly string[], scope?: Scope, api?: Api) => string[];
-  /** The value names of a metric that the calculations read; of a metric that they do not read, none. */
-  readonly usedValues: (metricName: string) => readonly string[];
-  /**
-   * The samples of one application or host, in base units. `database` is the kind that counts for the application;
-   * undefined while it is not known: then there are no components and no total time.
-   */
-  readonly windowSamples: (scope: Scope, values: WindowValues, database: DatabaseChoice | undefined) => Sample[];
-}
-
-/** Makes the table of these rows. */
-export function windowTable(rows: WindowRows): WindowTable {
-  const used = valuesByMetric([...rows.application, ...rows.host].flatMap(({ wanted }) => wanted));
+/** What is asked for, kept and calculated because of these rows. */
+export function windowTable(rows: Readonly<Record<Scope, readonly WindowRow[]>>) {
+  const used = new Map<Wanted['metric'], readonly string[]>();
+  for (const { metric, values } of [...rows.application, ...rows.host].flatMap(({ wanted }) => wanted)) {
+    used.set(metric, [...new Set([...(used.get(metric) ?? []), ...values])]);
+  }
   const ofDatastores = used.get(EVERY_DATASTORE) ?? [];
   return {
     rows,
-    queryNames: (datastores, scope = 'application', api = 'rest') => {
+    /**
+     * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
+     * scope are left out; over REST a host is asked for the same names as its application.
+     */
+    queryNames: (datastores: readonly string[], scope: Scope = 'application', api: Api = 'rest'): string[] => {
       const asked = rows[scope].filter(({ interfaces }) => interfaces.includes(api));
       const names = asked.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
       return [...new Set([...names.filter((name) => name !== EVERY_DATASTORE), ...datastores])];
     },
-    usedValues: (metricName) => used.get(metricName) ?? (isDatastore(metricName) ? ofDatastores : []),
-    windowSamples: (scope, values, database) => {
+    /** The value names of a metric that the calculations read; of a metric that they do not read, none. */
+    usedValues: (metricName: string): readonly string[] =>
+      used.get(metricName) ?? (isDatastore(metricName) ? ofDatastores : []),
+    /**
+     * The samples of one application or host, in base units. `database` is the kind that counts for the application;
+     * undefined while it is not known: then there are no components and no total time.
+     */
+    windowSamples: (scope: Scope, values: WindowValues, database: DatabaseChoice | undefined): Sample[] => {
       const components = database === undefined ? undefined : componentsOf(values, database);
       return samplesOf(rows[scope], { values, components });
     },
   };
-}
-
-function valuesByMetric(wanted: readonly Wanted[]): Map<Wanted['metric'], readonly string[]> {
-  const values = new Map<Wanted['metric'], readonly string[]>();
-  for (const { metric, values: more } of wanted) {
-    values.set(metric, [...new Set([...(values.get(metric) ?? []), ...more])]);
-  }
-  return values;
 }
 
 /** What is known about one application or host over one window. */
@@ -86,19 +71,17 @@ export interface WindowRow extends Row<WindowInput> {
   readonly wanted: readonly Wanted[];
 }
 
-type Readings = Readonly<Record<string, Reading<unknown>>>;
-
-/** What a calculation gets: of each reading what was answered. A value that the row does not read is a type error. */
-type Inputs<R extends Readings> = { readonly [Name in keyof R]: R[Name] extends Reading<infer T> ? T : never };
-
-interface WindowRowSpec<R extends Readings> extends FamilySpec {
-  readonly reads: R;
-  /** @param seconds length of the window */
-  readonly calculate: (inputs: Inputs<R>, seconds: number) => Calculated;
-}
-
 /** Makes one row of one scope. */
-export type WindowRowMaker = <R extends Readings>(spec: WindowRowSpec<R>) => WindowRow;
+export type WindowRowMaker = <Inputs extends object>(
+  spec: FamilySpec & {
+    readonly reads: { readonly [Name in keyof Inputs]: Reading<Inputs[Name]> };
+    /**
+     * @param inputs of each reading what was answered; a value that the row does not read is a type error
+     * @param seconds length of the window
+     */
+    readonly calculate: (inputs: Inputs, seconds: number) => Calculated;
+  },
+) => WindowRow;
 
 /** Reads values of one metric; undefined where upstream has no such metric. */
 export function read<Value extends string>(
@@ -112,14 +95,14 @@ export function read<Value extends string>(
 export function windowRowMaker(scope: Scope): WindowRowMaker {
   const kind: FamilyKind = { prefix: `newrelic_${scope}`, group: `${scope}_metrics`, timeBase: 'window' };
   return ({ reads, calculate, ...spec }) => {
-    const readings = Object.entries(reads);
+    const readings: [string, Reading<unknown>][] = Object.entries(reads);
     return {
       ...catalogueFamily(kind, spec),
       wanted: readings.flatMap(([, { wanted }]) => wanted),
       calculate: (input) => {
         const inputs: Record<string, unknown> = {};
         for (const [name, reading] of readings) inputs[name] = reading.of(input);
-        return calculate(inputs as Inputs<typeof reads>, input.values.seconds);
+        return calculate(inputs as Parameters<typeof calculate>[0], input.values.seconds);
       },
     };
   };

@@ -11,13 +11,7 @@ import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, Scope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import {
-  APPLICATION,
-  applicationSamples,
-  hostSamples,
-  KEY_TRANSACTION,
-  keyTransactionSamples,
-} from '../../metrics/entityFamilies.ts';
+import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/entityFamilies.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readEach } from '../upstream/reading.ts';
@@ -72,7 +66,9 @@ export async function readSide(account: LiveAccount, chosen: Chosen, options: Si
     readWindow(account, applications, hosts, options),
   ]);
   const listed = alone.flatMap((each) =>
-    seriesOf(applicationLabels(each), applicationSamples(each)).filter(({ family }) => family === APPLICATION.info),
+    seriesOf(applicationLabels(each), applicationSamples(each)).filter(
+      ({ family }) => family.name === 'newrelic_application_info',
+    ),
   );
   return {
     series: [...state, ...window, ...listed],
@@ -122,7 +118,9 @@ async function readState(
     ...ofKeyTransactions.flatMap(([each, values]) =>
       seriesOf(keyTransactionLabels(each), keyTransactionSamples(each, values)).map((series) =>
         // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
-        series.family === KEY_TRANSACTION.info ? { ...series, labels: { ...series.labels, ...ownerOf(each) } } : series,
+        series.family.name === 'newrelic_key_transaction_info'
+          ? { ...series, labels: { ...series.labels, ...ownerOf(each) } }
+          : series,
       ),
     ),
   ];

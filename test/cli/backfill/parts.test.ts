@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseTally } from '../../../src/cli/backfill/rollingWindows.ts';
 import { documentText } from '../../../src/cli/backfill/backfill.ts';
 import { inParallel, SeriesTable, Semaphore } from '../../../src/cli/backfill/backfillApplication.ts';
-import { WINDOW } from '../../../src/metrics/windowFamilies.ts';
+import { WINDOW_TABLE } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {
@@ -31,9 +31,12 @@ describe('DatabaseTally', () => {
   });
 });
 
+const familyOf = (suffix: string) =>
+  WINDOW_TABLE.rows.application.find(({ name }) => name === `newrelic_application_${suffix}`)!;
+
 describe('documentText', () => {
   it('writes family by family, series by series, each by time, with the metadata once', async () => {
-    const { responseTime, componentTime } = WINDOW.application;
+    const [responseTime, componentTime] = [familyOf('response_time_seconds'), familyOf('component_time_seconds')];
     const tables = ['1', '2'].map((id) => {
       const table = new SeriesTable();
       for (const time of [1_791_979_200, 1_791_979_260]) {
@@ -65,7 +68,7 @@ describe('documentText', () => {
 
   it('is an end without anything where there is no sample', async () => {
     const pieces: string[] = [];
-    for await (const piece of documentText([WINDOW.application.cpu], [])) pieces.push(piece);
+    for await (const piece of documentText([familyOf('cpu_usage_ratio')], [])) pieces.push(piece);
     expect(pieces.join('')).toBe('# EOF\n');
   });
 });
