@@ -58,20 +58,14 @@ export function normaliseBaseUrl(text: string, api: Api): { readonly url: string
   return { url: address.endsWith('/v2') ? address : `${address}/v2` };
 }
 
-/** What an account has by default, depending on the interface that it is read through. */
-interface InterfaceDefaults {
-  readonly api_key_header: AccountConfig['api_key_header'];
-  /** Calls at once. */
-  readonly max_concurrent_requests: number;
-  /** Milliseconds. */
-  readonly request_timeout: number;
-}
-
-/** NerdGraph answers one call about many applications: fewer calls, each of which takes longer. */
-export const INTERFACE_DEFAULTS: Readonly<Record<Api, InterfaceDefaults>> = {
+/**
+ * What an account has by default, depending on its interface; the timeout in milliseconds. NerdGraph answers one call about
+ * many applications: fewer calls at once, each of which takes longer.
+ */
+export const INTERFACE_DEFAULTS = {
   rest: { api_key_header: 'X-Api-Key', max_concurrent_requests: 8, request_timeout: 10_000 },
   nerdgraph: { api_key_header: 'Api-Key', max_concurrent_requests: 5, request_timeout: 30_000 },
-};
+} as const;
 
 /**
  * The account as it is read through an interface. For the interface that it is configured for, this is the account

@@ -1,9 +1,6 @@
 import type { AccountConfig } from './config.ts';
 import { identityAt, readFile } from './files.ts';
 
-/** A key without the white space around it, or why there is none, which never quotes it. */
-type KeyResult = { readonly key: string } | { readonly problem: string };
-
 const MAX_KEY_FILE_BYTES = 16_384;
 
 /** Licence keys (for agents) end in NRAL; keys that insert events, and those of browser and mobile agents, begin so. */
@@ -23,30 +20,24 @@ export function keyProblem(key: string): string | undefined {
 
 /** Why the key in a file cannot be used, as the end of a sentence that begins with the file; undefined when it can. */
 export function keyFileProblem(path: string): string | undefined {
-  const { result } = readKeyFile(path);
-  return 'problem' in result ? result.problem : undefined;
+  const read = readKeyFile(path);
+  return 'problem' in read ? read.problem : undefined;
 }
 
-/** A problem of a key file as a whole sentence. */
-function inKeyFile(path: string, problem: string): string {
-  return `the key file ${path} ${problem}`;
-}
-
-interface KeyFile {
-  readonly result: KeyResult;
-  /** What a later look is compared with; undefined when there is no such file. */
-  readonly identity: string | undefined;
-}
-
-/** Reads a key file; a file of any other kind, a large one and an unusable key are problems. */
-function readKeyFile(path: string): KeyFile {
+/**
+ * Reads the key in a file, without the white space around it; a file of any other kind, a large one and an unusable key are
+ * problems, which never quote it. A later look compares `identity`, which is undefined when there is no such file.
+ */
+function readKeyFile(
+  path: string,
+): ({ readonly key: string } | { readonly problem: string }) & { readonly identity: string | undefined } {
   const read = readFile(path);
-  const { identity } = read;
-  if ('problem' in read) return { result: { problem: read.problem }, identity };
-  if (read.bytes.length > MAX_KEY_FILE_BYTES) return { result: { problem: 'is larger than a key can be' }, identity };
-  const key = read.bytes.toString('utf8').trim();
+  if ('problem' in read) return read;
+  const { bytes, identity } = read;
+  if (bytes.length > MAX_KEY_FILE_BYTES) return { problem: 'is larger than a key can be', identity };
+  const key = bytes.toString('utf8').trim();
   const problem = key === '' ? 'is empty' : keyProblem(key);
-  return { result: problem === undefined ? { key } : { problem }, identity };
+  return problem === undefined ? { key, identity } : { problem, identity };
 }
 
 const MILLISECONDS_BETWEEN_LOOKS = 1_000;
@@ -86,11 +77,11 @@ export class KeySource {
     { api_key, api_key_file }: Pick<AccountConfig, 'api_key' | 'api_key_file'>,
     options: KeySourceOptions,
   ): { readonly source: KeySource } | { readonly problem: string } {
-    const path = api_key === undefined ? api_key_file : undefined;
-    const { result, identity } =
-      path === undefined ? { result: written(api_key), identity: undefined } : readKeyFile(path);
-    if (!('problem' in result)) return { source: new KeySource(path, result.key, identity, options) };
-    return { problem: path === undefined ? result.problem : inKeyFile(path, result.problem) };
+    if (api_key !== undefined) return { source: new KeySource(undefined, api_key, undefined, options) };
+    if (api_key_file === undefined) return { problem: 'there is neither a key nor a key file' };
+    const read = readKeyFile(api_key_file);
+    if ('problem' in read) return { problem: `the key file ${api_key_file} ${read.problem}` };
+    return { source: new KeySource(api_key_file, read.key, read.identity, options) };
   }
 
   /** The key to send now. */
@@ -104,21 +95,16 @@ export class KeySource {
     if (this.#path === undefined || Math.abs(now - this.#lastLook) < MILLISECONDS_BETWEEN_LOOKS) return;
     this.#lastLook = now;
     if (this.#identity !== undefined && identityAt(this.#path) === this.#identity) return;
-    const { result, identity } = readKeyFile(this.#path);
-    this.#identity = identity;
-    if ('problem' in result) {
-      if (this.#problem === undefined) this.#options.onProblem(inKeyFile(this.#path, result.problem));
-      this.#problem = result.problem;
+    const read = readKeyFile(this.#path);
+    this.#identity = read.identity;
+    if ('problem' in read) {
+      if (this.#problem === undefined) this.#options.onProblem(`the key file ${this.#path} ${read.problem}`);
+      this.#problem = read.problem;
       return;
     }
     this.#problem = undefined;
-    if (result.key === this.#key) return;
-    this.#options.onKey(result.key);
-    this.#key = result.key;
+    if (read.key === this.#key) return;
+    this.#options.onKey(read.key);
+    this.#key = read.key;
   }
-}
-
-/** The key as the configuration has it. */
-function written(key: string | undefined): KeyResult {
-  return key === undefined ? { problem: 'there is neither a key nor a key file' } : { key };
 }

@@ -5,13 +5,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Progress, showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { END_OF_ANSWER, metadata } from '../../exposition/formats.ts';
-import type { Labels, Family } from '../../metrics/sample.ts';
+import type { Family } from '../../metrics/sample.ts';
 import {
   type EntitySeries,
   AT_ONCE,
   backfillApplication,
   finishedEntities,
-  readSeries,
+  type FinishedEntity,
   type ApplicationContext,
   inParallel,
   Semaphore,
@@ -23,42 +23,8 @@ import type { CommonOptions } from '../flags.ts';
 import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
 import { loadState, saveState, type State, type Subject, chooseTarget, type Target } from './workFolder.ts';
 
-/** Counts the calls that are done and expected. How many are expected becomes known application by application. */
-export class CallCounter {
-  readonly #progress: Progress;
-  #expected: number;
-  #done = 0;
-
-  constructor(progress: Progress, expected: number) {
-    this.#progress = progress;
-    this.#expected = expected;
-    this.#show();
-  }
-
-  expect(more: number): void {
-    this.#expected += more;
-    this.#show();
-  }
-
-  done(more: number): void {
-    this.#done += more;
-    this.#show();
-  }
-
-  #show(): void {
-    this.#progress.update(this.#done, this.#expected);
-  }
-}
-
 /** Lines that are put into one piece of text. */
 const LINES_PER_PIECE = 1_000;
-
-/** An application or host in the document, and how to get at its series. */
-export interface DocumentEntity {
-  readonly labels: Labels;
-  readonly families: ReadonlySet<string>;
-  read(family: string): Promise<readonly EntitySeries[]>;
-}
 
 /**
  * The OpenMetrics document in pieces: family by family, in a family series by series, in a series by time (seconds), as
@@ -66,10 +32,10 @@ export interface DocumentEntity {
  */
 export async function* documentText(
   families: readonly Family[],
-  entities: readonly DocumentEntity[],
+  entities: readonly FinishedEntity[],
 ): AsyncGenerator<string, void, undefined> {
   for (const family of families) {
-    const having = entities.filter((entity) => entity.families.has(family.name));
+    const having = entities.filter((entity) => entity.families.includes(family.name));
     if (having.length > 0) yield metadata(family, 'openmetrics');
     for (const entity of having) {
       const pairs = labelPairs(entity.labels);
@@ -137,7 +103,8 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   try {
     if (resumed === undefined) await saveState(folder, state);
     await readAll(session, state, target, io);
-    await target.write(documentText(FAMILIES, await documentEntities(state, target)), session.signal);
+    const entities = await Promise.all(state.subjects.map((subject) => finishedEntities(subject, folder)));
+    await target.write(documentText(FAMILIES, entities.flat()), session.signal);
   } catch (error) {
     if (!target.resumable) await folder.remove();
     else io.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
@@ -152,15 +119,22 @@ async function readAll(session: LiveSession, state: State, { folder }: Target, i
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
   setMaxListeners(0, signal);
-  const expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
-  const counter = new CallCounter(io.progress, expected);
+  // How many calls are expected becomes known application by application.
+  let expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
+  let done = 0;
+  const count = (ended: number, more: number): void => {
+    done += ended;
+    expected += more;
+    io.progress.update(done, expected);
+  };
+  count(0, 0);
   const granules = new Set<number>();
   const shared = {
     state,
     folder,
     sleep: (ms: number) => io.sleep(ms, signal),
     calculating: new Semaphore(1),
-    done: (chunks: number) => counter.done(chunks),
+    done: (chunks: number) => count(chunks, 0),
     otherGranule: (seconds: number) => void granules.add(seconds),
   };
   const readAccount = async (account: LiveAccount, place: number): Promise<void> => {
@@ -171,7 +145,7 @@ async function readAll(session: LiveSession, state: State, { folder }: Target, i
       call: { ...account.call, signal },
       chunks,
       reading: new Semaphore(AT_ONCE),
-      expected: (calls) => counter.expect(calls - chunks.length),
+      expected: (calls) => count(0, calls - chunks.length),
     };
     const subjects = state.subjects.filter((subject) => subject.account === place);
     // The first failure ends the run: a document that lacks an application would look complete.
@@ -201,19 +175,4 @@ function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
 
 function failureOf({ config }: LiveAccount, { name, id }: Subject, cause: unknown): Error {
   return new Error(`account ${config.name}: application ${name} (${id})`, { cause });
-}
-
-async function documentEntities({ subjects }: State, { folder }: Target): Promise<DocumentEntity[]> {
-  const entities: DocumentEntity[] = [];
-  for (const subject of subjects) {
-    for (const entity of await finishedEntities(subject, folder)) {
-      const { labels, families } = entity;
-      entities.push({
-        labels,
-        families: new Set(families),
-        read: (family) => readSeries(subject, entity, family, folder),
-      });
-    }
-  }
-  return entities;
 }

@@ -214,10 +214,14 @@ export interface ApplicationContext {
   readonly otherGranule: (seconds: number) => void;
 }
 
-/** An entity whose series are on disk, and in which families they are; also how it is written to disk. */
-interface FinishedEntity extends Entity {
+/** An application or host whose series are on disk, in which families they are, and how to get at those of one. */
+export interface FinishedEntity extends Pick<Entity, 'labels'> {
   readonly families: readonly string[];
+  readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
+
+/** How it is written to disk. */
+type WrittenEntity = Entity & Pick<FinishedEntity, 'families'>;
 
 /**
  * Reads one application chunk by chunk and calculates its series, all on disk: what an earlier run has finished is not
@@ -241,19 +245,14 @@ export async function backfillApplication(subject: Subject, context: Application
 
 /** The entities of an application that backfillApplication has finished. */
 export async function finishedEntities(subject: Subject, folder: WorkFolder): Promise<readonly FinishedEntity[]> {
-  // Only this module writes the file, and only whole.
-  return (await folder.read(finishedFile(subject))) as readonly FinishedEntity[];
-}
-
-/** The series of a finished entity in one of its families. */
-export async function readSeries(
-  subject: Subject,
-  entity: FinishedEntity,
-  family: string,
-  folder: WorkFolder,
-): Promise<readonly EntitySeries[]> {
-  // Only this module writes the file, and only whole.
-  return (await folder.read(seriesFile(folderOf(subject), entity, family))) as readonly EntitySeries[];
+  // Only this module writes these files, and only whole.
+  const written = (await folder.read(finishedFile(subject))) as readonly WrittenEntity[];
+  return written.map((entity) => ({
+    labels: entity.labels,
+    families: entity.families,
+    read: async (family) =>
+      (await folder.read(seriesFile(folderOf(subject), entity, family))) as readonly EntitySeries[],
+  }));
 }
 
 function seriesFile(home: string, entity: Entity, family: string): string {
@@ -304,9 +303,9 @@ async function calculateAll(
   subject: Subject,
   { entities }: Layout,
   context: ApplicationContext,
-): Promise<FinishedEntity[]> {
+): Promise<WrittenEntity[]> {
   const database = await chooseDatabase(home, subject, context);
-  const finished: FinishedEntity[] = [];
+  const finished: WrittenEntity[] = [];
   for (const entity of entities) {
     finished.push({ ...entity, families: await calculate(home, entity, database, context) });
   }

@@ -5,25 +5,13 @@ import { WINDOW_TABLE } from '../../metrics/windowFamilies.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { entityKey, type Side, type SideSeries } from './sides.ts';
 
-/** How a family came out. */
-export interface FamilyResult {
-  readonly family: string;
-  /** Series that both interfaces have. */
-  readonly compared: number;
-  /** How many of those differ by more than the tolerance, and by how much at most. */
-  readonly differing: number;
-  readonly max_difference: number;
-  readonly only_rest: number;
-  readonly only_nerdgraph: number;
-}
-
 /** A series that differs by more than the tolerance, or that one interface does not have (null). */
 export interface Difference {
   readonly family: string;
   readonly labels: Labels;
   readonly rest: number | null;
   readonly nerdgraph: number | null;
-  /** Relative; null where one interface does not have the series. */
+  /** |a - b| / max(|a|, |b|); null where one interface does not have the series. */
   readonly difference: number | null;
   readonly expected: boolean;
   /** Why it is expected, or which list lacks the entity; null where nothing is known. */
@@ -35,7 +23,16 @@ export interface Comparison {
   readonly account: string;
   readonly window: TimeRange;
   readonly tolerance: number;
-  readonly families: readonly FamilyResult[];
+  readonly families: readonly {
+    readonly family: string;
+    /** Series that both interfaces have. */
+    readonly compared: number;
+    /** How many of those differ by more than the tolerance, and by how much at most. */
+    readonly differing: number;
+    readonly max_difference: number;
+    readonly only_rest: number;
+    readonly only_nerdgraph: number;
+  }[];
   readonly differences: readonly Difference[];
   /** How many differences nothing explains. */
   readonly unexpected: number;
@@ -55,19 +52,8 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
-/** A pair with what it means. */
-interface Judged extends Pair {
-  /** |a - b| / max(|a|, |b|); undefined where one interface does not have the series. */
-  readonly difference: number | undefined;
-  readonly differs: boolean;
-  readonly verdict: Verdict;
-}
-
-/** Whether a difference counts; without a reason nothing explains it. */
-interface Verdict {
-  readonly expected: boolean;
-  readonly reason: string | undefined;
-}
+/** Whether a difference counts, and why it does not; null where nothing explains it. */
+type Verdict = Pick<Difference, 'expected' | 'reason'>;
 
 /** Families over the window, of which the service may keep zeros, or have none for a host. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
@@ -101,18 +87,32 @@ export function compareSides(
 ): Omit<Comparison, 'account' | 'window' | 'notes'> {
   const pairs = pairUp(rest, nerdgraph);
   const known = { rest: countOf(rest.entities), nerdgraph: countOf(nerdgraph.entities), pairs: byEntity(pairs) };
-  const judged = pairs.map((pair) => judge(pair, known, tolerance));
-  const differing = judged.filter(({ differs }) => differs);
-  const differences = differing.map(asDifference).sort((a, b) => rank(b) - rank(a));
+  const differs = ({ difference }: Difference): boolean => difference === null || difference > tolerance;
+  const judged = pairs.map((pair): Difference => {
+    const difference = relativeDifference(pair, known);
+    const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
+    const verdict = verdictOn(pair, difference === null || difference > tolerance, known);
+    return { family: pair.family.name, labels: pair.labels, ...values, difference, ...verdict };
+  });
+  const differences = judged.filter(differs).sort((a, b) => rank(b) - rank(a));
   return {
     tolerance,
-    families: FAMILIES.flatMap((family) => {
-      const ofFamily = judged.filter((pair) => pair.family === family);
-      return ofFamily.length === 0 ? [] : [familyResult(family.name, ofFamily)];
+    families: FAMILIES.flatMap(({ name: family }) => {
+      const all = judged.filter((each) => each.family === family);
+      const both = all.flatMap(({ difference }) => difference ?? []);
+      const result = {
+        family,
+        compared: both.length,
+        differing: both.filter((difference) => difference > tolerance).length,
+        max_difference: both.reduce((most, difference) => Math.max(most, difference), 0),
+        only_rest: all.filter(({ nerdgraph: value }) => value === null).length,
+        only_nerdgraph: all.filter(({ rest: value }) => value === null).length,
+      };
+      return all.length === 0 ? [] : [result];
     }),
     differences,
     unexpected: differences.filter(({ expected }) => !expected).length,
-    not_judged: judged.filter(({ verdict }) => verdict.expected).length,
+    not_judged: judged.filter(({ expected }) => expected).length,
   };
 }
 
@@ -162,12 +162,6 @@ function byEntity(pairs: readonly Pair[]): Map<string, Pair[]> {
   return found;
 }
 
-function judge(pair: Pair, known: Known, tolerance: number): Judged {
-  const difference = relativeDifference(pair, known);
-  const differs = difference === undefined || difference > tolerance;
-  return { ...pair, difference, differs, verdict: verdictOn(pair, differs, known) };
-}
-
 /**
  * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are not
  * judged whatever their values are; of the others, only some differences are expected.
@@ -182,18 +176,18 @@ function verdictOn(pair: Pair, differs: boolean, known: Known): Verdict {
   }
   if (OTHER_TIME_BASE.test(family.name)) return expect('rolling values and host counts have other time bases');
   if (counts.some((count) => count > 1)) return expect('several hosts share this name, NerdGraph reads them as one');
-  if (!differs) return { expected: false, reason: undefined };
+  if (!differs) return { expected: false, reason: null };
   if (labels['key_transaction_id'] !== undefined && labels['app_id'] !== undefined) {
     return { expected: false, reason: 'with each interface it belongs to another application' };
   }
   if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1) {
     return expect('what does not say whether it reports is read as reporting');
   }
-  if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: undefined };
+  if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: null };
   const reason = windowReason(pair, (name) =>
     (known.pairs.get(entity) ?? []).filter((other) => other.family.name === name),
   );
-  return reason === undefined ? { expected: false, reason } : expect(reason);
+  return reason === undefined ? { expected: false, reason: null } : expect(reason);
 }
 
 /** Why two window values may differ although both interfaces work; undefined: nothing explains it. */
@@ -228,9 +222,9 @@ function kindOf({ host, key_transaction_id }: Labels): string {
   return host === undefined ? 'application' : 'host';
 }
 
-/** |a - b| / max(|a|, |b|); undefined where one of them is absent. */
-function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Known): number | undefined {
-  if (rest === undefined || nerdgraph === undefined) return undefined;
+/** |a - b| / max(|a|, |b|); null where one of them is absent. */
+function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Known): number | null {
+  if (rest === undefined || nerdgraph === undefined) return null;
   if (rest === nerdgraph) return 0;
   const scope = TOTAL_TIME.exec(family.name)?.[1];
   const whole = known.pairs.get(entity)?.find((pair) => pair.family.name === `${scope}_web_transaction_time_seconds`);
@@ -239,30 +233,6 @@ function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Kn
       ? Math.max(Math.abs(rest), Math.abs(nerdgraph))
       : Math.max(whole.rest ?? 0, whole.nerdgraph ?? 0);
   return size === 0 ? 1 : Math.abs(rest - nerdgraph) / size;
-}
-
-function familyResult(family: string, pairs: readonly Judged[]): FamilyResult {
-  const both = pairs.filter(({ difference }) => difference !== undefined);
-  return {
-    family,
-    compared: both.length,
-    differing: both.filter(({ differs }) => differs).length,
-    max_difference: both.reduce((most, { difference = 0 }) => Math.max(most, difference), 0),
-    only_rest: pairs.filter(({ nerdgraph }) => nerdgraph === undefined).length,
-    only_nerdgraph: pairs.filter(({ rest }) => rest === undefined).length,
-  };
-}
-
-function asDifference({ family, labels, rest, nerdgraph, difference, verdict }: Judged): Difference {
-  return {
-    family: family.name,
-    labels,
-    rest: rest ?? null,
-    nerdgraph: nerdgraph ?? null,
-    difference: difference ?? null,
-    expected: verdict.expected,
-    reason: verdict.reason ?? null,
-  };
 }
 
 /** What nothing explains comes first, of it the numbers, worst first, and then what is absent. */

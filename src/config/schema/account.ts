@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EntityMatch, AccountConfig, Api } from '../config.ts';
-import { list, notes, text, whole, duration } from './parts.ts';
-import { RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
+import { list, notes, text, textWithout, whole, duration } from './parts.ts';
+import { LABEL_NAME, RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
 import { APIS, normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';
@@ -116,23 +116,12 @@ const chosenKeyTransactions = z.strictObject({
 
 const keyTransactions = z.union([z.boolean(), chosenKeyTransactions]);
 
-const apiKey = z
-  .string()
-  .trim()
-  .superRefine((key, ctx) => {
-    const problem = keyProblem(key);
-    if (problem !== undefined) ctx.addIssue(problem);
-  });
-
-const labelName = z.string().superRefine((name, ctx) => {
-  if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
-    ctx.addIssue('is not a label name: use letters, digits and _, no digit first');
-  } else if (name.startsWith('__')) {
-    ctx.addIssue('names that begin with __ belong to Prometheus: choose another name');
-  } else if (RESERVED_LABEL_NAMES.has(name)) {
-    ctx.addIssue('is a label of the exporter or of Prometheus itself: choose another name');
-  }
-});
+const labelName = textWithout((name) => {
+  if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
+  if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus: choose another name';
+  if (!RESERVED_LABEL_NAMES.has(name)) return undefined;
+  return 'is a label of the exporter or of Prometheus itself: choose another name';
+}, z.string());
 
 const tls = z.strictObject({
   ca_file: notes(text().optional(), {
@@ -201,7 +190,7 @@ const writtenAccount = z.strictObject({
     placeholder: '<url>',
     example: 'https://api.newrelic.com/v2',
   }),
-  api_key: notes(apiKey.optional(), {
+  api_key: notes(textWithout(keyProblem, z.string().trim()).optional(), {
     description: 'The key. Either this or `api_key_file`.',
     placeholder: '<secret>',
     example: '${NEW_RELIC_API_KEY}',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { BUILT_IN_NAMES } from '../../metrics/catalogue.ts';
 import { parseTemplate, TemplateError } from '../../metrics/customMetrics.ts';
-import { notes, text, whole } from './parts.ts';
+import { notes, scale, text, textWithout, whole } from './parts.ts';
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 /** Endings that tell Prometheus of a counter, a histogram, a summary or an info metric; custom metrics are gauges. */
@@ -11,51 +11,29 @@ const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 
 /** A family of the user's own, made from the metrics whose names fit a template. */
 export const customMetric = z.strictObject({
-  name: notes(
-    text().superRefine((name, ctx) => {
-      const problem = metricNameProblem(name);
-      if (problem !== undefined) ctx.addIssue(problem);
-    }),
-    {
-      description:
-        'Name of the family, a gauge: a valid metric name without colon, which does not end as those of counters, histograms and info metrics do, and is no name of the exporter or of Prometheus.',
-      placeholder: '<metric_name>',
-      example: 'newrelic_custom_queue_depth',
-    },
-  ),
+  name: notes(textWithout(metricNameProblem), {
+    description:
+      'Name of the family, a gauge: a valid metric name without colon, which does not end as those of counters, histograms and info metrics do, and is no name of the exporter or of Prometheus.',
+    placeholder: '<metric_name>',
+    example: 'newrelic_custom_queue_depth',
+  }),
   help: notes(text().default('Custom metric; the configuration gives no help text.'), {
     description: 'HELP text of the family.',
     example: 'Jobs waiting in each queue',
   }),
-  match: notes(
-    text().superRefine((match, ctx) => {
-      try {
-        parseTemplate(match);
-      } catch (error) {
-        if (!(error instanceof TemplateError)) throw error;
-        ctx.addIssue(error.message);
-      }
-    }),
-    {
-      description:
-        'Which metrics: `{label}` captures one path segment as a label, `*` matches one, `**` the rest. It must have a ' +
-        'literal part of at least three characters, which narrows the metric name list that is read.',
-      placeholder: '<template>',
-      example: 'Custom/Queue/{queue}/depth',
-    },
-  ),
+  match: notes(textWithout(templateProblem), {
+    description:
+      'Which metrics: `{label}` captures one path segment as a label, `*` matches one, `**` the rest. It must have a ' +
+      'literal part of at least three characters, which narrows the metric name list that is read.',
+    placeholder: '<template>',
+    example: 'Custom/Queue/{queue}/depth',
+  }),
   value: notes(text(), {
     description: 'Name of the value within the metric.',
     placeholder: '<value_name>',
     example: 'average_value',
   }),
-  scale: notes(
-    z
-      .number()
-      .refine((scale) => scale !== 0, 'must not be 0')
-      .default(1),
-    { description: 'Multiplied into the value, for instance to get to base units.' },
-  ),
+  scale: scale(),
   scope: notes(z.enum(['application', 'host']).default('application'), {
     description: 'Whose value it is. One family has one scope, so that sums stay true.',
   }),
@@ -63,6 +41,16 @@ export const customMetric = z.strictObject({
     description: 'Series of this metric per application; what is cut is counted.',
   }),
 });
+
+function templateProblem(match: string): string | undefined {
+  try {
+    parseTemplate(match);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return error.message;
+  }
+}
 
 /** Why a text cannot be the name of a family of the user's own; undefined when it can. */
 export function metricNameProblem(name: string): string | undefined {

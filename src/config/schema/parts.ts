@@ -56,6 +56,20 @@ export function text() {
   return z.string().min(1);
 }
 
+/** As `schema`, but for texts about which `problem` says something. */
+export function textWithout(problem: (text: string) => string | undefined, schema = text()) {
+  return schema.superRefine((value, ctx) => {
+    const message = problem(value);
+    if (message !== undefined) ctx.addIssue(message);
+  });
+}
+
+/** What the values of a metric are multiplied with. */
+export function scale() {
+  const number = z.number().refine((value) => value !== 0, 'must not be 0');
+  return notes(number.default(1), { description: 'Multiplied into the value, for instance to get to base units.' });
+}
+
 /** Attaches what the documentation says of a key. */
 export function notes<T extends z.ZodType>(schema: T, notes: KeyNotes): T {
   return schema.meta({ ...notes });

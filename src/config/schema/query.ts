@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { metricNameProblem } from './customMetric.ts';
-import { duration, list, notes, text, whole } from './parts.ts';
+import { duration, list, notes, scale, text, textWithout, whole } from './parts.ts';
 
 /** The packs that are shipped: the files of the folder `packs`. */
 export const PACKS = [
@@ -16,17 +16,11 @@ export const PACKS = [
 const MOST_FACETS = 5_000;
 
 const queryMetric = z.strictObject({
-  name: notes(
-    text().superRefine((name, ctx) => {
-      const problem = metricNameProblem(name);
-      if (problem !== undefined) ctx.addIssue(problem);
-    }),
-    {
-      description: 'Name of the family, a gauge; as for custom metrics.',
-      placeholder: '<metric_name>',
-      example: 'shop_orders',
-    },
-  ),
+  name: notes(textWithout(metricNameProblem), {
+    description: 'Name of the family, a gauge; as for custom metrics.',
+    placeholder: '<metric_name>',
+    example: 'shop_orders',
+  }),
   help: notes(text().default('Result of a query; the configuration gives no help text.'), {
     description: 'HELP text of the family.',
     example: 'Orders in the window',
@@ -39,13 +33,7 @@ const queryMetric = z.strictObject({
     placeholder: '<column>',
     example: 'orders',
   }),
-  scale: notes(
-    z
-      .number()
-      .refine((scale) => scale !== 0, 'must not be 0')
-      .default(1),
-    { description: 'Multiplied into the value, for instance to get to base units.' },
-  ),
+  scale: scale(),
 });
 
 const failAt = z.strictObject({

@@ -46,7 +46,7 @@ describe('documentText', () => {
       }
       const families = new Map(table.families());
       const read = (family: string) => Promise.resolve(families.get(family) ?? []);
-      return { labels: { app: 'a "b"\\\n', app_id: id }, families: new Set(families.keys()), read };
+      return { labels: { app: 'a "b"\\\n', app_id: id }, families: [...families.keys()], read };
     });
     let document = '';
     for await (const piece of documentText([responseTime, componentTime], tables)) document += piece;
