@@ -13,19 +13,16 @@ import {
   findConfig,
   readFrom,
   type ConfigOrigin,
-  type FindOptions,
+  type Machine,
 } from '../config/find.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
-/** The log of a command, and the secrets that it hides. */
-export interface Log {
+/** Opens the log as the flags ask for it; the secrets become known as keys are read. */
+export function openLog({ 'log.level': level, 'log.format': format }: LogOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
-}
-
-/** Opens the log as the flags ask for it; the secrets become known as keys are read. */
-export function openLog({ 'log.level': level, 'log.format': format }: LogOptions): Log {
+} {
   const secrets = new Secrets();
   return { logger: createLogger({ level, format, secrets }), secrets };
 }
@@ -71,9 +68,6 @@ export interface Findings {
   readonly warnings: readonly Fault[];
 }
 
-/** Where the configuration is looked for when no file is named. */
-type Machine = Omit<FindOptions, 'flag'>;
-
 /**
  * Finds, reads and validates the configuration, and validates the web configuration if there is one. The faults of both
  * go to standard error, and then this rejects with an ExitStatus of 2.
@@ -113,17 +107,14 @@ function webFindings(webConfigFile: string | undefined): Findings[] {
 
 async function readConfiguration(
   configFile: string | undefined,
-  { exists, env }: Machine,
+  machine: Machine,
   options: ReadOptions,
 ): Promise<Findings & { readonly loaded: LoadedConfiguration | undefined }> {
-  const found = findConfig({ flag: configFile, exists, env });
-  if ('faults' in found) {
-    return { name: DEFAULT_CONFIG_FILE, faults: found.faults, warnings: [], loaded: undefined };
-  }
+  const found = findConfig(configFile, machine);
+  if ('faults' in found) return { name: DEFAULT_CONFIG_FILE, faults: found.faults, warnings: [], loaded: undefined };
   const { origin } = found;
   const name = origin.kind === 'file' ? origin.path : 'environment';
-  const read = await readFrom(origin, env, options);
+  const read = await readFrom(origin, machine.env, options);
   if ('faults' in read) return { name, faults: read.faults, warnings: [], loaded: undefined };
-  const { config, warnings } = read;
-  return { name, faults: [], warnings, loaded: { origin, config, warnings } };
+  return { name, faults: [], warnings: read.warnings, loaded: { origin, ...read } };
 }

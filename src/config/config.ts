@@ -1,5 +1,8 @@
+import type * as z from 'zod';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import type { TimedGroup } from '../metrics/sample.ts';
+import type { customMetric } from './schema/customMetric.ts';
+import type { PACKS } from './schema/query.ts';
 
 /**
  * The configuration after validation, with every default filled in. Keys are those of the file (docs/configuration.md).
@@ -35,20 +38,10 @@ export interface ApplicationSetting {
   readonly hosts: boolean | undefined;
 }
 
-export interface CustomMetricConfig {
-  readonly name: string;
-  readonly help: string;
-  readonly match: string;
-  readonly value: string;
-  readonly scale: number;
-  readonly scope: 'application' | 'host';
-  readonly max_series: number;
-}
+export type CustomMetricConfig = Readonly<z.output<typeof customMetric>>;
 
 /** The interface that an account is read through: the REST API v2, or NerdGraph. */
 export type Api = 'rest' | 'nerdgraph';
-
-export type Pack = 'alert_events' | 'service_levels' | 'deployments' | 'transactions' | 'browser' | 'synthetics';
 
 export type Region = 'us' | 'eu' | 'gov' | 'jp';
 
@@ -87,7 +80,7 @@ export interface AccountConfig {
   readonly queries: readonly QueryDefinition[];
   /** Both are empty once their queries have been read. */
   readonly query_files: readonly string[];
-  readonly query_packs: readonly Pack[];
+  readonly query_packs: readonly (typeof PACKS)[number][];
   readonly limits: {
     readonly max_concurrent_requests: number;
     readonly requests_per_minute: number;

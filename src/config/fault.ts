@@ -118,12 +118,14 @@ export interface Issue {
   readonly at: 'key' | 'value';
   readonly message: string;
   /** True when text was wanted but another type found: a placeholder's value may have been read as a number. */
-  readonly wantsText: boolean;
+  readonly wantsText?: boolean;
   /** The character of a text that is meant. */
   readonly inText?: number | undefined;
 }
 
-type RawIssue = z.core.$ZodRawIssue;
+export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
+  return { path, at, message };
+}
 
 const WANTED: Readonly<Record<string, string>> = {
   string: 'text',
@@ -144,7 +146,7 @@ export function typeMismatch(input: unknown, wanted: string): string {
 }
 
 /** The message of a fault that the schema finds. A message that the schema itself gives is used instead of it. */
-export function explain(issue: RawIssue): string | undefined {
+export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
@@ -169,7 +171,7 @@ export function explain(issue: RawIssue): string | undefined {
  */
 export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
   const all = flattenBelow(issues, keysAt, []);
-  return [...new Map(all.map((issue) => [`${issue.at} ${formatPath(issue.path)}`, issue])).values()];
+  return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
 function flattenBelow(
@@ -177,33 +179,21 @@ function flattenBelow(
   keysAt: (path: Path) => readonly string[],
   above: Path,
 ): Issue[] {
-  return issues.flatMap((issue): Issue[] => {
-    const path = [...above, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
-    switch (issue.code) {
+  return issues.flatMap((found): Issue[] => {
+    const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
+    switch (found.code) {
       case 'unrecognized_keys':
-        return issue.keys.map((key) => ({
-          path: [...path, key],
-          at: 'key',
-          message: unknownKey(key, keysAt(path)),
-          wantsText: false,
-        }));
+        return found.keys.map((key) => issue([...path, key], unknownKey(key, keysAt(path)), 'key'));
       case 'invalid_key':
-        return flattenBelow(issue.issues, keysAt, path).map((inner) => ({ ...inner, at: 'key', wantsText: false }));
+        return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
-        const meant = issue.errors.find((errors) => !errors.some(isAboutTheWhole));
-        return meant === undefined
-          ? [{ path, at: 'value', message: issue.message, wantsText: false }]
-          : flattenBelow(meant, keysAt, path);
+        const meant = found.errors.find((errors) => !errors.some(isAboutTheWhole));
+        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, keysAt, path);
       }
-      default:
-        return [
-          {
-            path,
-            at: 'value',
-            message: issue.message,
-            wantsText: issue.code === 'invalid_type' && issue.expected === 'string',
-          },
-        ];
+      default: {
+        const wantsText = found.code === 'invalid_type' && found.expected === 'string';
+        return [{ ...issue(path, found.message), wantsText }];
+      }
     }
   });
 }
@@ -221,8 +211,8 @@ function unknownKey(key: string, known: readonly string[]): string {
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
 }
 
-function isAboutTheWhole(issue: z.core.$ZodIssue): boolean {
-  return issue.code === 'invalid_type' && issue.path.length === 0;
+function isAboutTheWhole({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && path.length === 0;
 }
 
 function kindOf(input: unknown): string {

@@ -66,9 +66,8 @@ export const DEFAULT_CONFIG_FILE = 'config.yaml';
 /** Where a configuration comes from. */
 export type ConfigOrigin = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'environment' };
 
-export interface FindOptions {
-  /** The value of `--config.file`; undefined when it is not given. */
-  readonly flag: string | undefined;
+/** Where it is looked for. */
+export interface Machine {
   readonly exists: (path: string) => boolean;
   readonly env: Environment;
 }
@@ -76,11 +75,13 @@ export interface FindOptions {
 /**
  * Where to read the configuration from: the file that is named, which must exist; else config.yaml where
  * there is one; else the environment; else there is no configuration, and the fault says what to do.
+ *
+ * @param flag the value of `--config.file`; undefined when it is not given
  */
 export function findConfig(
-  options: FindOptions,
+  flag: string | undefined,
+  { exists, env }: Machine,
 ): { readonly origin: ConfigOrigin } | { readonly faults: readonly Fault[] } {
-  const { flag, exists, env } = options;
   if (flag !== undefined) return { origin: { kind: 'file', path: flag } };
   if (exists(DEFAULT_CONFIG_FILE)) return { origin: { kind: 'file', path: DEFAULT_CONFIG_FILE } };
   if (hasEnvironmentKey(env)) return { origin: { kind: 'environment' } };

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve, dirname, isAbsolute, join } from 'node:path';
 import type { Config, AccountConfig } from './config.ts';
-import { type Path, type Issue, mayBeSecret, type Fault } from './fault.ts';
-import { brokenRules, accountsOf, issue, mappingOf } from './schema/rules.ts';
+import { type Path, issue, type Issue, mayBeSecret, type Fault } from './fault.ts';
+import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
@@ -31,33 +31,21 @@ export function validate(
  * not named: `api_key_file: NRAK-...` is a common slip.
  */
 export function accountFileIssues(file: unknown, folder: string): Issue[] {
+  const check = (path: Path, name: unknown, what: string, problemOf: (path: string) => string | undefined): Issue[] => {
+    if (typeof name !== 'string' || name === '') return [];
+    const location = resolve(folder, name);
+    const problem = problemOf(location);
+    if (problem === undefined) return [];
+    return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
+  };
   return accountsOf(file).flatMap((account, index) => {
     const path = ['accounts', index];
+    const certificates = mappingOf(account?.['tls'])?.['ca_file'];
     return [
-      ...problemOf([...path, 'api_key_file'], account?.['api_key_file'], folder, 'the key file', keyFileProblem),
-      ...problemOf(
-        [...path, 'tls', 'ca_file'],
-        mappingOf(account?.['tls'])?.['ca_file'],
-        folder,
-        'the file',
-        certificateProblem,
-      ),
+      ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', keyFileProblem),
+      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', certificateProblem),
     ];
   });
-}
-
-function problemOf(
-  path: Path,
-  name: unknown,
-  folder: string,
-  what: string,
-  check: (path: string) => string | undefined,
-): Issue[] {
-  if (typeof name !== 'string' || name === '') return [];
-  const location = resolve(folder, name);
-  const problem = check(location);
-  if (problem === undefined) return [];
-  return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
 }
 
 const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
@@ -70,10 +58,7 @@ function certificateProblem(path: string): string | undefined {
     .toString('latin1')
     .split(END_CERTIFICATE)
     .slice(0, -1)
-    .map((text) =>
-      text.lastIndexOf(BEGIN_CERTIFICATE) < 0 ? undefined : text.slice(text.lastIndexOf(BEGIN_CERTIFICATE)),
-    )
-    .filter((block) => block !== undefined);
+    .flatMap((text) => (text.includes(BEGIN_CERTIFICATE) ? text.slice(text.lastIndexOf(BEGIN_CERTIFICATE)) : []));
   if (blocks.length === 0) return 'holds no certificate in PEM form';
   try {
     for (const block of blocks) new X509Certificate(`${block}${END_CERTIFICATE}`);

@@ -7,12 +7,12 @@ import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './config.ts';
-import { type Fault, formatPath, type Issue, mayBeSecret, type Path } from './fault.ts';
+import { type Fault, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
 import { PACKS, query, queryFile } from './schema/query.ts';
-import { accountsOf, issue, listOf, mappingOf } from './schema/rules.ts';
+import { accountsOf, listOf, mappingOf } from './schema/rules.ts';
 import type { Environment } from './yaml/preparedDocument.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 

@@ -9,7 +9,7 @@ import { temporaryFolders } from './folder.ts';
 const newFolder = temporaryFolders();
 
 const find = (flag: string | undefined, hasFile: boolean, env: Environment) =>
-  findConfig({ flag, env, exists: (path) => hasFile && path === 'config.yaml' });
+  findConfig(flag, { env, exists: (path) => hasFile && path === 'config.yaml' });
 
 const faultsOf = (env: Environment): string[] => {
   const result = configFromEnvironment(env);

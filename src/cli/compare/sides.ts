@@ -32,23 +32,6 @@ export interface Side {
   readonly entities: readonly string[];
 }
 
-/** What is read through one interface, as that interface lists it. */
-export interface Chosen {
-  /** Those that the other interface lists too. */
-  readonly applications: readonly Application[];
-  /** Those that only this one lists: nothing more is read of them. */
-  readonly alone: readonly Application[];
-  readonly keyTransactions: readonly KeyTransaction[];
-}
-
-/** What is the same for both interfaces. */
-interface SideOptions {
-  readonly window: TimeRange;
-  readonly hosts: boolean;
-  /** The database kind that the configuration sets for an application. */
-  readonly database: (applicationId: number) => DatabaseComponent;
-}
-
 interface HostOf {
   readonly application: Application;
   readonly host: Host;
@@ -56,14 +39,34 @@ interface HostOf {
 
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
-/** Reads everything about the chosen applications that both interfaces may have. Rejects with the first failure. */
-export async function readSide(account: LiveAccount, chosen: Chosen, options: SideOptions): Promise<Side> {
-  const { applications, keyTransactions, alone } = chosen;
+/**
+ * Reads everything about the chosen applications that both interfaces may have, as one of them lists these: those that the
+ * other lists too, and those that it has alone, of which nothing more is read. Rejects with the first failure.
+ *
+ * @param options.database the database kind that the configuration sets for an application
+ */
+export async function readSide(
+  account: LiveAccount,
+  {
+    applications,
+    alone,
+    keyTransactions,
+  }: {
+    readonly applications: readonly Application[];
+    readonly alone: readonly Application[];
+    readonly keyTransactions: readonly KeyTransaction[];
+  },
+  options: {
+    readonly window: TimeRange;
+    readonly hosts: boolean;
+    readonly database: (applicationId: number) => DatabaseComponent;
+  },
+): Promise<Side> {
   for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
   const hosts = options.hosts ? await readHosts(account, applications, options.window) : [];
   const [state, window] = await Promise.all([
     readState(account, applications, hosts, keyTransactions, options.window),
-    readWindow(account, applications, hosts, options),
+    readWindow(account, applications, hosts, options.window, options.database),
   ]);
   const listed = alone.flatMap((each) =>
     seriesOf(applicationLabels(each), applicationSamples(each)).filter(
@@ -130,7 +133,8 @@ async function readWindow(
   account: LiveAccount,
   applications: readonly Application[],
   hosts: readonly HostOf[],
-  { window, database: configured }: SideOptions,
+  window: TimeRange,
+  configured: (applicationId: number) => DatabaseComponent,
 ): Promise<SideSeries[]> {
   const { reader, call } = account;
   const datastores = await readDatastores(account, applications, window);

@@ -3,7 +3,7 @@ import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate, type Template } from '../../metrics/customMetrics.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
 import type { Api } from '../config.ts';
-import { type Path, formatPath, type Issue } from '../fault.ts';
+import { type Path, formatPath, issue, type Issue } from '../fault.ts';
 import { customMetric } from './customMetric.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -154,10 +154,6 @@ function sortedLabels({ template }: Pick<FamilyUse, 'template'>): string {
 /** The accounts as they stand in the file; undefined for what is not even a mapping. */
 export function accountsOf(file: unknown): readonly (Mapping | undefined)[] {
   return listOf(mappingOf(file)?.['accounts']).map(mappingOf);
-}
-
-export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
-  return { path, at, message, wantsText: false };
 }
 
 export function listOf(value: unknown): readonly unknown[] {
