@@ -32,7 +32,7 @@ The file is YAML 1.2 in UTF-8. [\`config.example.yaml\`](../config.example.yaml)
 In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`, and \`\${NAME:-default}\` by \`default\` when the
 variable is not set or empty. A variable that is not set and has no default is an error. \`$\${\` stands for a literal \`\${\`.
 
-- An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number. A quoted value stays text.
+- An unquoted value gets its type after the replacement: \`requests_per_minute: \${RPM:-300}\` is a number.
 - A variable never becomes a key, a list or a mapping. A default cannot hold another \`\${\`.
 - Inside \`[ ]\` and \`{ }\`, YAML itself wants a placeholder in quotes: \`{team: "\${TEAM}"}\`.
 
@@ -53,9 +53,9 @@ variable is not set or empty. A variable that is not set and has no default is a
 ## Faults
 
 \`newrelic-apm-exporter check\` prints every fault (the first 100) as \`file:line:column: path: message\`; the exit status is 0 when there
-is none, else 2. Faults are: keys that do not exist, keys given twice, unknown tags, values of a wrong type or out of their range, keys
-that exclude each other, environment variables that are not set, and key or certificate files that cannot be used. Anchors and
-aliases work; merge keys (\`<<\`) are not part of YAML 1.2 and do not.
+is none, else 2. Faults are: keys that do not exist, stand twice or exclude each other, values of a wrong type or out of their range, environment
+variables that are not set, and key or certificate files that cannot be used. Anchors and aliases work; merge keys (\`<<\`) are not
+part of YAML 1.2 and do not.
 
 No fault repeats a value of the file, which could be a key. The path says \`<hidden>\` in the place of a key that is not plainly a name.
 
