@@ -1,13 +1,12 @@
 import compression from 'compression';
 import express from 'express';
-import type { Express, Request, Response } from 'express';
-import { AnswerPlaces, AnswersUnderWay, ClientGoneError, NoRoomError, sendFault, sendText } from './sending.ts';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { AnswerPlaces, AnswersUnderWay, ClientGoneError, sendFault, sendText, type PlacedHandler } from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
-import { healthyHandler, readyHandler, reloadHandler } from './routes/lifecycle.ts';
-import { linkPrefix, normalisePrefix, BadQueryError } from './request.ts';
+import { linkPrefix, normalisePrefix, RefusedError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
-import { statusPages } from './routes/statusPages.ts';
+import { statusPages } from './statusPage/page.ts';
 
 /** Pages that are answered at once: each may hold megabytes until its client has taken it. */
 const MAX_PAGES = 64;
@@ -28,8 +27,7 @@ export function createApp(deps: WebDependencies): Express {
   });
 
   const prefix = normalisePrefix(deps.settings.routePrefix);
-  const at = (path: string): string => literal(`${prefix}${path}`);
-  const { maxRequests } = deps.settings;
+  const { maxRequests, telemetryPath } = deps.settings;
   const underWay = new AnswersUnderWay(() => deps.monotonic());
   const scrapes = new AnswerPlaces(
     maxRequests,
@@ -43,29 +41,30 @@ export function createApp(deps: WebDependencies): Express {
   );
   const compress = compression();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
+  const read = (path: string, ...handlers: readonly RequestHandler[]): void => {
+    app.get(literal(path), ...handlers);
+    app.all(literal(path), methodNotAllowed('GET, HEAD'));
+  };
+  const readPage = (path: string, handler: PlacedHandler): void => read(path, compress, safe(pages.guard(handler)));
   const { page, json, config } = statusPages(deps);
-  const telemetryPath = at(deps.settings.telemetryPath);
-  const read = [telemetryPath, at(PATHS.probe), at(PATHS.discovery), at('/'), at(PATHS.status), at(PATHS.config)];
-  read.push(at(PATHS.healthy), at(PATHS.ready));
 
   // First: a telemetry path of "/" takes the place of the status page.
-  app.get(telemetryPath, safe(scrapes.guard(metricsHandler(deps))));
-  app.get(at(PATHS.probe), safe(scrapes.guard(probeHandler(deps))));
-  app.get(at(PATHS.discovery), compress, safe(pages.guard(discoveryHandler(deps))));
-  app.get(at('/'), compress, safe(pages.guard(page)));
-  app.get(at(PATHS.status), compress, safe(pages.guard(json)));
-  app.get(at(PATHS.config), compress, safe(pages.guard(config)));
-  app.get(at(PATHS.healthy), safe(healthyHandler(deps)));
-  app.get(at(PATHS.ready), safe(readyHandler(deps)));
-  app.post(at(PATHS.reload), safe(reloadHandler(deps)));
-  app.put(at(PATHS.reload), safe(reloadHandler(deps)));
+  read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps))));
+  read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps))));
+  readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps));
+  readPage(`${prefix}/`, page);
+  readPage(`${prefix}${PATHS.status}`, json);
+  readPage(`${prefix}${PATHS.config}`, config);
+  read(`${prefix}${PATHS.healthy}`, safe(healthyHandler(deps)));
+  read(`${prefix}${PATHS.ready}`, safe(readyHandler(deps)));
+  const reload = literal(`${prefix}${PATHS.reload}`);
+  app.post(reload, safe(reloadHandler(deps)));
+  app.put(reload, safe(reloadHandler(deps)));
+  app.all(reload, methodNotAllowed('POST, PUT'));
   if (prefix !== '') {
-    app.get(at(''), compress, safe(pages.guard(page)));
-    app.get('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
-    read.push(at(''), '/');
+    readPage(prefix, page);
+    read('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
   }
-  app.all(read, methodNotAllowed('GET, HEAD'));
-  app.all(at(PATHS.reload), methodNotAllowed('POST, PUT'));
   app.use((_request, response) => sendText(response, 404, 'Not found'));
   return app;
 }
@@ -89,12 +88,67 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
       await handler(request, response);
     } catch (error) {
       if (error instanceof ClientGoneError) request.socket.destroy();
-      else if (error instanceof BadQueryError) sendText(response, 400, error.message);
-      else if (error instanceof NoRoomError) sendText(response, 503, error.message);
+      else if (error instanceof RefusedError) sendText(response, error.status, error.message);
       else {
         failed(error);
         sendFault(response);
       }
     }
   };
+}
+
+/** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause. */
+function healthyHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
+    else
+      sendText(
+        response,
+        503,
+        'The collector makes no progress: there is work to start and none has been for too long.',
+      );
+  };
+}
+
+/** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins. */
+function readyHandler(deps: WebDependencies): Handler {
+  return (_request, response) => {
+    if (deps.stopping()) sendText(response, 503, 'Shutting down');
+    else if (deps.collection().background && !deps.collector().refreshedOnce) {
+      sendText(response, 503, 'The first refresh has not ended yet');
+    } else sendText(response, 200, 'Ready');
+  };
+}
+
+/**
+ * `/-/reload`: 403 unless enabled, and for a request that a browser sends for a page of somebody else; 500 with the faults
+ * when the file is invalid.
+ */
+function reloadHandler({ reload, settings }: WebDependencies): Handler {
+  return async (request, response) => {
+    if (reload === undefined) {
+      sendText(
+        response,
+        403,
+        'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
+      );
+      return;
+    }
+    if (isOfAnotherSite(request, settings.externalUrl)) {
+      sendText(response, 403, 'A page of another site may not reload the exporter.');
+      return;
+    }
+    const result = await reload();
+    if (result.ok) sendText(response, 200, 'Reloaded');
+    else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...result.faults].join('\n'));
+  };
+}
+
+/** Only browsers send these headers, and no page can change them. */
+function isOfAnotherSite({ headers }: Request, externalUrl: URL | undefined): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  if (origin === undefined || origin === externalUrl?.origin) return false;
+  const own = `http://${host}`;
+  return !URL.canParse(origin) || !URL.canParse(own) || new URL(origin).host !== new URL(own).host;
 }

@@ -1,21 +1,9 @@
 import type { Request, Response } from 'express';
-import type {
-  AccountStatus,
-  ApplicationView,
-  BudgetStatus,
-  CollectorView,
-  EntityStatus,
-  GroupStatus,
-  ProbeResult,
-  QueryStatus,
-} from '../collect/view.ts';
+import type { AccountStatus, CollectorView, ProbeResult } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnMetrics } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
-
-/** What the web side shows of the collector, from here for all its files. */
-export type { AccountStatus, ApplicationView, BudgetStatus, EntityStatus, GroupStatus, ProbeResult, QueryStatus };
 
 /** The collector with what `/probe` needs. */
 export interface WebCollector extends CollectorView {

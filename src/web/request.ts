@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Request } from 'express';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { WebSettings } from './dependencies.ts';
@@ -31,15 +30,15 @@ export function isHostHeader(host: string): boolean {
   return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
 }
 
-/** A query parameter that cannot be used: answered with 400 and this message. */
-export class BadQueryError extends Error {
-  override readonly name = 'BadQueryError';
-}
+/** A request that is not answered: what the client gets is this status and the message. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+  readonly status: 400 | 503;
 
-/** What `collect[]` asks for: groups, and the exporter's own metrics. */
-export interface Selection {
-  readonly groups: ReadonlySet<Group>;
-  readonly own: boolean;
+  constructor(status: 400 | 503, message: string) {
+    super(message);
+    this.status = status;
+  }
 }
 
 const OWN = 'exporter';
@@ -50,43 +49,45 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** Reads `collect[]`: none means everything. Throws a {@link BadQueryError} on an unknown name. */
-export function readSelection(query: URLSearchParams): Selection {
+/** The groups that `collect[]` asks for, and whether also for the exporter's own; none means everything. Throws a {@link RefusedError}. */
+export function readSelection(query: URLSearchParams): { readonly groups: ReadonlySet<Group>; readonly own: boolean } {
   const names = query.getAll('collect[]');
   if (names.length === 0) return { groups: new Set(GROUPS), own: true };
   const unknown = names.find((name) => name !== OWN && !isGroup(name));
   if (unknown !== undefined) {
-    throw new BadQueryError(`Unknown group ${quote(unknown)} in collect[]; known are ${[...GROUPS, OWN].join(', ')}.`);
+    throw new RefusedError(
+      400,
+      `Unknown group ${quote(unknown)} in collect[]; known are ${[...GROUPS, OWN].join(', ')}.`,
+    );
   }
   return { groups: new Set(names.filter(isGroup)), own: names.includes(OWN) };
 }
 
-export interface ProbeQuery {
+/** Reads the parameters of `/probe`. Throws a {@link RefusedError} with the reason. */
+export function readProbeQuery(query: URLSearchParams): {
   readonly account: string;
   readonly applicationId: number;
   readonly debug: boolean;
-}
-
-/** Reads the parameters of `/probe`. Throws a {@link BadQueryError} with the reason. */
-export function readProbeQuery(query: URLSearchParams): ProbeQuery {
+} {
   const account = single(query, 'account', 'the name of an account of the configuration');
   const id = single(query, 'app_id', 'the id of an application');
   if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
-    throw new BadQueryError(
+    throw new RefusedError(
+      400,
       `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
     );
   }
   const debug = query.has('debug') ? single(query, 'debug', 'true or false') : 'false';
   if (debug !== 'true' && debug !== 'false') {
-    throw new BadQueryError(`The parameter debug must be true or false; it is ${quote(debug)}.`);
+    throw new RefusedError(400, `The parameter debug must be true or false; it is ${quote(debug)}.`);
   }
   return { account, applicationId: Number(id), debug: debug === 'true' };
 }
 
 function single(query: URLSearchParams, name: string, meaning: string): string {
   const [value = '', ...more] = query.getAll(name);
-  if (value === '') throw new BadQueryError(`The parameter ${name} is missing: it must be ${meaning}.`);
-  if (more.length > 0) throw new BadQueryError(`The parameter ${name} must be given once.`);
+  if (value === '') throw new RefusedError(400, `The parameter ${name} is missing: it must be ${meaning}.`);
+  if (more.length > 0) throw new RefusedError(400, `The parameter ${name} must be given once.`);
   return value;
 }
 
@@ -107,37 +108,18 @@ const LONGEST_TIMEOUT_TEXT = 64;
 
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-interface DeadlineInputs {
-  /** `X-Prometheus-Scrape-Timeout-Seconds` as it came. */
-  readonly header: string | undefined;
-  /** Milliseconds, from the configuration: `default_scrape_timeout`, `scrape_timeout_offset`. */
-  readonly defaultTimeout: number;
-  readonly offset: number;
-  /** Milliseconds that the last answer of this kind took to render and write. */
-  readonly lastWrite: number;
-}
-
 /**
- * Milliseconds from now until an answer must be put together: the scraper's timeout less the
- * configured offset and the time writing takes, but never under half the timeout. An invalid header means the default.
+ * Milliseconds from now until an answer must be put together: the scraper's timeout less the configured offset and the time that
+ * the last answer of this kind took to write, but never under half the timeout. An invalid header means the default.
  */
-export function timeToAnswer({ header, defaultTimeout, offset, lastWrite }: DeadlineInputs): number {
-  const timeout = readTimeout(header) ?? defaultTimeout;
-  return Math.max(timeout - offset - lastWrite, timeout / 2);
-}
-
-/** The same for a request, by its header and the configuration. */
-export function timeToAnswerTo(
-  request: Request,
+export function timeToAnswer(
+  { headers }: Pick<IncomingMessage, 'headers'>,
   collection: Pick<CollectionConfig, 'default_scrape_timeout' | 'scrape_timeout_offset'>,
   lastWrite: number,
 ): number {
-  return timeToAnswer({
-    header: request.get('x-prometheus-scrape-timeout-seconds'),
-    defaultTimeout: collection.default_scrape_timeout,
-    offset: collection.scrape_timeout_offset,
-    lastWrite,
-  });
+  const header = headers['x-prometheus-scrape-timeout-seconds'] as string | undefined;
+  const timeout = readTimeout(header) ?? collection.default_scrape_timeout;
+  return Math.max(timeout - collection.scrape_timeout_offset - lastWrite, timeout / 2);
 }
 
 /** Seconds as a decimal number, with or without an exponent, above 0; as milliseconds, at most two minutes. */

@@ -5,6 +5,7 @@ import type { CollectionConfig } from '../config/config.ts';
 import type { RenderOptions, RenderedAnswer } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { Handler } from './dependencies.ts';
+import { RefusedError } from './request.ts';
 
 /** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
@@ -25,11 +26,6 @@ export class ClientGoneError extends Error {
   constructor() {
     super('the client closed its connection');
   }
-}
-
-/** Thrown where there is no room for one more answer; the message is for the client, with status 503. */
-export class NoRoomError extends Error {
-  override readonly name = 'NoRoomError';
 }
 
 /**
@@ -96,15 +92,15 @@ export class AnswersUnderWay {
     return this.#bytes;
   }
 
-  /** Throws a {@link NoRoomError} where nothing more can be begun, so that nothing is made in vain. */
+  /** Throws a {@link RefusedError} where nothing more can be begun, so that nothing is made in vain. */
   checkRoom(): void {
-    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new NoRoomError(FULL);
+    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new RefusedError(503, FULL);
   }
 
-  /** Counts an answer until its end is told. Throws a {@link NoRoomError} where the others leave no room for it. */
+  /** Counts an answer until its end is told. Throws a {@link RefusedError} where the others leave no room for it. */
   begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
     while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
-      if (this.cutOffStalled() === undefined) throw new NoRoomError(FULL);
+      if (this.cutOffStalled() === undefined) throw new RefusedError(503, FULL);
     }
     this.#bytes += this.#addedBy(pieces);
     for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
@@ -192,7 +188,7 @@ export class AnswerPlaces {
   guard(handler: PlacedHandler): Handler {
     return async (request, response) => {
       this.#underWay.checkRoom();
-      if (!this.#makeRoom()) throw new NoRoomError(this.#refusal);
+      if (!this.#makeRoom()) throw new RefusedError(503, this.#refusal);
       this.#writing.add(response);
       const gone = clientGone(response, () => {
         this.#writing.delete(response);
@@ -283,7 +279,7 @@ export async function sendExposition(
 /**
  * Sends pieces one after the other, waiting for the client where it is slower than we are, and ends the answer.
  * Resolves to false when the client went away, or did not take it within `limitMs`; the connection is closed then. Throws a
- * {@link NoRoomError}, with nothing sent, where there is no room for it beside the answers under way.
+ * {@link RefusedError}, with nothing sent, where there is no room for it beside the answers under way.
  */
 export async function sendPieces(
   response: ServerResponse,

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test, vi } from 'vitest';
-import { AnswerPlaces, AnswersUnderWay, NoRoomError, sendPage, sendText } from '../../src/web/sending.ts';
+import { RefusedError } from '../../src/web/request.ts';
+import { AnswerPlaces, AnswersUnderWay, sendPage, sendText } from '../../src/web/sending.ts';
 import { serve } from './support/app.ts';
 import { deferred } from './support/deferred.ts';
 import { hostileClients, requestText } from './support/hostile.ts';
@@ -22,7 +23,7 @@ async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}
       try {
         await handle(request, response);
       } catch (error) {
-        if (error instanceof NoRoomError) sendText(response, 503, error.message);
+        if (error instanceof RefusedError) sendText(response, 503, error.message);
       }
     };
   app.get(

@@ -5,7 +5,9 @@ import { timeToAnswer, linkPrefix, normalisePrefix, isHostHeader } from '../../s
 import { TokenBucket } from '../../src/web/server/gate.ts';
 
 describe('the time to answer', () => {
-  const inputs = { defaultTimeout: 10_000, offset: 500, lastWrite: 0 };
+  const COLLECTION = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500 };
+  const timeTo = (header: string, lastWrite = 0, collection = COLLECTION) =>
+    timeToAnswer({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, collection, lastWrite);
 
   test.each([
     ['15', 14_500],
@@ -22,19 +24,19 @@ describe('the time to answer', () => {
     [`1${'0'.repeat(64)}`, 9_500],
     [`${'0'.repeat(62)}8`, 7_500],
   ])('header %j gives %d ms', (header, milliseconds) => {
-    expect(timeToAnswer({ ...inputs, header })).toBe(milliseconds);
+    expect(timeTo(header)).toBe(milliseconds);
   });
 
   test('a header that is longer than any number is not looked at', () => {
     const looked: unknown[] = [];
     const header = { length: 16_000, trim: () => looked.push('trimmed') } as unknown as string;
-    expect(timeToAnswer({ ...inputs, header })).toBe(9_500);
+    expect(timeTo(header)).toBe(9_500);
     expect(looked).toEqual([]);
   });
 
   test('keeps free what the last answer took to write, but never under half the timeout', () => {
-    expect(timeToAnswer({ ...inputs, header: '10', lastWrite: 2_000 })).toBe(7_500);
-    expect(timeToAnswer({ ...inputs, header: '10', lastWrite: 60_000 })).toBe(5_000);
+    expect(timeTo('10', 2_000)).toBe(7_500);
+    expect(timeTo('10', 60_000)).toBe(5_000);
   });
 
   test('is never under half of the scraper’s timeout, nor over it', () => {
@@ -44,7 +46,7 @@ describe('the time to answer', () => {
         fc.nat(),
         fc.nat(),
         (seconds, offset, lastWrite) => {
-          const time = timeToAnswer({ header: String(seconds), defaultTimeout: 10_000, offset, lastWrite });
+          const time = timeTo(String(seconds), lastWrite, { ...COLLECTION, scrape_timeout_offset: offset });
           expect(time).toBeGreaterThanOrEqual(seconds * 500);
           expect(time).toBeLessThanOrEqual(seconds * 1000);
         },

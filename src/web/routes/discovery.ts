@@ -2,8 +2,9 @@ import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { sendPage, sendText, type PlacedHandler } from '../sending.ts';
-import type { ApplicationView, WebCollector, WebDependencies } from '../dependencies.ts';
-import { isHostHeader, timeToAnswerTo, wayBack, BadQueryError, queryOf } from '../request.ts';
+import type { ApplicationView } from '../../collect/view.ts';
+import type { WebCollector, WebDependencies } from '../dependencies.ts';
+import { isHostHeader, timeToAnswer, wayBack, RefusedError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
@@ -23,7 +24,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
     // Over TLS a target group that says nothing would be scraped in plain text.
     const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const collection = deps.collection();
-    const waitMs = timeToAnswerTo(request, collection, 0);
+    const waitMs = timeToAnswer(request, collection, 0);
     const wanted = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
     const known = collector.applicationLists().map(({ account }) => account);
@@ -121,7 +122,8 @@ function targetOf(request: Request): string {
     const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
     return formatAddress(localAddress.replace(/^::ffff:/, ''), localPort);
   }
-  if (!isHostHeader(host)) throw new BadQueryError('The Host header is no host name or address with an optional port.');
+  if (!isHostHeader(host))
+    throw new RefusedError(400, 'The Host header is no host name or address with an optional port.');
   return host;
 }
 

@@ -1,5 +1,6 @@
-import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus, QueryStatus } from '../dependencies.ts';
-import { html, type Html, ago, counted, inWords, timeInWords, trim, DOT } from './markup.ts';
+import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus, QueryStatus } from '../../collect/view.ts';
+import type { Group } from '../../metrics/sample.ts';
+import { html, type Html, type HtmlValue, ago, counted, inWords, table, timeInWords, trim, DOT } from './markup.ts';
 
 const INTERFACES: Readonly<Record<NonNullable<AccountStatus['api']>, string>> = {
   rest: 'REST API (v2)',
@@ -17,6 +18,13 @@ export function accountSection(account: AccountStatus, now: number, docs: string
   const labels = Object.entries(account.labels).map(
     ([name, value]) => html`<li><bdi>${name}</bdi>=<bdi>${value}</bdi></li>`,
   );
+  const facts: readonly (readonly [string, HtmlValue])[] = [
+    ['Interface', INTERFACES[account.api]],
+    ['Applications', applicationsInWords(account)],
+    ['Newest window served', windowInWords(account.windowEnd, now)],
+    ['Calls in the last minute', budgetInWords(account.budget)],
+    ['A steady state takes', planInWords(account.plan)],
+  ];
   return html`<section class="account">
     <h2><span class="kind">Account</span> <bdi>${account.name}</bdi> ${stateBadge(account)}</h2>
     ${
@@ -37,26 +45,13 @@ export function accountSection(account: AccountStatus, now: number, docs: string
     }
     ${endNotice(account, now)}
     <dl class="facts">
-      <div>
-        <dt>Interface</dt>
-        <dd>${INTERFACES[account.api]}</dd>
-      </div>
-      <div>
-        <dt>Applications</dt>
-        <dd>${applicationsInWords(account)}</dd>
-      </div>
-      <div>
-        <dt>Newest window served</dt>
-        <dd>${windowInWords(account.windowEnd, now)}</dd>
-      </div>
-      <div>
-        <dt>Calls in the last minute</dt>
-        <dd>${budgetInWords(account.budget)}</dd>
-      </div>
-      <div>
-        <dt>A steady state takes</dt>
-        <dd>${planInWords(account.plan)}</dd>
-      </div>
+      ${facts.map(
+        ([term, description]) =>
+          html`<div>
+            <dt>${term}</dt>
+            <dd>${description}</dd>
+          </div>`,
+      )}
     </dl>
     ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failingEntities(account.entities, docs)}
     ${slowestEntities(account.entities)}
@@ -126,49 +121,32 @@ function planInWords({ callsPerMinute, budget, stretch }: AccountStatus['plan'])
 
 /** The groups of an account: how often they are refreshed, how the last refresh ended, and how old they are. */
 function groupTable(groups: readonly GroupStatus[], now: number): Html {
-  return html`<table class="stack">
-    <caption>
-      Groups
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Group</th>
-        <th scope="col">Interval</th>
-        <th scope="col">Last refresh</th>
-        <th scope="col">Last success</th>
-        <th scope="col">Fresh</th>
-        <th scope="col">Stale</th>
-        <th scope="col">Missing</th>
-        <th scope="col">Oldest window</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${groups.map((group) => groupRow(group, now))}
-    </tbody>
-  </table>`;
-}
-
-function groupRow(group: GroupStatus, now: number): Html {
-  const { entities, lastSuccess, oldestWindowEnd } = group;
-  return html`<tr>
-    <th scope="row">${group.group}</th>
-    <td data-label="Interval">${intervalInWords(group)}</td>
-    <td data-label="Last refresh">${refreshInWords(group)}</td>
-    <td data-label="Last success">
-      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
-    </td>
-    <td data-label="Fresh" class="number">${entities.fresh}</td>
-    <td data-label="Stale" class="number${entities.stale > 0 ? ' warn' : ''}">${entities.stale}</td>
-    <td data-label="Missing" class="number${entities.missing > 0 ? ' bad' : ''}">${entities.missing}</td>
-    <td data-label="Oldest window">
-      ${hasWindows(group) && oldestWindowEnd !== undefined ? ago(oldestWindowEnd, now) : '–'}
-    </td>
-  </tr>`;
+  return table(
+    'Groups',
+    ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
+    groups.map((group) => {
+      const { fresh, stale, missing } = group.entities;
+      const windowEnd = WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
+      return [
+        group.group,
+        intervalInWords(group),
+        refreshInWords(group),
+        since(group.lastSuccess, now),
+        { style: 'number', value: fresh },
+        { style: stale > 0 ? 'number warn' : 'number', value: stale },
+        { style: missing > 0 ? 'number bad' : 'number', value: missing },
+        windowEnd === undefined ? '–' : ago(windowEnd, now),
+      ];
+    }),
+  );
 }
 
 /** Lists and names are of the moment they were read, not of a window. */
-function hasWindows({ group }: GroupStatus): boolean {
-  return group === 'application_metrics' || group === 'host_metrics' || group === 'custom_metrics';
+const WITH_WINDOWS: ReadonlySet<Group> = new Set(['application_metrics', 'host_metrics', 'custom_metrics']);
+
+function since(time: number | undefined, now: number): HtmlValue {
+  if (time === undefined) return 'never';
+  return html`<time datetime="${new Date(time * 1000).toISOString()}">${ago(time, now)}</time>`;
 }
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
@@ -188,41 +166,23 @@ function refreshInWords({ success, durationSeconds }: GroupStatus): Html {
 /** The queries of an account, each with its text: rows, series, and how it went last. */
 function queryTable(queries: readonly QueryStatus[], now: number): Html | undefined {
   if (queries.length === 0) return undefined;
-  return html`<table class="stack">
-    <caption>
-      Queries
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Query</th>
-        <th scope="col">Rows</th>
-        <th scope="col">Series</th>
-        <th scope="col">Last success</th>
-        <th scope="col">Last attempt</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${queries.map((query) => queryRow(query, now))}
-    </tbody>
-  </table>`;
-}
-
-function queryRow({ name, nrql, rows, series, lastSuccess, success, problem }: QueryStatus, now: number): Html {
-  const attempt = success === undefined ? html`not yet` : html`<span class="good">ended well</span>`;
-  return html`<tr>
-    <th scope="row">
-      <details>
-        <summary><bdi>${name}</bdi></summary>
-        <code>${nrql}</code>
-      </details>
-    </th>
-    <td data-label="Rows" class="number">${rows ?? '–'}</td>
-    <td data-label="Series" class="number">${series}</td>
-    <td data-label="Last success">
-      ${lastSuccess === undefined ? 'never' : html`<time datetime="${new Date(lastSuccess * 1000).toISOString()}">${ago(lastSuccess, now)}</time>`}
-    </td>
-    <td data-label="Last attempt">${problem === undefined ? attempt : html`<span class="bad">${problem}</span>`}</td>
-  </tr>`;
+  return table(
+    'Queries',
+    ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'],
+    queries.map(({ name, nrql, rows, series, lastSuccess, success, problem }) => {
+      const attempt = success === undefined ? 'not yet' : html`<span class="good">ended well</span>`;
+      return [
+        html`<details>
+          <summary><bdi>${name}</bdi></summary>
+          <code>${nrql}</code>
+        </details>`,
+        { style: 'number', value: rows ?? '–' },
+        { style: 'number', value: series },
+        since(lastSuccess, now),
+        problem === undefined ? attempt : html`<span class="bad">${problem}</span>`,
+      ];
+    }),
+  );
 }
 
 const SHOWN_FAILING = 20;
@@ -233,33 +193,21 @@ function failingEntities(entities: readonly EntityStatus[], docs: string): Html 
   const failing = entities.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
   if (failing.length === 0) return undefined;
   const rest = failing.length - SHOWN_FAILING;
-  return html`<table class="stack">
-      <caption>
-        Failing
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col">Reason</th>
-          <th scope="col">In words</th>
-          <th scope="col">Failed in a row</th>
-          <th scope="col">Served</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${failing.slice(0, SHOWN_FAILING).map(
-          (entity) =>
-            html`<tr>
-              <th scope="row">${nameOf(entity)}</th>
-              <td data-label="Reason"><a href="${docs}/errors.md#upstream-failures">${entity.reason ?? 'other'}</a></td>
-              <td data-label="In words" class="long">${entity.problem}</td>
-              <td data-label="Failed in a row" class="number">${entity.failures}</td>
-              <td data-label="Served">${SERVED[entity.state]}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${rest > 0 ? html`<p class="more">and ${rest} more, all of them in the JSON of this page.</p>` : undefined}`;
+  const failures = table(
+    'Failing',
+    ['What', 'Reason', 'In words', 'Failed in a row', 'Served'],
+    failing
+      .slice(0, SHOWN_FAILING)
+      .map((entity) => [
+        nameOf(entity),
+        html`<a href="${docs}/errors.md#upstream-failures">${entity.reason ?? 'other'}</a>`,
+        { style: 'long', value: entity.problem },
+        { style: 'number', value: entity.failures },
+        SERVED[entity.state],
+      ]),
+  );
+  return html`${failures}
+  ${rest > 0 ? html`<p class="more">and ${rest} more, all of them in the JSON of this page.</p>` : undefined}`;
 }
 
 /** Whose last attempt took longest; what was read by the same call is one row. */
@@ -274,26 +222,14 @@ function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
   }
   const slowest = [...calls.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
   if (slowest.length === 0) return undefined;
-  return html`<table class="stack">
-    <caption>
-      Slowest to read
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">What</th>
-        <th scope="col">Last attempt took</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${slowest.map(
-        ({ entity, seconds, together }) =>
-          html`<tr>
-            <th scope="row">${nameOf(entity)}${together > 1 ? ` and ${together - 1} more in one call` : ''}</th>
-            <td data-label="Last attempt took">${inWords(seconds)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  return table(
+    'Slowest to read',
+    ['What', 'Last attempt took'],
+    slowest.map(({ entity, seconds, together }) => [
+      [nameOf(entity), together > 1 ? ` and ${together - 1} more in one call` : undefined],
+      inWords(seconds),
+    ]),
+  );
 }
 
 const SERVED: Readonly<Record<EntityStatus['state'], string>> = {

@@ -1,46 +1,48 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
-import type { AccountStatus, ApplicationView, EntityStatus } from '../dependencies.ts';
+import type { AccountStatus, ApplicationView, EntityStatus } from '../../collect/view.ts';
 import { breakdownKey, type Breakdown, type Part } from './breakdown.ts';
 
 const PAGE_SIZE = 50;
 
-interface ApplicationsView {
-  /** Those that match the search. */
-  readonly rows: readonly ApplicationRow[];
-  /** How many there are without the search. */
-  readonly total: number;
+/** What the page is asked for. */
+export interface Asked {
   readonly search: string;
   /** Counts from 1; cut to the pages there are. */
   readonly page: number;
-  /** Where the form and the page links go. */
-  readonly address: string;
-  readonly coloursOf: ColoursOf;
 }
 
-/** The response-time breakdown of every application, searchable and in pages. */
-export function applicationsSection(view: ApplicationsView): Html {
-  const pages = Math.max(1, Math.ceil(view.rows.length / PAGE_SIZE));
-  const page = Math.min(Math.max(1, view.page), pages);
-  const shown = view.rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+/** The response-time breakdown of every application, searchable and in pages; the form and the page links go to `address`. */
+export function applicationsSection(
+  accounts: readonly AccountStatus[],
+  breakdowns: ReadonlyMap<string, Breakdown>,
+  asked: Asked,
+  address: string,
+): Html {
+  const all = applicationRows(accounts, breakdowns);
+  const rows = all.filter((row) => isFound(row, asked.search.trim().toLowerCase()));
+  const palette = paletteOf(breakdowns.values());
+  const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE));
+  const page = Math.min(Math.max(1, asked.page), pages);
+  const before = (page - 1) * PAGE_SIZE;
+  const applications = counted(all.length, 'application');
   return html`<section aria-labelledby="applications">
     <h2 id="applications">Response time of each application</h2>
-    ${searchForm(view)}
+    ${searchForm(asked.search, asked.search === '' ? applications : `${rows.length} of ${applications}`, address)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
       external services) ${swatch('total')} application code: what is left of the total time. The black mark is the
       response time; what lies beyond it ran in parallel. All bars have full width: compare the numbers.
     </p>
-    ${shown.length === 0 ? html`<p>${nothingToShow(view)}</p>` : undefined}
-    <ol class="applications" start="${(page - 1) * PAGE_SIZE + 1}">
-      ${shown.map((row) => applicationItem(row, view.coloursOf))}
+    ${rows.length === 0 ? html`<p>${nothingToShow(asked.search, all.length)}</p>` : undefined}
+    <ol class="applications" start="${before + 1}">
+      ${rows.slice(before, before + PAGE_SIZE).map((row) => applicationItem(row, palette))}
     </ol>
-    ${pages > 1 ? pageLinks(view, page, pages) : undefined}
+    ${pages > 1 ? pageLinks(asked.search, address, page, pages) : undefined}
   </section>`;
 }
 
-function applicationItem({ account, application, breakdown, absence }: ApplicationRow, coloursOf: ColoursOf): Html {
+function applicationItem({ account, application, breakdown, absence }: ApplicationRow, palette: Palette): Html {
   const { responseTime } = breakdown ?? {};
-  const colourOf = breakdown === undefined ? undefined : coloursOf(breakdown);
   return html`<li>
     <div class="title">
       <h3><bdi>${application.name}</bdi></h3>
@@ -50,21 +52,20 @@ function applicationItem({ account, application, breakdown, absence }: Applicati
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>
-    ${breakdown === undefined || colourOf === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${belowZero(breakdown.parts)}`}
+    ${breakdown === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : breakdownInWords(breakdown, palette)}
   </li>`;
 }
 
-function belowZero(parts: readonly { kind: string; seconds: number }[]): Html | undefined {
-  const below = parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
-  return below
-    ? html`<p class="absent">
-        Application code is below zero: components overlapped, their times add up to more than the whole.
-      </p>`
-    : undefined;
+function breakdownInWords(breakdown: Breakdown, palette: Palette): Html {
+  const colourOf = coloursOf(breakdown, palette);
+  const below = breakdown.parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
+  const note = html`<p class="absent">
+    Application code is below zero: components overlapped, their times add up to more than the whole.
+  </p>`;
+  return html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${below ? note : undefined}`;
 }
 
-function searchForm({ search, address, rows, total }: ApplicationsView): Html {
-  const found = search === '' ? counted(total, 'application') : `${rows.length} of ${counted(total, 'application')}`;
+function searchForm(search: string, found: string, address: string): Html {
   return html`<form class="search" method="get" action="${address}#applications" role="search">
     <label for="q">Search by name, account or id</label>
     <input id="q" name="q" type="search" value="${search}" maxlength="200" autocomplete="off" />
@@ -74,12 +75,12 @@ function searchForm({ search, address, rows, total }: ApplicationsView): Html {
   </form>`;
 }
 
-function nothingToShow({ search, total }: ApplicationsView): string {
+function nothingToShow(search: string, total: number): string {
   if (total === 0) return 'No application list has been read yet; a scrape of the metrics reads it.';
   return `No application matches "${search}".`;
 }
 
-function pageLinks({ address, search }: ApplicationsView, page: number, pages: number): Html {
+function pageLinks(search: string, address: string, page: number, pages: number): Html {
   const link = (to: number, text: string, rel: string) =>
     to < 1 || to > pages
       ? html`<span class="off">${text}</span>`
@@ -103,7 +104,7 @@ interface ApplicationRow {
 }
 
 /** Every known application, the slowest first, then those without a breakdown by name. */
-export function applicationRows(
+function applicationRows(
   accounts: readonly AccountStatus[],
   breakdowns: ReadonlyMap<string, Breakdown>,
 ): ApplicationRow[] {
@@ -126,12 +127,9 @@ export function applicationRows(
   );
 }
 
-/** Applications whose name, account or id has the text, whatever the case. */
-export function search(rows: readonly ApplicationRow[], text: string): ApplicationRow[] {
-  const wanted = text.trim().toLowerCase();
-  return rows.filter(({ account, application }) =>
-    [application.name, account, String(application.id)].some((value) => value.toLowerCase().includes(wanted)),
-  );
+/** Whether its name, account or id has the text, whatever the case. */
+function isFound({ account, application }: ApplicationRow, text: string): boolean {
+  return [application.name, account, String(application.id)].some((value) => value.toLowerCase().includes(text));
 }
 
 function whyAbsent(application: ApplicationView, work: EntityStatus | undefined): string {
@@ -152,30 +150,33 @@ const HEIGHT = 24;
 /** Colours for components, as the style sheet has them: more than any application has components. */
 const PALETTE_SIZE = 16;
 
-/** The style class of each part of a breakdown. */
-type ColoursOf = (breakdown: Breakdown) => (part: Part) => string;
+/** The place of each component among the colours. */
+type Palette = ReadonlyMap<string, number>;
 
-/**
- * Colours for every component of a page, in the order of their names: a component has one colour on the whole page, but
- * where a bar would have two parts of the same colour, the later one takes the next that is free in this bar.
- */
-export function colours(breakdowns: Iterable<Breakdown>): ColoursOf {
+/** Colours for every component of a page, in the order of their names. */
+function paletteOf(breakdowns: Iterable<Breakdown>): Palette {
   const names = new Set<string>();
   for (const { parts } of breakdowns) {
     for (const { kind, name } of parts) if (kind === 'component') names.add(name);
   }
-  const wanted = new Map([...names].toSorted().map((name, index) => [name, index % PALETTE_SIZE]));
-  return ({ parts }) => {
-    const components = parts.filter(({ kind }) => kind === 'component');
-    const taken = new Map<number, string>();
-    for (const { name } of components) {
-      let colour = wanted.get(name) ?? 0;
-      while (taken.has(colour) && taken.size < PALETTE_SIZE) colour = (colour + 1) % PALETTE_SIZE;
-      taken.set(colour, name);
-    }
-    const given = new Map([...taken].map(([colour, name]) => [name, `c${colour}`]));
-    return ({ kind, name }) => (kind === 'component' ? (given.get(name) ?? 'c0') : kind);
-  };
+  return new Map([...names].toSorted().map((name, index) => [name, index % PALETTE_SIZE]));
+}
+
+/**
+ * The style class of each part of a bar: a component has one colour on the whole page, but where a bar would have two parts of the
+ * same colour, the later one takes the next that is free in this bar.
+ */
+function coloursOf({ parts }: Breakdown, palette: Palette): (part: Part) => string {
+  const given = new Map<string, string>();
+  const taken = new Set<number>();
+  for (const { kind, name } of parts) {
+    if (kind !== 'component') continue;
+    let colour = palette.get(name) ?? 0;
+    while (taken.has(colour) && taken.size < PALETTE_SIZE) colour = (colour + 1) % PALETTE_SIZE;
+    taken.add(colour);
+    given.set(name, `c${colour}`);
+  }
+  return ({ kind, name }) => (kind === 'component' ? (given.get(name) ?? 'c0') : kind);
 }
 
 /** A stacked bar that fills its line; parts of 0 or less cannot be drawn and stand in the legend only. */

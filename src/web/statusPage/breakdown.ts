@@ -12,8 +12,6 @@ export interface Part {
 
 /** How an application's response time is made up, in seconds. */
 export interface Breakdown {
-  readonly account: string;
-  readonly applicationId: string;
   /** Undefined where there is none to show. */
   readonly responseTime: number | undefined;
   /** Queueing first, components by name, the application's own code last; what is absent is not here. */
@@ -28,21 +26,19 @@ const TOTAL_TIME = 'newrelic_application_total_time_seconds';
 /** The breakdowns of an answer's applications, by {@link breakdownKey}. */
 export function breakdownsOf(blocks: readonly Block[]): ReadonlyMap<string, Breakdown> {
   const samples = new Map<string, Sample[]>();
-  const owners = new Map<string, { account: string; applicationId: string }>();
   for (const { labels, samples: more } of blocks) {
     const { account = '', app_id: applicationId = '' } = labels;
     const key = breakdownKey(account, applicationId);
-    owners.set(key, { account, applicationId });
     samples.set(key, [...(samples.get(key) ?? []), ...readSamples(more)]);
   }
-  return new Map([...owners].map(([key, owner]) => [key, { ...owner, ...makeUp(samples.get(key) ?? []) }]));
+  return new Map(Array.from(samples, ([key, ofApplication]) => [key, makeUp(ofApplication)]));
 }
 
 export function breakdownKey(account: string, applicationId: string | number): string {
   return `${applicationId}/${account}`;
 }
 
-function makeUp(samples: readonly Sample[]): Pick<Breakdown, 'responseTime' | 'parts'> {
+function makeUp(samples: readonly Sample[]): Breakdown {
   const valueOf = (name: string) => samples.find(({ family }) => family.name === name)?.value;
   const part = (kind: Part['kind'], name: string, metric: string, seconds: number | undefined): Part[] =>
     seconds === undefined ? [] : [{ kind, name, metric, seconds }];

@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
+export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -31,6 +31,46 @@ function render(value: HtmlValue): string {
   if (value instanceof Html) return value.markup;
   if (typeof value === 'object') return value.map(render).join('');
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}
+
+/** A cell of a table that has a style class. */
+interface StyledCell {
+  readonly style: string;
+  readonly value: HtmlValue;
+}
+
+/** A table; the first cell of a row is its heading. On narrow screens each cell shows the heading of its column. */
+export function table(
+  caption: string,
+  headings: readonly string[],
+  rows: readonly (readonly [HtmlValue, ...(HtmlValue | StyledCell)[]])[],
+): Html {
+  return html`<table class="stack">
+    <caption>
+      ${caption}
+    </caption>
+    <thead>
+      <tr>
+        ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ([first, ...cells]) =>
+          html`<tr>
+            <th scope="row">${first}</th>
+            ${cells.map((cell, place) => tableCell(headings[place + 1], cell))}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function tableCell(heading: string | undefined, cell: HtmlValue | StyledCell): Html {
+  if (typeof cell === 'object' && 'style' in cell) {
+    return html`<td data-label="${heading}" class="${cell.style}">${cell.value}</td>`;
+  }
+  return html`<td data-label="${heading}">${cell}</td>`;
 }
 
 /** Between parts of one line. It stays out of templates, because the build keeps their text as it is, and the program is ASCII. */

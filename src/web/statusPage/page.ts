@@ -1,35 +1,88 @@
-import type { AccountStatus } from '../dependencies.ts';
+import type { AccountStatus } from '../../collect/view.ts';
+import type { Group } from '../../metrics/sample.ts';
+import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
+import { linkPrefix, queryOf } from '../request.ts';
+import { sendPage, type PlacedHandler } from '../sending.ts';
 import { accountSection } from './accountSection.ts';
-import { applicationsSection, applicationRows, search, colours } from './applicationsSection.ts';
-import type { Breakdown } from './breakdown.ts';
+import { applicationsSection, type Asked } from './applicationsSection.ts';
+import { breakdownsOf, type Breakdown } from './breakdown.ts';
 import { html, timeInWords, type Html, counted } from './markup.ts';
-import { STYLE_ELEMENT } from './style.ts';
+import { statusDocument } from './statusDocument.ts';
+import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
 
-interface PageInputs {
+const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
+const MAX_SEARCH_LENGTH = 200;
+
+/** What the status page and its JSON are made from. */
+interface View {
   readonly accounts: readonly AccountStatus[];
   readonly breakdowns: ReadonlyMap<string, Breakdown>;
-  /** Unix seconds. */
-  readonly now: number;
-  readonly version: string;
-  /** Before every link, such as `` or `/exporter`. */
-  readonly prefix: string;
-  readonly telemetryPath: string;
-  /** Where the pages of the documentation are. */
-  readonly docs: string;
-  readonly search: string;
-  readonly page: number;
 }
 
-/** The status page, whole, without script or outside resource. */
-export function statusPage(inputs: PageInputs): string {
-  const { accounts, breakdowns, now, prefix } = inputs;
-  const rows = applicationRows(accounts, breakdowns);
-  const address = `${prefix}/`;
+/**
+ * The pages for people, which call nothing upstream: the status page (`?q=` searches, `?page=` turns pages), the same as JSON, and
+ * the running configuration, as plain text so that a browser shows it. Requests that come while a page is being made get that page:
+ * twenty at once cost as much as one.
+ */
+export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', PlacedHandler> {
+  const views = new SharedWork<View>();
+  const bodies = new SharedWork<Buffer>();
+  const view = (): Promise<View> =>
+    views.of('', async () => {
+      const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
+      const masked = accounts.map((account) => ({
+        ...account,
+        queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
+      }));
+      return { accounts: masked, breakdowns: breakdownsOf(blocks) };
+    });
+
+  return {
+    page: async (request, response, place) => {
+      const query = queryOf(request.originalUrl);
+      const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
+      const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
+      const body = await bodies.of(`page ${page} ${search}`, async () =>
+        Buffer.from(statusPage(await view(), { search, page }, deps.settings, deps.now() / 1000)),
+      );
+      // Added to a policy of the web configuration, not in its place: a browser obeys both.
+      response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
+      response.setHeader('Referrer-Policy', 'no-referrer');
+      await sendPage(response, place, 'text/html; charset=utf-8', body);
+    },
+    json: async (_request, response, place) => {
+      const body = await bodies.of('json', async () => {
+        const { accounts, breakdowns } = await view();
+        return Buffer.from(statusDocument(accounts, breakdowns, deps.settings.version, deps.now() / 1000));
+      });
+      await sendPage(response, place, 'application/json; charset=utf-8', body);
+    },
+    config: async (_request, response, place) => {
+      const body = await bodies.of('config', () => Promise.resolve(Buffer.from(deps.configText())));
+      await sendPage(response, place, 'text/plain; charset=utf-8', body);
+    },
+  };
+}
+
+/** Work that is done once for all who ask for the same while it goes on. */
+class SharedWork<T> {
+  readonly #going = new Map<string, Promise<T>>();
+
+  of(what: string, start: () => Promise<T>): Promise<T> {
+    const going = this.#going.get(what) ?? start().finally(() => this.#going.delete(what));
+    this.#going.set(what, going);
+    return going;
+  }
+}
+
+/** The status page, whole, without script or outside resource. `now` is Unix seconds. */
+function statusPage({ accounts, breakdowns }: View, asked: Asked, settings: WebSettings, now: number): string {
+  const prefix = linkPrefix(settings);
   const links: [string, string][] = [
-    [inputs.telemetryPath, 'Metrics'],
-    ['/config', 'Configuration'],
-    ['/sd', 'Service discovery'],
-    ['/api/status', 'This page as JSON'],
+    [settings.telemetryPath, 'Metrics'],
+    [PATHS.config, 'Configuration'],
+    [PATHS.discovery, 'Service discovery'],
+    [PATHS.status, 'This page as JSON'],
   ];
   return html`<!doctype html>
     <html lang="en">
@@ -43,21 +96,14 @@ export function statusPage(inputs: PageInputs): string {
       </head>
       <body>
         <header>
-          <h1>newrelic-apm-exporter <small>${inputs.version}</small></h1>
+          <h1>newrelic-apm-exporter <small>${settings.version}</small></h1>
           <nav aria-label="Endpoints">${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}</nav>
         </header>
         <main>
           ${overview(accounts)}
-          <p class="asof">As of ${timeInWords(now)}. <a href="${address}">Refresh</a></p>
-          ${accounts.map((account) => accountSection(account, now, inputs.docs))}
-          ${applicationsSection({
-            rows: search(rows, inputs.search),
-            total: rows.length,
-            search: inputs.search,
-            page: inputs.page,
-            address,
-            coloursOf: colours(breakdowns.values()),
-          })}
+          <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
+          ${accounts.map((account) => accountSection(account, now, settings.docs))}
+          ${applicationsSection(accounts, breakdowns, asked, `${prefix}/`)}
         </main>
       </body>
     </html>`.markup;

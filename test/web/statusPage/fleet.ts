@@ -1,4 +1,4 @@
-import type { AccountStatus, EntityStatus } from '../../../src/web/dependencies.ts';
+import type { AccountStatus, EntityStatus } from '../../../src/collect/view.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
 

@@ -1,6 +1,13 @@
 import { once } from 'node:events';
-import type { Answer, ApplicationList, GroupStatus, ProbeResult, Scope } from '../../../src/collect/view.ts';
-import type { AccountStatus, WebCollector } from '../../../src/web/dependencies.ts';
+import type {
+  AccountStatus,
+  Answer,
+  ApplicationList,
+  GroupStatus,
+  ProbeResult,
+  Scope,
+} from '../../../src/collect/view.ts';
+import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
 
