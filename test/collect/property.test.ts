@@ -67,13 +67,11 @@ describe('for any sequence of fault and time steps', () => {
           await world.clock.advance(pass);
         }
         const times = world.reader.calls.map(({ at }) => at);
-        for (const [index, time] of times.entries()) {
-          const before = times[index - size.perMinute];
-          if (before !== undefined) expect(time - before).toBeGreaterThan(60_000);
-        }
+        const tooSoon = times.filter((time, index) => time - (times[index - size.perMinute] ?? -Infinity) <= 60_000);
+        expect(tooSoon).toEqual([]);
         expect(world.reader.mostInFlight).toBeLessThanOrEqual(size.atOnce);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
@@ -110,17 +108,19 @@ describe('for any sequence of fault and time steps', () => {
           const fairShare = Math.max(INTERVAL, (60_000 * units) / size.perMinute);
           await scrapeUntil(from + 6 * (fairShare + INTERVAL));
           const reads = new Map<string, number>();
+          let longest = 0;
           for (const { kind, applicationId, hostKey, at } of world.reader.calls) {
             if (kind !== 'metric_data') continue;
             const key = `${String(applicationId)}/${String(hostKey)}`;
-            // A scrape may come as long after an entity is due as scrapes are apart.
-            expect(at - (reads.get(key) ?? from)).toBeLessThanOrEqual(fairShare + INTERVAL + every);
+            longest = Math.max(longest, at - (reads.get(key) ?? from));
             reads.set(key, at);
           }
+          // A scrape may come as long after an entity is due as scrapes are apart.
+          expect(longest).toBeLessThanOrEqual(fairShare + INTERVAL + every);
           expect(reads.size).toBe(size.applications * (1 + size.hosts));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 
@@ -146,7 +146,7 @@ describe('for any sequence of fault and time steps', () => {
         expect(await world.scrape()).toMatchObject({ complete: true });
         expect(world.clock.now()).toBeGreaterThan(START);
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 });

@@ -55,8 +55,11 @@ export class MovedClock {
     };
   }
 
-  /** For a simulator: it stands still but for what the test moves it on. */
-  readonly now = (): number => this.#start + this.#ahead;
+  /** For a simulator: it goes as the program's does. */
+  readonly now = (): number => {
+    const { standsStill = false, speed = 1 } = this.#pace;
+    return this.#start + Math.floor(standsStill ? 0 : speed * (Date.now() - this.#start)) + this.#ahead;
+  };
 
   minutesLater(minutes: number): void {
     writeFileSync(this.#file, String(this.#ahead + minutes * 60_000));
