@@ -8,8 +8,10 @@ const OUTSIDE = ['test/soak/**'];
 export default defineConfig({
   test: {
     reporters: ['default', new SkipReporter()],
-    testTimeout: 120_000,
-    hookTimeout: 300_000,
+    // These only end what hangs: a slow machine fails no test.
+    testTimeout: 240_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 90_000 } },
     // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
     maxWorkers: 3,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reportsDirectory: 'coverage' },

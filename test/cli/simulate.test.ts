@@ -124,7 +124,7 @@ describe('the command simulate', () => {
     const ended = once(child, 'exit');
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('/control');
+    await expect.poll(() => said).toContain('/control');
     expect(said).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+ with 16 applications/);
     const base = /base_url: (\S+)/.exec(said)?.[1] ?? '';
     const key = /api_key: (\S+)/.exec(said)?.[1] ?? '';

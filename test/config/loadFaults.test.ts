@@ -53,8 +53,8 @@ describe('faults of a configuration', () => {
     ['placeholders without an end', '  - ${A:-\n', '"${" must begin ${NAME}'],
     ['keys', '  - {a: 1, a: 2}\n', 'duplicate key'],
     ['lines', '  - "a" b\n', 'not expected here'],
-  ])('of 0.8 MB of bad %s are told as those of a small file', (_, line, message) => {
-    const count = Math.floor(800_000 / line.length);
+  ])('of 0.4 MB of bad %s are told as those of a small file', (_, line, message) => {
+    const count = Math.floor(400_000 / line.length);
     const faults = faultsOf(`accounts:\n${line.repeat(count)}`);
     expect(faults).toHaveLength(101);
     expect(faults.slice(0, 100).every((fault) => fault.includes(message))).toBe(true);
@@ -62,11 +62,11 @@ describe('faults of a configuration', () => {
   });
 
   it.each([
-    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(160_000)}"\n`],
-    ['one long line of commas', `a: [${','.repeat(800_000)}]\n`],
-    ['one long line of closing brackets', ']'.repeat(800_000)],
-    ['one long line of colons', 'a: '.repeat(270_000)],
-    ['one long line of anchors', '&a '.repeat(270_000)],
+    ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(80_000)}"\n`],
+    ['one long line of commas', `a: [${','.repeat(400_000)}]\n`],
+    ['one long line of closing brackets', ']'.repeat(400_000)],
+    ['one long line of colons', 'a: '.repeat(130_000)],
+    ['one long line of anchors', '&a '.repeat(130_000)],
     [
       'a thousand aliases of the last of many anchors',
       `a: [${'x,'.repeat(100_000)}&b y]\nb: [${'*b,'.repeat(1_000)}]\n`,

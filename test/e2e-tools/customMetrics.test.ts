@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
 import { samplesOf, value } from '../support/exposition.ts';
-import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { account } from '../e2e/support/config.ts';
+import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { runTool } from './support/tool.ts';
@@ -30,10 +31,8 @@ beforeAll(async () => {
   simulator = await startSimulator({ applications: 16, hostsPerApplication: 2, hostMetrics: 'all' });
   const applications = { include: [1000001, 1000011, 1000015].map((id) => ({ id })) };
   exporter = await startExporter({
-    config: {
-      accounts: [account(simulator, 'default', { applications, custom_metrics: CUSTOM })],
-      collection: { delay: delayUntilNextWindow(58) },
-    },
+    ...SAME_WINDOW,
+    config: { accounts: [account(simulator, 'default', { applications, custom_metrics: CUSTOM })] },
   });
   families = await scrapeUntilFresh(exporter);
 });

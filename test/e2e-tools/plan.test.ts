@@ -91,7 +91,7 @@ describe('plan', () => {
       await exporter.stop();
       await simulator.close();
     }
-  }, 60_000);
+  });
 
   it('shows a table, and names the settings that would make it fit', async () => {
     const simulator = await startSimulator({ applications: 1, hostsPerApplication: 40 });

@@ -97,7 +97,7 @@ test('a fleet that the budget cannot carry at once: scrapes do not wait in vain,
     await simulator.close();
     clock.close();
   }
-}, 100_000);
+});
 
 test('an account that is told to slow down pauses, and others do not', async () => {
   const clock = new MovedClock({ standsStill: true });

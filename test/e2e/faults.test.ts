@@ -109,7 +109,6 @@ async function watch(complaints: (account: string, view: AccountView) => readonl
       if (complaints(account, all(account)).length === 0) shown.set(account, all(account));
       else shown.delete(account);
     }
-    process.stderr.write(`${Date.now()} shown ${shown.size} of ${simulators.size}, waiting ${[...simulators.keys()].filter((a) => !shown.has(a)).slice(0, 6).map((a) => { const c = casesByAccount.get(a); return c === undefined ? a : c.fault.name + '/' + c.kind + ': ' + complaints(a, all(a)).join(','); }).join('; ')}\n`);
     if (shown.size === simulators.size || Date.now() > end)
       return (account: string) => shown.get(account) ?? all(account);
     await sleep(100);

@@ -96,7 +96,7 @@ beforeAll(async () => {
     nodeArgs: ['--max-old-space-size=256'],
     config: `accounts:\n${accounts.join('\n')}\n`,
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await exporter.stop();

@@ -3,8 +3,8 @@ import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
-import { account, delayUntilNextWindow, nerdGraphAccount } from './support/config.ts';
-import { MovedClock } from './support/movedClock.ts';
+import { account, nerdGraphAccount } from './support/config.ts';
+import { MovedClock, SAME_WINDOW } from './support/movedClock.ts';
 import { startExporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
@@ -91,7 +91,8 @@ test('denied access to the data of an application is its own failure', async () 
   const simulator = await startSimulator({ applications: 6 });
   simulator.faults.add({ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql', app: 1_000_001 });
   const exporter = await startExporter({
-    config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(58) } },
+    ...SAME_WINDOW,
+    config: { accounts: [nerdGraphAccount(simulator)] },
   });
   try {
     const families = await exporter.scrape();
@@ -113,7 +114,8 @@ test('key transactions whose details could not be read are missing, and the othe
   const simulator = await startSimulator({ applications: 6, keyTransactions: 40 });
   simulator.faults.add({ effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entities', times: 1, skip: 1 });
   const exporter = await startExporter({
-    config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(58) } },
+    ...SAME_WINDOW,
+    config: { accounts: [nerdGraphAccount(simulator)] },
   });
   try {
     const families = await exporter.scrape();
@@ -143,9 +145,8 @@ test.each([
   'a key that sees $what is a failure that the log names, until account_id names one that it sees',
   async ({ accounts, words }) => {
     const simulator = await startSimulator({ applications: 2, accounts });
-    const collection = { delay: delayUntilNextWindow(58) };
-    const config = { accounts: [nerdGraphAccount(simulator, 'default', { account_id: undefined })], collection };
-    const exporter = await startExporter({ config, flags: ['--web.enable-lifecycle'] });
+    const config = { accounts: [nerdGraphAccount(simulator, 'default', { account_id: undefined })] };
+    const exporter = await startExporter({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
     try {
       const families = await exporter.scrape();
       expect(value(families, 'newrelic_up')).toBe(0);
@@ -156,7 +157,7 @@ test.each([
         expect(status).toMatch(word);
       }
       expect((await exporter.get('/sd')).status).toBe(503);
-      exporter.writeConfig({ accounts: [nerdGraphAccount(simulator)], collection });
+      exporter.writeConfig({ accounts: [nerdGraphAccount(simulator)] });
       expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
       if (accounts.length > 0) {
         expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
@@ -217,10 +218,9 @@ test('after a reload the data of hosts and key transactions need not wait for li
 
 test('a reload to the other interface and back drops what was held, and each has its own budget', async () => {
   const simulator = await startSimulator({ applications: 3 });
-  const collection = { delay: delayUntilNextWindow(58) };
-  const rest = { accounts: [account(simulator, 'one')], collection };
-  const nerdGraph = { accounts: [nerdGraphAccount(simulator, 'one')], collection };
-  const exporter = await startExporter({ config: rest, flags: ['--web.enable-lifecycle'] });
+  const rest = { accounts: [account(simulator, 'one')] };
+  const nerdGraph = { accounts: [nerdGraphAccount(simulator, 'one')] };
+  const exporter = await startExporter({ ...SAME_WINDOW, config: rest, flags: ['--web.enable-lifecycle'] });
   const reload = async (config: typeof rest): Promise<ParsedFamily[]> => {
     exporter.writeConfig(config);
     expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);

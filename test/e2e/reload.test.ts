@@ -6,7 +6,8 @@ import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
-import { account, delayUntilNextWindow } from './support/config.ts';
+import { account } from './support/config.ts';
+import { MovedClock, SAME_WINDOW } from './support/movedClock.ts';
 import { commandLine } from './support/processFacts.ts';
 import { startExporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
@@ -15,14 +16,13 @@ const RELOADED = 'newrelic_exporter_config_last_reload_successful';
 
 test('a reload swaps the whole configuration or nothing, and what is held survives it', async () => {
   const simulator = await startSimulator({ applications: 3 });
-  const collection = { delay: delayUntilNextWindow(58) };
-  const config = { accounts: [account(simulator, 'one')], collection };
-  const exporter = await startExporter({ config, flags: ['--web.enable-lifecycle'] });
+  const config = { accounts: [account(simulator, 'one')] };
+  const exporter = await startExporter({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
   try {
     await scrapeUntilFresh(exporter);
     const calls = simulator.requests.count();
 
-    exporter.writeConfig({ accounts: [account(simulator, 'one', { labels: { team: 'blue' } })], collection });
+    exporter.writeConfig({ accounts: [account(simulator, 'one', { labels: { team: 'blue' } })] });
     expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
     const labelled = await exporter.scrape();
     expect(samplesOf(labelled, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
@@ -52,9 +52,13 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
 
 test('a reload leaves no series of an account that is gone, and series that are left out are logged anew', async () => {
   const simulator = await startSimulator({ applications: 2 });
-  const collection = { delay: delayUntilNextWindow(58), max_series: 20 };
+  const collection = { max_series: 20 };
   const accounts = [account(simulator, 'one'), account(simulator, 'two')];
-  const exporter = await startExporter({ config: { accounts, collection }, flags: ['--web.enable-lifecycle'] });
+  const exporter = await startExporter({
+    ...SAME_WINDOW,
+    config: { accounts, collection },
+    flags: ['--web.enable-lifecycle'],
+  });
   const timesLogged = () => exporter.output().split('Series are left out').length - 1;
   try {
     const before = await scrapeUntilFresh(exporter);
@@ -86,34 +90,31 @@ test('a reload leaves no series of an account that is gone, and series that are 
   }
 });
 
-test(
-  'a key file that vanishes is told once in the log, and the last key stays in use',
-  { timeout: 120_000 },
-  async () => {
-    const simulator = await startSimulator({ applications: 1 });
-    const exporter = await startExporter({
-      files: { 'key.txt': `${DEMO_API_KEY}\n` },
-      config: {
-        accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }],
-        // Nothing is read before the window moves on, and the key is looked at only when it is needed.
-        collection: { delay: delayUntilNextWindow(8) },
-      },
-    });
-    const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
-    try {
-      await scrapeUntilFresh(exporter);
-      expect(lines()).toEqual([]);
-      rmSync(join(exporter.folder, 'key.txt'));
-      const calls = simulator.requests.count();
-      await scrapeUntil(exporter, 'calls for the next window', () => simulator.requests.count() > calls, 90_000);
-      expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-      expect(lines()).toEqual([expect.stringMatching(/level=error .*account=one .*key\.txt does not exist/)]);
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
-  },
-);
+test('a key file that vanishes is told once in the log, and the last key stays in use', async () => {
+  // Nothing is read before the window moves on, and the key is looked at only when it is needed.
+  const clock = new MovedClock({ standsStill: true });
+  const simulator = await startSimulator({ applications: 1, now: clock.now });
+  const exporter = await startExporter({
+    ...clock.program,
+    files: { 'key.txt': `${DEMO_API_KEY}\n` },
+    config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
+  });
+  const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
+  try {
+    await scrapeUntilFresh(exporter);
+    expect(lines()).toEqual([]);
+    rmSync(join(exporter.folder, 'key.txt'));
+    const calls = simulator.requests.count();
+    clock.minutesLater(1);
+    await scrapeUntil(exporter, 'calls for the next window', () => simulator.requests.count() > calls);
+    expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
+    expect(lines()).toEqual([expect.stringMatching(/level=error .*account=one .*key\.txt does not exist/)]);
+  } finally {
+    await exporter.stop();
+    await simulator.close();
+    clock.close();
+  }
+});
 
 test('without --web.enable-lifecycle a POST does not reload, and SIGHUP does', async () => {
   const simulator = await startSimulator({ applications: 1 });
@@ -137,10 +138,7 @@ test('a refused account heals when its key file changes, without a restart', asy
   const simulator = await startSimulator({ applications: 2 });
   const exporter = await startExporter({
     files: { 'key.txt': 'NRAK-REVOKEDSECRET\n' },
-    config: {
-      accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }],
-      collection: { delay: delayUntilNextWindow(58) },
-    },
+    config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
   try {
     expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
@@ -198,7 +196,8 @@ function accountWith(keys: string): string {
 test('in background mode a scrape calls nothing itself and never waits', async () => {
   const simulator = await startSimulator({ applications: 2 });
   const exporter = await startExporter({
-    config: { accounts: [account(simulator)], collection: { background: true, delay: delayUntilNextWindow(58) } },
+    ...SAME_WINDOW,
+    config: { accounts: [account(simulator)], collection: { background: true } },
   });
   try {
     await until('the first refresh to end', async () => ((await exporter.get('/-/ready')).ok ? true : undefined));

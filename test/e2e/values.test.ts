@@ -4,10 +4,11 @@ import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
-import { account, delayUntilNextWindow, nerdGraphAccount } from './support/config.ts';
+import { account, nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectWorld, type Health } from './support/expectedWorld.ts';
+import { SAME_WINDOW } from './support/movedClock.ts';
 import { startExporter } from './support/program.ts';
 import { severitiesOf } from './support/severities.ts';
 import { scrapeUntilFresh } from './support/states.ts';
@@ -59,9 +60,9 @@ test.each([
       rounding: false,
       now: () => now,
     });
-    const collection = { delay: delayUntilNextWindow(58) };
     const exporter = await startExporter({
-      config: { accounts: [account(simulator, 'default', { instances: true })], collection },
+      ...SAME_WINDOW,
+      config: { accounts: [account(simulator, 'default', { instances: true })] },
     });
     try {
       const families = await scrapeUntilFresh(exporter);
@@ -102,7 +103,8 @@ test.each(WORLDS)(
       now: () => now,
     });
     const exporter = await startExporter({
-      config: { accounts: [nerdGraphAccount(simulator)], collection: { delay: delayUntilNextWindow(58) } },
+      ...SAME_WINDOW,
+      config: { accounts: [nerdGraphAccount(simulator)] },
     });
     try {
       const families = await scrapeUntilFresh(exporter);
@@ -148,9 +150,10 @@ test.each(WORLDS)(
     const world = { seed, hostsPerApplication: hosts, hostMetrics: 'all' } as const;
     const simulator = await startSimulator({ ...world, now: () => now });
     const exporter = await startExporter({
+      ...SAME_WINDOW,
       config: {
         accounts: [account(simulator, 'rest'), nerdGraphAccount(simulator, 'nerdgraph')],
-        collection: { raw_values: true, delay: delayUntilNextWindow(58) },
+        collection: { raw_values: true },
       },
     });
     try {

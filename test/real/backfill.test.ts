@@ -53,7 +53,7 @@ await describeReal('a backfill document', {
           { ...real, command: ['sh', '-c', script, blocks, ...real.command] },
           { config: 'global: {}\n', flags: ['--storage.tsdb.retention.time=100y'] },
         );
-      }, 120_000);
+      });
 
       afterAll(async () => {
         await prometheus.stop();

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { account } from '../e2e/support/config.ts';
+import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../e2e/support/program.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { startPrometheus } from './support/servers.ts';
@@ -28,8 +29,8 @@ function shardOf(port: number, shard: number, shards: number): string {
 
 async function withExporters(count: number, body: (exporters: readonly Exporter[]) => Promise<void>): Promise<void> {
   const simulator = await startSimulator({ applications: APPLICATIONS });
-  const config = { accounts: [account(simulator)], collection: { delay: delayUntilNextWindow(58) } };
-  const exporters = await Promise.all(Array.from({ length: count }, () => startExporter({ config })));
+  const config = { accounts: [account(simulator)] };
+  const exporters = await Promise.all(Array.from({ length: count }, () => startExporter({ ...SAME_WINDOW, config })));
   try {
     await body(exporters);
   } finally {

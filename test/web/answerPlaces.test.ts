@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import express from 'express';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RefusedError } from '../../src/web/request.ts';
 import { AnswerPlaces, AnswersUnderWay, sendPage, sendText } from '../../src/web/sending.ts';
 import { serve } from './support/app.ts';
 import { deferred } from './support/deferred.ts';
 import { hostileClients, requestText } from './support/hostile.ts';
 import { get } from './support/http.ts';
+import { eventually } from '../support/eventually.ts';
 
 const LARGE = Buffer.alloc(16_000_000, 'x');
 
@@ -43,8 +44,8 @@ async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}
   const deaf = await hostileClients(count, port, { deaf: true });
   for (const [index, { socket }] of deaf.entries()) {
     socket.write(requestText('/large'));
-    await vi.waitFor(() => expect(places.taken.writing).toBe(index + 1));
-    await vi.waitFor(() => expect(underWay.bytes).toBeGreaterThan(0));
+    await eventually(() => expect(places.taken.writing).toBe(index + 1));
+    await eventually(() => expect(underWay.bytes).toBeGreaterThan(0));
     state.clock += 1;
   }
   return { origin, deaf, state, underWay, places, sockets };
@@ -56,7 +57,7 @@ describe('the places of answers', () => {
     const got = await get(`${origin}/small`);
     expect([got.status, got.text]).toEqual([503, 'Two are being answered already.\n']);
     for (const { socket } of deaf) socket.destroy();
-    await vi.waitFor(async () => expect((await get(`${origin}/small`)).status).toBe(200));
+    await eventually(async () => expect((await get(`${origin}/small`)).status).toBe(200));
   });
 
   test('are lost by a client that has taken nothing for two seconds to one that asks, the longest first', async () => {
@@ -77,7 +78,7 @@ describe('the places of answers', () => {
     const [first] = deaf;
     let bytes = 0;
     first?.socket.on('data', (chunk) => (bytes += chunk.length)).resume();
-    await vi.waitFor(() => expect(bytes).toBeGreaterThan(LARGE.length));
+    await eventually(() => expect(bytes).toBeGreaterThan(LARGE.length));
     deaf.forEach(({ socket }) => socket.destroy());
   });
 
@@ -108,7 +109,7 @@ describe('the bytes of answers under way', () => {
     await deaf[0]?.closed;
     expect(underWay.bytes).toBe(LARGE.length);
     deaf[1]?.socket.destroy();
-    await vi.waitFor(() => expect(underWay.bytes).toBe(0));
+    await eventually(() => expect(underWay.bytes).toBe(0));
   });
 
   test('leave no room for one more while every reader takes its answer, and take it from one that does not', async () => {
@@ -130,7 +131,7 @@ describe('the bytes of answers under way', () => {
     expect(underWay.bytes).toBe(LARGE.length);
     expect((await get(`${origin}/small`)).status).toBe(503);
     deaf[0]?.socket.destroy();
-    await vi.waitFor(async () => expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length));
+    await eventually(async () => expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length));
   });
 });
 
@@ -158,7 +159,7 @@ describe('clients that wait for upstream', () => {
     const ask = async (n: number) => {
       const before = asked;
       const answer = get(`${origin}/wait?n=${n}`);
-      await vi.waitFor(() => expect(asked).toBe(before + 1));
+      await eventually(() => expect(asked).toBe(before + 1));
       return { answer };
     };
     return { ask, places, gate, ended, port };
@@ -177,7 +178,7 @@ describe('clients that wait for upstream', () => {
     gate.resolve();
     expect((await third.answer).text).toBe('answer 3');
     expect((await fourth.answer).text).toBe('answer 4');
-    await vi.waitFor(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+    await eventually(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
   });
 
   test('wait for nothing once they have gone, and hold no place', async () => {
@@ -185,9 +186,9 @@ describe('clients that wait for upstream', () => {
     for (let round = 1; round <= 3; round += 1) {
       const clients = await hostileClients(30, port);
       clients.forEach(({ socket }) => socket.write(requestText('/wait')));
-      await vi.waitFor(() => expect(places.taken.waiting).toBe(30));
+      await eventually(() => expect(places.taken.waiting).toBe(30));
       clients.forEach(({ socket }) => socket.destroy());
-      await vi.waitFor(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
+      await eventually(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
       expect(ended).toHaveLength(30 * round);
     }
     gate.resolve();

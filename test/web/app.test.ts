@@ -1,9 +1,10 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isTaken } from '../../src/web/dependencies.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';
 import { get } from './support/http.ts';
+import { eventually } from '../support/eventually.ts';
 
 const READ_PATHS = [
   '/',
@@ -67,7 +68,7 @@ describe('pages', () => {
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = Array.from({ length: 64 }, () => get(`${origin}/sd`));
-    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(64));
+    await eventually(() => expect(app.collector.refreshes).toHaveLength(64));
     for (const path of ['/', '/api/status', '/config']) {
       expect([path, (await get(`${origin}${path}`)).status]).toEqual([path, 200]);
     }
@@ -92,7 +93,7 @@ describe('the same page for many at once', () => {
     const { promise, resolve } = deferred();
     app.collector.answered = promise;
     const pages = Array.from({ length: 20 }, () => get(`${origin}${path}`));
-    await vi.waitFor(() => expect(asked).toBe(20));
+    await eventually(() => expect(asked).toBe(20));
     resolve();
     const bodies = await Promise.all(pages);
     expect([new Set(bodies.map(({ text }) => text)).size, app.collector.asOf.length]).toEqual([1, 1]);

@@ -149,7 +149,7 @@ describe('a query for many applications', () => {
       'invalid_response',
       'invalid_response',
     ]);
-  }, 30_000);
+  });
 
   it('that has too many rows for one application however it is divided costs few calls, and fails nobody else', async () => {
     const between = await startBetween(WORLD);

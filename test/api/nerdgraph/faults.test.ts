@@ -270,7 +270,6 @@ describe('a reader of NerdGraph that meets a fault', () => {
       expect(told).not.toContain(DEMO_API_KEY);
       expect(told).not.toContain(DEMO_API_KEY.slice(5));
     },
-    60_000,
   );
 
   it('met every fault in every operation', () => {

@@ -176,7 +176,7 @@ describe('the list of applications', () => {
     expect((await reader.listApplications({ ids: [1_000_449, 1] }, call)).map(({ id }) => id)).toEqual([1_000_449]);
     expect((await reader.readApplication(1_000_002, call)).name).toBe('Checkout API');
     expect((await failureOf(reader.readApplication(1, call))).failure.reason).toBe('not_found');
-  }, 30_000);
+  });
 
   it.each<[string, (search: Page['data']['actor']['entitySearch']) => void, RegExp]>([
     ['a page is null', (search) => (search.results = null), /no list "entities"/],

@@ -146,7 +146,7 @@ describe('both interfaces over one world', () => {
       'newrelic_application_web_requests_per_second',
     ]);
     expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
-  }, 30_000);
+  });
 
   it('have the same window metrics of hosts', async () => {
     const { both, applications } = await listBoth();
@@ -163,7 +163,7 @@ describe('both interfaces over one world', () => {
       'newrelic_host_web_requests_per_second',
     ]);
     expect(result.alone.filter(({ value }) => value !== 0 && value !== 0.5)).toEqual([]);
-  }, 30_000);
+  });
 
   it('have the same state of applications, as far as NerdGraph has it', async () => {
     const { applications } = await listBoth();
@@ -191,7 +191,7 @@ describe('both interfaces over one world', () => {
       'rolling_hosts',
       'rolling_instances',
     ]);
-  }, 30_000);
+  });
 
   it('have rolling values of NerdGraph that are the sums of the last 4 minutes', async () => {
     const { both, applications } = await listBoth();
@@ -233,7 +233,7 @@ describe('both interfaces over one world', () => {
       }
     }
     expect(compared).toBe(16 * 7);
-  }, 30_000);
+  });
 
   it('list the same key transactions, and rolling values close to each other', async () => {
     const { both } = await listBoth();
@@ -259,7 +259,7 @@ describe('both interfaces over one world', () => {
     const result = compare(samples(rest, []), samples(nerdGraph, rolling), 0.25);
     expect(result.apart).toEqual([]);
     expect(result.compared).toBeGreaterThan(70);
-  }, 30_000);
+  });
 
   it('have the same hosts by name', async () => {
     const { both, applications } = await listBoth();
@@ -270,7 +270,7 @@ describe('both interfaces over one world', () => {
     expect(nerdGraph.map(names)).toEqual(rest.map(names));
     expect(nerdGraph.flat().every(({ key, host }) => key === host)).toBe(true);
     expect(nerdGraph[0]?.[0]?.language).toBe('ruby');
-  }, 30_000);
+  });
 
   it('answer a window of the past alike, minute by minute as in one', async () => {
     const { both, applications } = await listBoth();
@@ -310,7 +310,7 @@ describe('both interfaces over one world', () => {
       }
     }
     expect(compared).toBeGreaterThan(2_000);
-  }, 30_000);
+  });
 
   it('list the same metric names that an application reported within a day', async () => {
     const { both } = await listBoth();
@@ -321,5 +321,5 @@ describe('both interfaces over one world', () => {
     expect(nerdGraph).toContain('Datastore/MySQL/allWeb');
     expect(nerdGraph.filter((name) => !rest.has(name))).toEqual([]);
     expect(nerdGraph).toEqual([...nerdGraph].sort());
-  }, 30_000);
+  });
 });

@@ -54,7 +54,8 @@ export async function startBetween(
 }
 
 async function forward({ url }: Simulator, body: string): Promise<string> {
-  const headers = { 'content-type': 'application/json', 'api-key': DEMO_API_KEY };
+  const json = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+  const headers = { ...json, 'api-key': DEMO_API_KEY };
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
   return await answer.text();
 }

@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CallOptions } from '../../../src/api/reader.ts';
 import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const NONE = { applications: [] };
 
@@ -83,9 +84,9 @@ describe('a call', () => {
     );
     const gate = gateOf(2);
     const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, gate }));
-    await vi.waitUntil(() => late.length === 2);
+    await eventually(() => expect(late.length).toBe(2));
     for (const answer of late.splice(0)) answer();
-    await vi.waitUntil(() => late.length === 1);
+    await eventually(() => expect(late.length).toBe(1));
     expect(server.connections()).toBe(3);
     late[0]?.();
     await Promise.all(calls);

@@ -61,7 +61,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
   const reader = create({
     key: () => KEY,
     userAgent: 'newrelic-apm-exporter/0.0.0 (+https://exporter.example)',
-    requestTimeoutMs: 5_000,
+    requestTimeoutMs: 60_000,
     maxRetries: 0,
     maxConcurrent: 4,
     tls: {},

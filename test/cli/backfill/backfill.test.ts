@@ -41,27 +41,28 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
 
   describe('a backfilled stretch', () => {
     it.each([
-      // Four hours take two calls for each, and a window lies across the two.
-      { window: undefined, seconds: 1800, from: minutesAgo(240), times: [minutesAgo(80), minutesAgo(2)] },
-      { window: 60_000, seconds: 60, from: minutesAgo(20), times: [minutesAgo(19), minutesAgo(2)] },
+      // Four hours take two calls for each, and a window lies across the two; a few applications show it.
+      { window: undefined, seconds: 1800, from: minutesAgo(240), times: [minutesAgo(80), minutesAgo(2)], most: 5 },
+      { window: 60_000, seconds: 60, from: minutesAgo(20), times: [minutesAgo(19), minutesAgo(2)], most: 16 },
     ])(
       'has what the running exporter published at the same minutes, with windows of $seconds s',
-      { timeout: 90_000 },
-      async ({ window, seconds, from, times }) => {
+      async ({ window, seconds, from, times, most }) => {
         const to = minutesAgo(2);
-        const { document } = await runOn(session, { from: isoTime(from), to: isoTime(to), window, hosts: true });
-        const series = readDocument(document);
         const account = session.accounts[0]!;
-        const applications = await account.reader.listApplications({}, account.call);
+        const listed = await account.reader.listApplications({}, account.call);
+        const applications = listed.filter(({ reporting }) => reporting === true).slice(0, most);
+        const apps = applications.map(({ id }) => String(id));
+        const wish = { from: isoTime(from), to: isoTime(to), window, hosts: true, app: apps };
+        const series = readDocument((await runOn(session, wish)).document);
         for (const time of times) {
           const found = valuesAt(series, time);
           const expected = new Map<string, number>();
-          for (const application of applications.filter(({ reporting }) => reporting === true)) {
+          for (const application of applications) {
             const published = await publishedAt(account, application, { time, window: seconds, range: [from, to] });
             for (const [key, value] of published) expected.set(key, value);
           }
           expectSame(found, expected);
-          expect(found.size).toBeGreaterThan(400);
+          expect(found.size).toBeGreaterThan(apps.length * 25);
         }
       },
     );

@@ -8,6 +8,7 @@ import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let simulator: Simulator;
 let folder: string;
@@ -82,7 +83,7 @@ describe('an interrupted run', () => {
 
   it('that has finished an application does not read it again, and counts what it has read as done', async () => {
     const isFinished = (): Promise<void> =>
-      vi.waitFor(() => {
+      eventually(() => {
         const files = readdirSync(`${output}.backfill`, { recursive: true }).map(String);
         expect(files.filter((file) => file.endsWith('finished.json'))).toHaveLength(1);
       });

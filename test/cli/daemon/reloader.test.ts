@@ -1,9 +1,10 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Reloader, type ReloaderOptions } from '../../../src/cli/serve.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/log/logger.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const KEY = 'NRAK-RELOADERSECRET';
 
@@ -90,18 +91,18 @@ describe('a reload', () => {
       read: () => new Promise((read) => reads.push((name) => read({ config: configOf(name), warnings: [] }))),
     });
     const first = reloader.reload('SIGHUP');
-    await vi.waitFor(() => expect(reads).toHaveLength(1));
+    await eventually(() => expect(reads).toHaveLength(1));
     const later = Array.from({ length: 1_000 }, (_, index) =>
       reloader.reload(index % 2 === 0 ? 'SIGHUP' : '/-/reload'),
     );
     reads[0]?.('older');
     expect(await first).toEqual({ ok: true });
-    await vi.waitFor(() => expect(reads).toHaveLength(2));
+    await eventually(() => expect(reads).toHaveLength(2));
     const last = reloader.reload('SIGHUP');
     reads[1]?.('newer');
     await Promise.all(later);
     expect(done.applied).toEqual(['older', 'newer']);
-    await vi.waitFor(() => expect(reads).toHaveLength(3));
+    await eventually(() => expect(reads).toHaveLength(3));
     reads[2]?.('newest');
     await last;
     expect([reads.length, done.applied]).toEqual([3, ['older', 'newer', 'newest']]);

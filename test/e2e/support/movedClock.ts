@@ -18,6 +18,17 @@ Date.now = () => Math.floor(wall());
 if (still > 0) Date.now = () => still + ahead();
 `;
 
+const STILL = `
+const at = Date.now();
+const now = performance.now.bind(performance);
+const start = now();
+Date.now = () => at;
+performance.now = () => start + (now() - start) / 60;
+`;
+
+/** Starts an exporter whose clocks (hardly) move, so that its window stays the same however long a test takes. */
+export const SAME_WINDOW = { nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(STILL)}`] } as const;
+
 /** How the program's clocks go by themselves. */
 interface Pace {
   /**

@@ -95,7 +95,7 @@ export function startProgram(options: ProgramOptions): Program {
 /** Runs the program to its end, in an empty folder unless told otherwise; rejects when it does not end. */
 export async function runProgram(
   options: ProgramOptions,
-  limit = 20_000,
+  limit = 120_000,
 ): Promise<Ended & { readonly output: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
   const program = startProgram({ cwd: folder, ...options });
@@ -130,7 +130,7 @@ export async function startExporter(options: ExporterOptions): Promise<Exporter>
   });
   const stop = async (): Promise<Ended> => {
     program.signal('SIGTERM');
-    const kill = setTimeout(() => program.signal('SIGKILL'), 8_000);
+    const kill = setTimeout(() => program.signal('SIGKILL'), 60_000);
     const ended = await program.ended;
     clearTimeout(kill);
     rmSync(folder, { recursive: true, force: true });

@@ -20,7 +20,7 @@ export interface RunOptions {
 /** Runs a command to its end; rejects only when it cannot be started at all or exceeds its limit. */
 export function runCommand(command: readonly [string, ...string[]], options: RunOptions = {}): Promise<Finished> {
   const [file, ...args] = command;
-  const limit = options.limit ?? 30_000;
+  const limit = options.limit ?? 120_000;
   return new Promise((resolve, reject) => {
     const child = execFile(
       file,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Waits until the condition gives something other than undefined, and gives that back. A condition that throws counts
  * as not yet met; the last fault is named when the limit (milliseconds) has passed.
  */
-export async function until<T>(what: string, condition: () => Promise<T | undefined>, limit = 90_000): Promise<T> {
+export async function until<T>(what: string, condition: () => Promise<T | undefined>, limit = 180_000): Promise<T> {
   const end = Date.now() + limit;
   let fault = '';
   while (Date.now() < end) {

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { GROUPS } from '../../../src/metrics/sample.ts';
 import { serve, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
 
@@ -66,7 +67,7 @@ describe('the telemetry path', () => {
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const scrape = get(`${origin}/metrics`);
-    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(1));
+    await eventually(() => expect(app.collector.refreshes).toHaveLength(1));
     app.clock += 5_000;
     resolve();
     await scrape;
@@ -139,7 +140,7 @@ describe('the telemetry path', () => {
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(socket, 'data');
     socket.destroy();
-    await vi.waitFor(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
+    await eventually(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
     expect(app.failures).toEqual([]);
   });
 
@@ -196,7 +197,7 @@ describe('a scraper that gives up while its answer is being made', () => {
       const asked = app.collector.asOf.length;
       const socket = connect(port, '127.0.0.1');
       socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
-      await vi.waitFor(() => expect(app.collector.asOf).toHaveLength(asked + 1));
+      await eventually(() => expect(app.collector.asOf).toHaveLength(asked + 1));
       app.clock += milliseconds;
       socket.destroy();
       await once(socket, 'close');
@@ -209,7 +210,7 @@ describe('a scraper that gives up while its answer is being made', () => {
       [10, 9_500 - 1_000],
     ] as const) {
       await giveUpAfter(milliseconds);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         await giveUpAfter(0);
         expect(waits()).toBe(wait);
       });
@@ -261,13 +262,13 @@ describe('--web.max-requests', () => {
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
-    await vi.waitFor(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(2));
+    await eventually(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(2));
     const more = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
-    await vi.waitFor(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(4));
+    await eventually(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(4));
     resolve();
     expect((await Promise.all(more)).map(({ status }) => status)).toEqual([200, 200]);
-    await vi.waitFor(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
+    await eventually(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
   });
 
   test('60 scrapes sent ahead by a client that leaves while they wait for upstream hold no slot', async () => {
@@ -279,12 +280,12 @@ describe('--web.max-requests', () => {
       const asked = app.collector.refreshes.length;
       const socket = connect(port, '127.0.0.1');
       socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
-      await vi.waitFor(() => expect(app.collector.refreshes.length).toBeGreaterThan(asked));
+      await eventually(() => expect(app.collector.refreshes.length).toBeGreaterThan(asked));
       socket.destroy();
       await once(socket, 'close');
     }
     const scrapes = [get(`${origin}/metrics`), get(`${origin}/metrics`)];
-    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(5));
+    await eventually(() => expect(app.collector.refreshes).toHaveLength(5));
     resolve();
     expect((await Promise.all(scrapes)).map(({ status }) => status)).toEqual([200, 200]);
     expect(app.scraped).toHaveLength(2);
@@ -305,7 +306,7 @@ describe('--web.max-requests', () => {
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = Array.from({ length: 60 }, () => get(`${origin}/metrics`));
-    await vi.waitFor(() => expect(app.collector.refreshes).toHaveLength(60));
+    await eventually(() => expect(app.collector.refreshes).toHaveLength(60));
     resolve();
     expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);
   });

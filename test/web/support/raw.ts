@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 export async function sendRaw(
   port: number,
   bytes: string | Buffer,
-  limitMs = 5_000,
+  limitMs = 60_000,
 ): Promise<{ readonly text: string; readonly timedOut: boolean }> {
   return await new Promise((resolve) => {
     const chunks: Buffer[] = [];
