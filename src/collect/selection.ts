@@ -14,9 +14,6 @@ import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
 
-/** Of an account without queries; milliseconds. */
-const LONGEST_QUERY_INTERVAL = 86_400_000;
-
 /** What everything that works for one account reads; a reload replaces its fields. */
 export interface AccountContext {
   account: AccountConfig;
@@ -25,15 +22,6 @@ export interface AccountContext {
   customMetrics: readonly CustomMetric[];
   queries: readonly Query[];
   readonly writer: SampleWriter;
-}
-
-/**
- * The configured interval of a group in milliseconds; the name lists of custom metrics are kept as long as the others, and
- * of queries the shortest counts.
- */
-export function intervalOf({ account, collection }: Readonly<AccountContext>, group: Group): number {
-  if (group === 'queries') return Math.min(...account.queries.map(({ interval }) => interval), LONGEST_QUERY_INTERVAL);
-  return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
 }
 
 /** True when the account reads this group at all. */

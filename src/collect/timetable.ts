@@ -17,13 +17,16 @@ import { GROUP_OF, type Entity, type HeldTimes, type Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { Limiter } from './limiter.ts';
-import { intervalOf, type AccountContext } from './selection.ts';
+import type { AccountContext } from './selection.ts';
 import type { AnswerTime, EntityState, Plan } from './view.ts';
 
 const MINUTE = 60_000;
 
 /** A wall clock that is off by less than this was corrected, not set; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
+
+/** Of an account without queries; milliseconds. */
+const LONGEST_QUERY_INTERVAL = 86_400_000;
 
 /** Entities count for at least this long after something asked for them, in milliseconds. */
 const ASKED_FOR = 300_000;
@@ -127,9 +130,15 @@ export class Timetable {
     return this.#current().callsPerEntity.get(kind) ?? 1;
   }
 
-  /** The configured interval of an entity, or of a group. */
+  /**
+   * The configured interval of an entity, or of a group: the name lists of custom metrics are kept as long as the others, and
+   * of queries the shortest counts.
+   */
   intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
-    return interval ?? intervalOf(this.#context, group);
+    if (interval !== undefined) return interval;
+    const { account, collection } = this.#context;
+    if (group === 'queries') return Math.min(...account.queries.map((query) => query.interval), LONGEST_QUERY_INTERVAL);
+    return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }
 
   /** The interval that the budget allows. */
