@@ -1,5 +1,5 @@
 import { type EntityMatch, endOfLife } from '../config/config.ts';
-import { matchTemplate, type CustomMetric } from '../metrics/customMetrics.ts';
+import type { CustomMetric } from '../metrics/customMetrics.ts';
 import { unmatched, isEnabled } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer, type GroupTally } from './answer.ts';
@@ -98,7 +98,7 @@ function unmatchedTemplates({ context, inventory }: AccountCollector): string[] 
   if (data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
   return context.customMetrics
-    .filter(({ template }) => !read.some((name) => matchTemplate(template, name) !== undefined))
+    .filter(({ template }) => !read.some((name) => template.pattern.test(name)))
     .map(
       ({ definition }) =>
         `custom_metrics: "${definition.match}" (${definition.name}) matches no metric of any application`,

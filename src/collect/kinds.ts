@@ -10,7 +10,6 @@ import type {
 import { UpstreamError } from '../api/types.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
-import { matchTemplate } from '../metrics/customMetrics.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
 import {
@@ -201,15 +200,13 @@ export class Kinds {
   /** The names that the account's custom metrics match. */
   #customNames(): EntityRead {
     const { customMetrics, reader } = this.#context;
-    const filters = [...new Set(customMetrics.map(({ filter }) => filter))];
+    const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
     return mapped(
       reader.customNames,
       (entity) => ({ ...applicationOf(entity), filters }),
       (entity, names) =>
         this.#withData(entity, ({ data }) => {
-          const matching = names.filter((name) =>
-            customMetrics.some(({ template }) => matchTemplate(template, name) !== undefined),
-          );
+          const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
           data.customNames = [...new Set(matching)];
           data.wanted = {};
         }),

@@ -6,186 +6,154 @@ export interface ExporterFamily {
   readonly labelNames: readonly string[];
 }
 
-const family = (
-  type: ExporterFamily['type'],
-  name: string,
-  labelNames: readonly string[],
-  help: string,
-): ExporterFamily => ({ name, help, type, labelNames });
+type FamilyMaker = (name: string, labelNames: readonly string[], help: string) => ExporterFamily;
+
+const gauge: FamilyMaker = (name, labelNames, help) => ({ name, help, type: 'gauge', labelNames });
+const counter: FamilyMaker = (name, labelNames, help) => ({ name, help, type: 'counter', labelNames });
 
 /** The exporter's own families, on `/metrics` only; the client library's process_* and nodejs_* stand beside them. */
 export const EXPORTER = {
-  up: family(
-    'gauge',
+  up: gauge(
     'newrelic_up',
     ['account'],
     "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account for queries only: 1 while a query is answered.",
   ),
-  buildInfo: family(
-    'gauge',
+  buildInfo: gauge(
     'newrelic_exporter_build_info',
     ['version', 'revision', 'node_version'],
     '1, with the version of the exporter.',
   ),
-  collectionSuccess: family(
-    'gauge',
+  collectionSuccess: gauge(
     'newrelic_exporter_collection_success',
     ['account', 'group'],
     "1 when the group's last refresh had no failure, else 0.",
   ),
-  collectionLastSuccess: family(
-    'gauge',
+  collectionLastSuccess: gauge(
     'newrelic_exporter_collection_last_success_timestamp_seconds',
     ['account', 'group'],
     'Unix time of the last refresh of the group without a failure.',
   ),
-  collectionDuration: family(
-    'gauge',
+  collectionDuration: gauge(
     'newrelic_exporter_collection_duration_seconds',
     ['account', 'group'],
     'How long the last refresh of the group took.',
   ),
-  collectionEntities: family(
-    'gauge',
+  collectionEntities: gauge(
     'newrelic_exporter_collection_entities',
     ['account', 'group', 'state'],
     'Entities that are fresh (not past due), stale (past due, last good values are served) or missing (nothing to serve).',
   ),
-  windowEnd: family(
-    'gauge',
+  windowEnd: gauge(
     'newrelic_exporter_window_end_timestamp_seconds',
     ['account'],
     'Unix time of the end of the newest window served.',
   ),
-  oldestWindowEnd: family(
-    'gauge',
+  oldestWindowEnd: gauge(
     'newrelic_exporter_oldest_window_end_timestamp_seconds',
     ['account', 'group'],
     'Unix time of the end of the oldest window served.',
   ),
-  effectiveInterval: family(
-    'gauge',
+  effectiveInterval: gauge(
     'newrelic_exporter_effective_interval_seconds',
     ['account', 'group'],
     'Refresh interval that the call budget allows; the configured one where the budget carries it.',
   ),
-  apiRequests: family(
-    'counter',
+  apiRequests: counter(
     'newrelic_exporter_api_requests_total',
     ['account', 'endpoint', 'code'],
     'Calls of the upstream interface by path template and status code ("error" without an answer).',
   ),
-  apiRequestDuration: family(
-    'histogram',
-    'newrelic_exporter_api_request_duration_seconds',
-    ['account', 'endpoint'],
-    'Duration of upstream calls.',
-  ),
-  apiFailures: family(
-    'counter',
+  apiRequestDuration: {
+    ...gauge('newrelic_exporter_api_request_duration_seconds', ['account', 'endpoint'], 'Duration of upstream calls.'),
+    type: 'histogram',
+  },
+  apiFailures: counter(
     'newrelic_exporter_api_failures_total',
     ['account', 'endpoint', 'reason'],
     'Failed upstream calls, and parts of answers that were left out, by reason.',
   ),
-  apiRetries: family(
-    'counter',
+  apiRetries: counter(
     'newrelic_exporter_api_retries_total',
     ['account'],
     'Upstream calls that were made again after a failure.',
   ),
-  apiInFlight: family(
-    'gauge',
+  apiInFlight: gauge(
     'newrelic_exporter_api_requests_in_flight',
     ['account'],
     'Upstream calls that wait for their answer.',
   ),
-  apiBudget: family(
-    'gauge',
+  apiBudget: gauge(
     'newrelic_exporter_api_budget_requests_per_minute',
     ['account'],
     'Upstream calls per minute that are allowed now; lower than configured while recovering from an overload answer.',
   ),
-  apiPausedUntil: family(
-    'gauge',
+  apiPausedUntil: gauge(
     'newrelic_exporter_api_paused_until_timestamp_seconds',
     ['account'],
     'Unix time until which the account makes no call; absent when it is not paused.',
   ),
-  scrapes: family(
-    'counter',
+  scrapes: counter(
     'newrelic_exporter_scrapes_total',
     ['result'],
     'Answered scrapes: partial when any due entity was not fresh, else complete.',
   ),
-  series: family('gauge', 'newrelic_exporter_series', ['family'], 'Series in the last answer by family.'),
-  seriesDropped: family(
-    'counter',
+  series: gauge('newrelic_exporter_series', ['family'], 'Series in the last answer by family.'),
+  seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],
     'Series left out because of max_series, by family: each once for every refresh of its values.',
   ),
-  accountInfo: family(
-    'gauge',
+  accountInfo: gauge(
     'newrelic_exporter_account_info',
     ['account', 'api', 'region'],
     '1, with the interface (rest or nerdgraph) and the region of the account; the region is empty with base_url.',
   ),
-  apiEndOfLife: family(
-    'gauge',
+  apiEndOfLife: gauge(
     'newrelic_exporter_api_end_of_life_timestamp_seconds',
     ['account'],
     'Unix time at which the vendor ends the interface that the account uses; absent where no end is announced.',
   ),
-  apiBatchesSplit: family(
-    'counter',
+  apiBatchesSplit: counter(
     'newrelic_exporter_api_batches_split_total',
     ['account', 'reason'],
     'Batches of NerdGraph that were read again in parts, by reason: truncated, timeout or error.',
   ),
-  applications: family(
-    'gauge',
+  applications: gauge(
     'newrelic_exporter_applications',
     ['account', 'state'],
     'Applications of the account: listed, of them exported, of them reporting. Each includes the next: never sum over state.',
   ),
-  refusedLogins: family(
-    'counter',
+  refusedLogins: counter(
     'newrelic_exporter_web_refused_logins_total',
     [],
     'Requests that were refused because of a wrong user name or password.',
   ),
-  querySuccess: family(
-    'gauge',
+  querySuccess: gauge(
     'newrelic_exporter_query_success',
     ['account', 'query'],
     '1 when the last attempt to run the query succeeded, else 0.',
   ),
-  queryDuration: family(
-    'gauge',
+  queryDuration: gauge(
     'newrelic_exporter_query_duration_seconds',
     ['account', 'query'],
     'How long the last attempt to run the query took.',
   ),
-  querySeries: family(
-    'gauge',
+  querySeries: gauge(
     'newrelic_exporter_query_series',
     ['account', 'query'],
     'Series that the query has now; 0 when its last rows are too old.',
   ),
-  queryRowsDropped: family(
-    'counter',
+  queryRowsDropped: counter(
     'newrelic_exporter_query_rows_dropped_total',
     ['account', 'query', 'reason'],
     'Rows of the query that became no series, by reason: not_a_number, or repeated (the same labels as an earlier row).',
   ),
-  reloadSuccessful: family(
-    'gauge',
+  reloadSuccessful: gauge(
     'newrelic_exporter_config_last_reload_successful',
     [],
     '1 when the last reload of the configuration succeeded, else 0.',
   ),
-  reloadSuccessTime: family(
-    'gauge',
+  reloadSuccessTime: gauge(
     'newrelic_exporter_config_last_reload_success_timestamp_seconds',
     [],
     'Unix time of the last successful reload of the configuration.',
@@ -194,8 +162,8 @@ export const EXPORTER = {
 
 /** What `/probe` adds to the families of one application. */
 export const PROBE = {
-  success: family('gauge', 'probe_success', [], '1 when nothing of the probe failed, else 0.'),
-  duration: family('gauge', 'probe_duration_seconds', [], 'How long the probe took.'),
+  success: gauge('probe_success', [], '1 when nothing of the probe failed, else 0.'),
+  duration: gauge('probe_duration_seconds', [], 'How long the probe took.'),
 } satisfies Readonly<Record<string, ExporterFamily>>;
 
 export const EXPORTER_FAMILIES: readonly ExporterFamily[] = Object.values(EXPORTER);

@@ -18,8 +18,6 @@ export interface CustomMetricDefinition {
 export interface CustomMetric {
   readonly family: Family;
   readonly template: Template;
-  /** What to narrow the metric name list with. */
-  readonly filter: string;
   readonly definition: CustomMetricDefinition;
 }
 
@@ -63,8 +61,7 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
   return definitions.map((definition) => {
     const family = families.get(definition.name) ?? customFamily(definition);
     families.set(definition.name, family);
-    const template = parseTemplate(definition.match);
-    return { family, template, filter: literalFilter(template), definition };
+    return { family, template: parseTemplate(definition.match), definition };
   });
 }
 
@@ -125,11 +122,11 @@ export function customSamples(matches: readonly CustomMatch[], values: WindowVal
 }
 
 function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 'series'>[] {
-  const captured = matchTemplate(metric.template, metricName);
-  if (captured === undefined) return [];
-  const names = metric.family.labelNames;
-  const labels = names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, captured[name] ?? '']));
-  return [{ metric, metricName, labels }];
+  const captured = metric.template.pattern.exec(metricName);
+  if (captured === null) return [];
+  const { labelNames } = metric.family;
+  const labels = Object.fromEntries(labelNames.map((name) => [name, captured.groups?.[name] ?? '']));
+  return [{ metric, metricName, labels: labelNames.length === 0 ? undefined : labels }];
 }
 
 /** A fault in a custom metric's `match`; the message says what to change, and never repeats the template. */
@@ -137,18 +134,17 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-type Segment =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'capture'; readonly label: string }
-  | { readonly kind: 'one' }
-  | { readonly kind: 'rest' };
-
 /** A parsed `match` of a custom metric. */
 export interface Template {
-  readonly source: string;
-  readonly segments: readonly Segment[];
+  /** What the metric names that fit look like, with a group for each captured label. Case counts. */
+  readonly pattern: RegExp;
   /** The captured label names, in the order of the template. */
   readonly labelNames: readonly string[];
+  /**
+   * The longest literal part, of equal ones the first: upstream's substring filter for the metric name list. It keeps the
+   * slashes around it, which do not count for its length.
+   */
+  readonly filter: string;
 }
 
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -160,58 +156,41 @@ const MINIMUM_LITERAL = 3;
  */
 export function parseTemplate(match: string): Template {
   const parts = match.split('/');
-  const segments = parts.map((part, index) => parseSegment(part, index, index === parts.length - 1));
-  const labelNames = segments.flatMap((segment) => (segment.kind === 'capture' ? [segment.label] : []));
+  const segments = parts.map((part, index) => segmentPattern(part, index, index === parts.length - 1));
+  const labelNames = parts.flatMap((part) => CAPTURE.exec(part)?.slice(1) ?? []);
   const repeated = labelNames.find((label, index) => labelNames.indexOf(label) !== index);
   if (repeated !== undefined) {
     throw new TemplateError('The template captures two segments under one name: give each capture a name of its own.');
   }
-  const template = { source: match, segments, labelNames };
-  if (weight(literalFilter(template)) < MINIMUM_LITERAL) {
+  // A line feed stands for what is not literal: no metric name holds one, and it is refused in a literal.
+  const literals = parts.map((part) => (isLiteral(part) ? part : '\n')).join('/');
+  const filter = literals.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
+  if (weight(filter) < MINIMUM_LITERAL) {
     throw new TemplateError(
       `The template needs a literal part of at least ${MINIMUM_LITERAL} characters, ` +
         'which narrows the metric name list that is read.',
     );
   }
-  return template;
+  return { pattern: new RegExp(`^${segments.join('/')}$`, 's'), labelNames, filter };
 }
 
-/** The captured labels when the metric name fits the template (`{}` without captures), else undefined. Case counts. */
-export function matchTemplate(template: Template, metricName: string): Labels | undefined {
-  const parts = metricName.split('/');
-  const { segments } = template;
-  const open = segments.at(-1)?.kind === 'rest';
-  if (open ? parts.length < segments.length : parts.length !== segments.length) return undefined;
-  const labels: Record<string, string> = {};
-  for (const [index, segment] of segments.entries()) {
-    const part = parts[index] ?? '';
-    if (segment.kind === 'rest') continue;
-    if (segment.kind === 'literal' ? part !== segment.text : part === '') return undefined;
-    if (segment.kind === 'capture') labels[segment.label] = part;
-  }
-  return labels;
+const CAPTURE = /^\{([^{}]*)\}$/;
+
+/** Of a segment that was checked. */
+function isLiteral(part: string): boolean {
+  return !/[{*]/.test(part);
 }
 
-/**
- * The longest literal part, of equal ones the first: upstream's substring filter for the metric name list. It keeps the
- * slashes around it, which do not count for its length.
- */
-export function literalFilter(template: Pick<Template, 'segments'>): string {
-  // A line feed stands for what is not literal: no metric name holds one, and parseSegment refuses it.
-  const text = template.segments.map((segment) => (segment.kind === 'literal' ? segment.text : '\n')).join('/');
-  return text.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
-}
-
-function parseSegment(part: string, index: number, last: boolean): Segment {
+function segmentPattern(part: string, index: number, isLast: boolean): string {
   const at = `Segment ${String(index + 1)} of the template`;
   if (part === '') throw new TemplateError(`${at} is empty: remove the slash before or after it.`);
-  if (part === '*') return { kind: 'one' };
+  if (part === '*') return '[^/]+';
   if (part === '**') {
-    if (!last) throw new TemplateError(`${at} is ** but not the last: ** stands for the rest of the name.`);
-    return { kind: 'rest' };
+    if (!isLast) throw new TemplateError(`${at} is ** but not the last: ** stands for the rest of the name.`);
+    return '.*';
   }
-  const label = /^\{([^{}]*)\}$/.exec(part)?.[1];
-  if (label !== undefined) return { kind: 'capture', label: checkedLabel(label, at) };
+  const label = CAPTURE.exec(part)?.[1];
+  if (label !== undefined) return `(?<${checkedLabel(label, at)}>[^/]+)`;
   if (/[{}*]/.test(part)) {
     throw new TemplateError(
       `${at} has more than {label}, * or **: these stand for whole segments only, so write one of them alone ` +
@@ -219,7 +198,7 @@ function parseSegment(part: string, index: number, last: boolean): Segment {
     );
   }
   if (/[\n\r]/.test(part)) throw new TemplateError(`${at} has a line break, which no metric name has: remove it.`);
-  return { kind: 'literal', text: part };
+  return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 function checkedLabel(label: string, at: string): string {
@@ -302,22 +281,21 @@ export const NERDGRAPH_VALUES = {
   memory: ['total_used_mb'],
 } as const;
 
-type Kind = keyof typeof NERDGRAPH_VALUES;
-
-/** The names of the values that NerdGraph can give for the metrics that a custom metric's template may match. */
-export function nerdgraphValuesOf(template: Pick<Template, 'segments'>): readonly string[] {
-  return kindsOf(template).flatMap((kind) => NERDGRAPH_VALUES[kind]);
+/** The names of the values that NerdGraph can give for the metrics that a custom metric's `match` may fit. */
+export function nerdgraphValuesOf(match: string): readonly string[] {
+  return kindsOf(match).flatMap((kind) => NERDGRAPH_VALUES[kind]);
 }
 
-function kindsOf({ segments }: Pick<Template, 'segments'>): readonly Kind[] {
-  const [first, second] = segments;
-  if (first?.kind !== 'literal') return ['any', 'apdex', 'devices', 'memory'];
-  switch (first.text) {
+function kindsOf(match: string): readonly (keyof typeof NERDGRAPH_VALUES)[] {
+  const [first = '', second] = match.split('/');
+  switch (isLiteral(first) ? first : undefined) {
+    case undefined:
+      return ['any', 'apdex', 'devices', 'memory'];
     case 'Apdex':
       return ['apdex'];
     case 'EndUser':
-      if (second !== undefined && second.kind !== 'literal') return ['any', 'apdex', 'devices'];
-      return second?.text.startsWith('Apdex') === true ? ['apdex'] : ['any', 'devices'];
+      if (second !== undefined && !isLiteral(second)) return ['any', 'apdex', 'devices'];
+      return second?.startsWith('Apdex') === true ? ['apdex'] : ['any', 'devices'];
     case 'Browser':
     case 'Mobile':
       return ['any', 'devices'];

@@ -1,3 +1,4 @@
+import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import type { Labels } from './sample.ts';
 
 /** Every label name of our families; a test compares it with the catalogue. */
@@ -57,31 +58,12 @@ export function tagLabel(key: string): string {
   return `tag_${key.replace(/[^a-zA-Z0-9_]/g, '_')}`;
 }
 
-interface ApplicationIdentity {
-  readonly id: number;
-  readonly name: string;
-}
-
-interface HostIdentity {
-  readonly key: string;
-  readonly host: string;
-}
-
-interface InstanceIdentity {
-  readonly id: number;
-  readonly host: string;
-  readonly hostId: number | undefined;
-  readonly port: number | undefined;
-}
-
-interface KeyTransactionIdentity {
-  readonly id: number;
-  readonly name: string;
-  readonly applicationId: number | undefined;
-}
-
 /** Labels of an application's series: ours first, the account's static labels last. */
-export function applicationLabels(account: string, staticLabels: Labels, application: ApplicationIdentity): Labels {
+export function applicationLabels(
+  account: string,
+  staticLabels: Labels,
+  application: Pick<Application, 'id' | 'name'>,
+): Labels {
   return { ...ofApplication(account, application), ...staticLabels };
 }
 
@@ -89,8 +71,8 @@ export function applicationLabels(account: string, staticLabels: Labels, applica
 export function hostLabels(
   account: string,
   staticLabels: Labels,
-  application: ApplicationIdentity,
-  host: HostIdentity,
+  application: Pick<Application, 'id' | 'name'>,
+  host: Pick<Host, 'key' | 'host'>,
 ): Labels {
   return { ...ofApplication(account, application), host: host.host, host_id: host.key, ...staticLabels };
 }
@@ -99,8 +81,8 @@ export function hostLabels(
 export function instanceLabels(
   account: string,
   staticLabels: Labels,
-  application: ApplicationIdentity,
-  instance: InstanceIdentity,
+  application: Pick<Application, 'id' | 'name'>,
+  instance: Pick<Instance, 'id' | 'host' | 'hostId' | 'port'>,
 ): Labels {
   return {
     ...ofApplication(account, application),
@@ -120,7 +102,7 @@ export function keyTransactionLabels(
   account: string,
   staticLabels: Labels,
   applicationName: string | undefined,
-  keyTransaction: KeyTransactionIdentity,
+  keyTransaction: Pick<KeyTransaction, 'id' | 'name' | 'applicationId'>,
 ): Labels {
   return {
     account,
@@ -132,7 +114,7 @@ export function keyTransactionLabels(
   };
 }
 
-function ofApplication(account: string, application: ApplicationIdentity): Labels {
+function ofApplication(account: string, application: Pick<Application, 'id' | 'name'>): Labels {
   return { account, app: application.name, app_id: String(application.id) };
 }
 

@@ -58,7 +58,7 @@ describe('customMetrics', () => {
   it('gives definitions of one name one family', () => {
     const [first, second] = customMetrics([DEPTH, { ...DEPTH, match: 'Custom/OldQueue/{queue}/depth' }]);
     expect(second?.family).toBe(first?.family);
-    expect(second?.filter).toBe('Custom/OldQueue/');
+    expect(second?.template.filter).toBe('Custom/OldQueue/');
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { literalFilter, matchTemplate, parseTemplate, TemplateError } from '../../src/metrics/customMetrics.ts';
+import { parseTemplate, TemplateError } from '../../src/metrics/customMetrics.ts';
 
 describe('parseTemplate', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('parseTemplate', () => {
   });
 });
 
-describe('matchTemplate', () => {
+describe('the pattern of a template', () => {
   it.each([
     ['Custom/Queue/{queue}/depth', 'Custom/Queue/mail/depth', { queue: 'mail' }],
     ['Custom/Queue/{queue}/depth', 'Custom/Queue/a b [c] 100%/depth', { queue: 'a b [c] 100%' }],
@@ -56,13 +56,16 @@ describe('matchTemplate', () => {
     ['Custom/{queue}/**', 'Custom/a/b', { queue: 'a' }],
     ['Custom/{queue}/**', 'Custom/a/b/c/d', { queue: 'a' }],
     ['Custom/{queue}/**', 'Custom/a', undefined],
+    ['Custom/{queue}/**', 'Custom/a/', { queue: 'a' }],
     ['Custom.x/{queue}', 'CustomXx/a', undefined],
+    ['Custom.x+[1]/{constructor}', 'Custom.x+[1]/a', { constructor: 'a' }],
   ])('reads %s on %s', (match, name, expected) => {
-    expect(matchTemplate(parseTemplate(match), name)).toEqual(expected);
+    const found = parseTemplate(match).pattern.exec(name);
+    expect(found === null ? undefined : { ...found.groups }).toEqual(expected);
   });
 });
 
-describe('literalFilter', () => {
+describe('the filter of a template', () => {
   it.each([
     ['Custom/Queue/{queue}/depth', 'Custom/Queue/'],
     ['{a}/Custom/Queue', '/Custom/Queue'],
@@ -72,7 +75,7 @@ describe('literalFilter', () => {
     ['Custom/Queue/depth', 'Custom/Queue/depth'],
     ['Custom/**', 'Custom/'],
   ])('of %s is %s', (match, expected) => {
-    expect(literalFilter(parseTemplate(match))).toBe(expected);
+    expect(parseTemplate(match).filter).toBe(expected);
   });
 
   it('is part of every name that fits', () => {
@@ -85,9 +88,9 @@ describe('literalFilter', () => {
       fc.property(fc.array(segment, { minLength: 1, maxLength: 6 }), fc.boolean(), (segments, open) => {
         const match = ['Custom', ...segments.map(({ template }) => template), ...(open ? ['**'] : [])].join('/');
         const name = ['Custom', ...segments.map((each) => each.name), ...(open ? ['x', 'y'] : [])].join('/');
-        const template = parseTemplate(match);
-        expect(matchTemplate(template, name)).toEqual({});
-        expect(name).toContain(literalFilter(template));
+        const { pattern, filter } = parseTemplate(match);
+        expect(name).toMatch(pattern);
+        expect(name).toContain(filter);
       }),
     );
   });

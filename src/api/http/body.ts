@@ -220,17 +220,18 @@ export interface Answer {
   readonly link: string | undefined;
 }
 
-/** Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. */
-export type Inspection = (
-  body: Readonly<Record<string, unknown>>,
-  status: number,
-  mask: KeyMask,
-) => CallFailure | undefined;
-
 /** How the body of an answer is read and judged, and when its call is made again. */
 export interface AnswerRules {
   readonly bounds: Bounds;
-  readonly inspect: Inspection;
+  /**
+   * Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. Without it, every
+   * body with an error is one.
+   */
+  readonly inspect?: (
+    body: Readonly<Record<string, unknown>>,
+    status: number,
+    mask: KeyMask,
+  ) => CallFailure | undefined;
   /** As `inspect`, of the text of another status: a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /**
@@ -247,45 +248,39 @@ export interface AnswerRules {
   readonly retries: 'all' | 'but_timeouts' | 'said_to_pass' | 'none';
 }
 
-/** How answers to a GET are read: they report an overload by their status alone. */
-export function rulesOfGet(bounds: Bounds): AnswerRules {
-  return { bounds, inspect: bodyFailure, retries: 'but_timeouts' };
-}
-
 /** An answer that has come in, and what was sent for it. */
 export interface Sent {
   readonly address: URL;
   readonly raw: RawAnswer;
+  /** Unix milliseconds by the wall clock, which times in headers are compared with. */
+  readonly receivedAt: number;
   readonly overload: Overload | undefined;
   /** Hides the key that was sent. */
   readonly mask: KeyMask;
 }
 
-/** Reads the bodies of answers. */
-export class BodyReader {
-  readonly #now: () => number;
+/** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
+export async function textOf(
+  { address, raw, overload, mask }: Sent,
+  { bounds, inspectRefusal }: AnswerRules,
+): Promise<string> {
+  if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
+  const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
+  throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
+}
 
-  /** @param now Unix milliseconds by the wall clock, which times in headers are compared with */
-  constructor(now: () => number) {
-    this.#now = now;
+/** The answer in the text of a good status. Throws the CallFailure that its body reports. */
+export function parseAnswer(
+  { address, raw, receivedAt, mask }: Sent,
+  text: string,
+  { bounds, inspect = bodyFailure }: AnswerRules,
+): Answer {
+  const body = parseObject(text, raw.status, mask, bounds.elements);
+  const failure = inspect(body, raw.status, mask);
+  if (failure?.overload !== undefined) {
+    const { reason, message, status } = failure;
+    throw new CallFailure(reason, message, { status, overload: announced(raw.headers, receivedAt) });
   }
-
-  /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
-  async textOf({ address, raw, overload, mask }: Sent, { bounds, inspectRefusal }: AnswerRules): Promise<string> {
-    if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
-    const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
-    throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
-  }
-
-  /** The answer in the text of a good status. Throws the CallFailure that its body reports. */
-  parse({ address, raw, mask }: Sent, text: string, { bounds, inspect }: AnswerRules): Answer {
-    const body = parseObject(text, raw.status, mask, bounds.elements);
-    const failure = inspect(body, raw.status, mask);
-    if (failure?.overload !== undefined) {
-      const { reason, message, status } = failure;
-      throw new CallFailure(reason, message, { status, overload: announced(raw.headers, this.#now()) });
-    }
-    if (failure !== undefined) throw failure;
-    return { body, address, link: joinedHeader(raw.headers, 'link') };
-  }
+  if (failure !== undefined) throw failure;
+  return { body, address, link: joinedHeader(raw.headers, 'link') };
 }

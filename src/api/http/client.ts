@@ -6,7 +6,7 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { BodyReader, rulesOfGet, type Answer, type AnswerRules, type Sent, isGood } from './body.ts';
+import { isGood, parseAnswer, textOf, type Answer, type AnswerRules, type Sent } from './body.ts';
 import type { Bounds } from './jsonShape.ts';
 import { exchange, type Request } from './exchange.ts';
 import { Connections, type DispatcherOptions } from './dispatcher.ts';
@@ -114,7 +114,6 @@ export class Client {
   readonly connections: Connections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
-  readonly #bodies: BodyReader;
   /**
    * How many calls failed since one was answered. An overload is no failure: it pauses. Neither is a refused right: it
    * belongs to what was asked for, and says that the service answers.
@@ -128,7 +127,6 @@ export class Client {
     this.connections = new Connections(options);
     this.#options = options;
     this.#key = new ApiKey(options.key);
-    this.#bodies = new BodyReader(options.now);
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
@@ -147,7 +145,7 @@ export class Client {
 
   /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
   get(endpoint: string, address: URL, call: CallOptions, bounds: Bounds): Promise<Answer> {
-    return this.#call(endpoint, { address }, rulesOfGet(bounds), call);
+    return this.#call(endpoint, { address }, { bounds, retries: 'but_timeouts' }, call);
   }
 
   /** Posts a JSON text; otherwise as `get`. */
@@ -228,14 +226,10 @@ export class Client {
       const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
       const { mayBeOverload } = rules;
-      if (mayBeOverload === undefined && isGood(sent.raw.status)) {
-        return { answer: this.#readNextTurn(sent, rules) };
-      }
-      const text = await this.#bodies.textOf(sent, rules);
-      if (mayBeOverload?.(text) === false) {
-        return { answer: this.#parseNextTurn(sent, text, rules) };
-      }
-      return { answer: Promise.resolve(this.#bodies.parse(sent, text, rules)) };
+      if (mayBeOverload === undefined && isGood(sent.raw.status)) return { answer: readNextTurn(sent, rules) };
+      const text = await textOf(sent, rules);
+      if (mayBeOverload?.(text) === false) return { answer: parseNextTurn(sent, text, rules) };
+      return { answer: Promise.resolve(parseAnswer(sent, text, rules)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.overload;
@@ -259,24 +253,14 @@ export class Client {
     try {
       const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes, signal });
       code = raw.status;
-      return { address: request.address, raw, overload: overloadOf(code, raw.headers, now()), mask };
+      const receivedAt = now();
+      return { address: request.address, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };
     } catch (error) {
       if (error instanceof CallFailure) code = error.status;
       throw error;
     } finally {
       observer.ended(endpoint, code ?? 'error', (monotonic() - started) / 1000);
     }
-  }
-
-  /** First the next calls go out for all answers that came in together. */
-  async #readNextTurn(sent: Sent, rules: AnswerRules): Promise<Answer> {
-    await soonAfterInput();
-    return this.#bodies.parse(sent, await this.#bodies.textOf(sent, rules), rules);
-  }
-
-  async #parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<Answer> {
-    await turnAfterInput();
-    return this.#bodies.parse(sent, text, rules);
   }
 
   #headers(key: string, { body, keyHeader }: Request): Record<string, string> {
@@ -288,6 +272,17 @@ export class Client {
       [keyHeader ?? this.#options.keyHeader]: key,
     };
   }
+}
+
+/** First the next calls go out for all answers that came in together. */
+async function readNextTurn(sent: Sent, rules: AnswerRules): Promise<Answer> {
+  await soonAfterInput();
+  return parseAnswer(sent, await textOf(sent, rules), rules);
+}
+
+async function parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<Answer> {
+  await turnAfterInput();
+  return parseAnswer(sent, text, rules);
 }
 
 function isRetried(failure: CallFailure, { retries }: AnswerRules, { patient }: CallOptions): boolean {

@@ -126,7 +126,7 @@ function withAccount({ at, metric, template }: FamilyUse, account: Mapping | und
   const issues = template.labelNames
     .filter((label) => Object.hasOwn(fixed, label))
     .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
-  const values = nerdgraphValuesOf(template);
+  const values = nerdgraphValuesOf(metric.match);
   if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
     const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
     issues.push(issue([...at, 'value'], message));
