@@ -16,7 +16,7 @@ import {
   type Condition,
   type Selection,
 } from './nrql.ts';
-import type { Rows } from './rows.ts';
+import type { SubjectRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import type { WantedMetrics } from './wanted.ts';
@@ -170,8 +170,8 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
     );
   }
 
-  protected valueOf(_: CustomNamesSubject, rows: Rows): readonly string[] {
-    return [...rows.keys()].sort();
+  protected valueOf(_: CustomNamesSubject, found: SubjectRows): readonly string[] {
+    return [...found.rowsOf(undefined).keys()].sort();
   }
 
   async #readAlone(

@@ -1,8 +1,8 @@
 import { countCalls } from '../batches.ts';
-import { nextQuery, partsOf, type Asked, type QueryKind } from './batching.ts';
+import { nextQuery, partsOf, type Asked, type Part, type QueryKind } from './batching.ts';
 import type { SubjectId } from './fleet.ts';
 import { aligned } from './nrql.ts';
-import { ITSELF, type Rows, type SubjectRows } from './rows.ts';
+import { SubjectRows } from './rows.ts';
 import { ValuePlan } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import { SIGN_OF_LIFE, WEB, type Wanted, type WantedMetrics } from './wanted.ts';
@@ -21,19 +21,18 @@ import type { Host } from '../types.ts';
 
 const HOUR = 3_600;
 
-const NO_ROWS: Rows = new Map();
-
 /** What is asked over which time. */
 export interface Kind extends QueryKind {
   /** So many seconds before the end of the range; undefined: the range itself. */
   readonly seconds?: number;
 }
 
-/** What was read of subjects: by kind, and by application or key transaction. */
-export type Found = ReadonlyMap<Kind, ReadonlyMap<SubjectId, SubjectRows>>;
+/** What was read, by application or key transaction, and that by kind. */
+export type FoundParts = ReadonlyMap<SubjectId, SubjectRows>;
+export type Found = ReadonlyMap<Kind, FoundParts>;
 
 /** Reads something that follows from rows, which come from as few queries as possible. */
-export abstract class RowsRead<S, A> implements BatchRead<S, A> {
+export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements BatchRead<S, A, R> {
   protected readonly timeslices: Timeslices;
 
   constructor(timeslices: Timeslices) {
@@ -43,22 +42,25 @@ export abstract class RowsRead<S, A> implements BatchRead<S, A> {
   abstract kindOf(subject: S): Kind;
   /** Undefined: nothing. */
   abstract askedOf(subject: S): Asked | undefined;
-  /** @param rows of the host that was asked for, or of what has no hosts */
-  protected abstract valueOf(subject: S, rows: Rows, window: TimeRange, found: SubjectRows | undefined): A;
+  /** @param range as it was asked for */
+  protected abstract valueOf(subject: S, found: SubjectRows, range: R): A;
+
+  /** The most rows of a query over a range, where those of its kind are too many. */
+  protected mostRows?(range: R): number;
 
   protected columnsOf(_: readonly S[], kind: Kind): QueryKind['columns'] {
     return kind.columns;
   }
 
-  nextCall(subjects: readonly S[]): NextCall {
-    return nextQuery(this, subjects, this.timeslices.fleet);
+  nextCall(subjects: readonly S[], range: R): NextCall {
+    return nextQuery(this, subjects, this.timeslices.fleet, this.mostRows?.(range));
   }
 
-  callsFor(subjects: readonly S[], range: TimeRange): number {
+  callsFor(subjects: readonly S[], range: R): number {
     return countCalls(this, subjects, range);
   }
 
-  async read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<A>[]> {
+  async read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<A>[]> {
     const found = await this.find(subjects, range, call);
     const outcomes: Outcome<A>[] = [];
     await inSlices(subjects, (subject) => {
@@ -68,7 +70,7 @@ export abstract class RowsRead<S, A> implements BatchRead<S, A> {
   }
 
   /** Rejects only with the reason of the signal. */
-  protected async find(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<Found> {
+  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<Found> {
     const byKind = new Map<Kind, { readonly subjects: S[]; readonly asked: Asked[] }>();
     for (const subject of subjects) {
       const asked = this.askedOf(subject);
@@ -83,20 +85,20 @@ export abstract class RowsRead<S, A> implements BatchRead<S, A> {
     }
     const reads = [...byKind].map(async ([kind, alike]) => {
       const columns = this.columnsOf(alike.subjects, kind) ?? 'values';
-      const query = { ...kind, columns, range: rangeOf(kind, range) };
-      return [kind, await this.timeslices.read(partsOf(alike.asked), query, call)] as const;
+      return [kind, await this.findParts(partsOf(alike.asked), { ...kind, columns }, range, call)] as const;
     });
     return new Map(await Promise.all(reads));
   }
 
-  protected outcomeOf(subject: S, found: Found, range: TimeRange): Outcome<A> {
-    const kind = this.kindOf(subject);
+  protected findParts(parts: readonly Part[], kind: Kind, range: R, call: CallOptions): Promise<FoundParts> {
+    return this.timeslices.read(parts, { ...kind, range: rangeOf(kind, range) }, call);
+  }
+
+  protected outcomeOf(subject: S, found: Found, range: R): Outcome<A> {
     const asked = this.askedOf(subject);
-    const ofSubject = asked === undefined ? undefined : found.get(kind)?.get(asked.id);
-    const error = ofSubject?.failureOf(asked?.host);
-    if (error !== undefined) return { error };
-    const rows = ofSubject?.rows.get(asked?.host ?? ITSELF) ?? NO_ROWS;
-    return { value: this.valueOf(subject, rows, ofSubject?.window ?? rangeOf(kind, range), ofSubject) };
+    const rows = asked === undefined ? undefined : found.get(this.kindOf(subject))?.get(asked.id);
+    const error = rows?.failureOf(asked?.host);
+    return error === undefined ? { value: this.valueOf(subject, rows ?? new SubjectRows(), range) } : { error };
   }
 }
 
@@ -168,8 +170,8 @@ export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer
     return this.#plans.columnsOf(subjects);
   }
 
-  protected valueOf(subject: MetricDataSubject, rows: Rows, window: TimeRange): MetricDataAnswer {
-    return this.#plans.of(subject).values.answerOf(rows, window);
+  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MetricDataAnswer {
+    return this.#plans.of(subject).values.answerOf(found.rowsOf(subject.hostKey), found.window ?? range);
   }
 }
 
@@ -193,14 +195,9 @@ export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
   }
 
   /** The interface gives hosts no id of their own: the name is what tells them apart. */
-  protected valueOf(
-    { applicationId }: ApplicationSubject,
-    _rows: Rows,
-    _window: TimeRange,
-    found: SubjectRows | undefined,
-  ): readonly Host[] {
+  protected valueOf({ applicationId }: ApplicationSubject, found: SubjectRows): readonly Host[] {
     const language = this.timeslices.fleet.language(applicationId);
-    const names = [...(found?.rows.keys() ?? [])].sort();
+    const names = [...found.rows.keys()].sort();
     return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
   }
 }

@@ -7,6 +7,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
 import { type LeftOut, parseRecord } from '../records/lenient.ts';
+import { readPages, type PageLimits } from '../records/pages.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
@@ -108,20 +109,17 @@ export const application = entity
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
-/** So many pages in a row without anything new mean that the service goes in circles under ever new cursors. */
-const MOST_STALE_PAGES = 3;
 
 const ROOT = ['actor', 'entitySearch'];
 const LIST = ['results', 'entities'];
 
-interface Search<T> {
+interface Search<T> extends PageLimits {
   readonly group: CallGroup;
   readonly document: string;
   /** In the service's search language; made of constants and numbers. */
   readonly query: string;
   readonly accountId: number;
   readonly schema: z.ZodType<T>;
-  readonly mostPages: number;
 }
 
 /**
@@ -131,13 +129,11 @@ interface Search<T> {
 export async function searchEntities<T>(transport: Transport, search: Search<T>, call: CallOptions): Promise<T[]> {
   const { group, document, query } = search;
   const guids = new Set<string>();
-  const cursors = new Set<string>();
   const found: T[] = [];
-  return transport.checked(group, async (leftOut) => {
-    let cursor: string | null = null;
-    let stale = 0;
-    for (let page = 1; ; page += 1) {
-      const variables = { search: query, cursor };
+  const refuse = (words: string): Error => transport.invalid(group, words);
+  await transport.checked(group, (leftOut) =>
+    readPages('', search, refuse, async (cursor, page) => {
+      const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const { found: parent } = await transport.read({ group, document, variables, root: ROOT, list: LIST }, call);
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
@@ -146,22 +142,17 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const before = guids.size;
       for (const each of entities) found.push(...take(each, search, guids, leftOut));
-      const next = results['nextCursor'] ?? null;
-      if (next === null || next === '') {
-        const count = parent['count'];
-        if (typeof count !== 'number') throw refused('the answer has no "count"');
-        if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
-        if (guids.size > 0 && found.length === 0) throw refused(`none of the ${guids.size} entities can be read`);
-        return found;
-      }
-      if (typeof next !== 'string' || cursors.has(next)) throw refused('its next page has been read before');
-      stale = guids.size === before ? stale + 1 : 0;
-      if (stale === MOST_STALE_PAGES) throw refused('the last pages repeat what was read before');
-      if (page >= search.mostPages) throw refused('the list does not end');
-      cursors.add(next);
-      cursor = next;
-    }
-  });
+      const next = results['nextCursor'] ?? '';
+      if (typeof next !== 'string') throw refused('its next page has no cursor');
+      if (next !== '') return { fresh: guids.size - before, next };
+      const count = parent['count'];
+      if (typeof count !== 'number') throw refused('the answer has no "count"');
+      if (guids.size < count) throw refused(`${guids.size} entities, but the service counts ${count}`);
+      if (guids.size > 0 && found.length === 0) throw refused(`none of the ${guids.size} entities can be read`);
+      return { fresh: guids.size - before, next: undefined };
+    }),
+  );
+  return found;
 }
 
 /** Notes that the entity was there, whether it can be read or not. */

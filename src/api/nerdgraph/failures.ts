@@ -155,9 +155,9 @@ export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }
 
-/** A bad key is told from other refusals by its code, whatever the status. Undefined: the status says it all. */
+/** A bad key is told from other failures by its code; 403 is another refusal. Undefined: the status says it all. */
 export function badKeyOf(text: string, status: number, mask: KeyMask): CallFailure | undefined {
-  if (!text.includes('BAD_API_KEY')) return undefined;
+  if (status === 403 || !text.includes('BAD_API_KEY')) return undefined;
   let body: unknown;
   try {
     body = JSON.parse(text);

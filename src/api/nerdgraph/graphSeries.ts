@@ -1,7 +1,6 @@
-import { countCalls } from '../batches.ts';
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, nextQuery, partsOf, rowsOf, type Asked, type Part, type QueryKind } from './batching.ts';
-import type { DataPlans } from './dataReads.ts';
+import { MOST_ROWS, rowsOf, type Asked, type Part } from './batching.ts';
+import { RowsRead, type DataPlans, type FoundParts, type Kind } from './dataReads.ts';
 import type { SubjectId } from './fleet.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, mergeRows, type BucketRow, type Row, type SubjectRows, type TimesliceQuery } from './rows.ts';
@@ -13,8 +12,6 @@ import type {
   MetricDataAnswer,
   MetricDataSubject,
   MetricSeries,
-  NextCall,
-  Outcome,
   SeriesChunk,
   SeriesRead,
   TimeRange,
@@ -36,15 +33,14 @@ type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 const KINDS = {
   application: { name: 'application metrics series', group: 'application_metrics', by: 'application' },
   host: { name: 'host metrics series', group: 'host_metrics', by: 'host' },
-} as const satisfies Record<string, QueryKind>;
+} as const satisfies Record<string, Kind>;
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
-export class MetricSeriesRead implements SeriesRead {
-  readonly #timeslices: Timeslices;
+export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, SeriesChunk> implements SeriesRead {
   readonly #plans: DataPlans;
 
   constructor(timeslices: Timeslices, plans: DataPlans) {
-    this.#timeslices = timeslices;
+    super(timeslices);
     this.#plans = plans;
   }
 
@@ -52,7 +48,7 @@ export class MetricSeriesRead implements SeriesRead {
     return planChunks(range, window, now, LIMITS);
   }
 
-  kindOf({ hostKey }: MetricDataSubject): QueryKind {
+  kindOf({ hostKey }: MetricDataSubject): Kind {
     return KINDS[hostKey === undefined ? 'application' : 'host'];
   }
 
@@ -60,52 +56,29 @@ export class MetricSeriesRead implements SeriesRead {
     return this.#plans.askedOf(subject);
   }
 
-  nextCall(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): NextCall {
-    return nextQuery(this, subjects, this.#timeslices.fleet, mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk))));
+  protected override columnsOf(subjects: readonly MetricDataSubject[]): Kind['columns'] {
+    return this.#plans.columnsOf(subjects);
   }
 
-  callsFor(subjects: readonly MetricDataSubject[], chunk: SeriesChunk): number {
-    return countCalls(this, subjects, chunk);
+  protected override mostRows(chunk: SeriesChunk): number {
+    return mostRows(Math.min(MOST_BUCKETS, bucketsOf(chunk)));
   }
 
-  async read(
-    subjects: readonly MetricDataSubject[],
+  protected valueOf({ hostKey }: MetricDataSubject, found: SubjectRows, { granule }: SeriesChunk): MetricSeries {
+    const metrics = [...(found.buckets.get(hostKey ?? ITSELF) ?? [])];
+    return { granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) };
+  }
+
+  protected override async findParts(
+    parts: readonly Part[],
+    kind: Kind,
     chunk: SeriesChunk,
     call: CallOptions,
-  ): Promise<readonly Outcome<MetricSeries>[]> {
-    const [ofApplications, ofHosts] = await Promise.all(
-      [KINDS.application, KINDS.host].map((kind) => {
-        const alike = subjects.filter((subject) => this.kindOf(subject) === kind);
-        return this.#readAlike(alike, kind, chunk, call);
-      }),
-    );
-    return subjects.map(({ applicationId, hostKey }) => {
-      const rows = (hostKey === undefined ? ofApplications : ofHosts)?.get(applicationId);
-      const key = hostKey ?? ITSELF;
-      const error = rows?.failureOf(key);
-      if (error !== undefined) return { error };
-      const metrics = [...(rows?.buckets.get(key) ?? [])];
-      return { value: { granule: chunk.granule, metrics: metrics.map(([name, list]) => [name, toTimeslices(list)]) } };
-    });
-  }
-
-  async #readAlike(
-    subjects: readonly MetricDataSubject[],
-    kind: QueryKind,
-    chunk: SeriesChunk,
-    call: CallOptions,
-  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
-    if (subjects.length === 0) return new Map();
-    const parts = partsOf(subjects.map((subject) => this.askedOf(subject)));
-    const rows = parts.map((part) => rowsOf(part, 'application', this.#timeslices.fleet));
+  ): Promise<FoundParts> {
+    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.fleet));
     const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
-    const query = {
-      ...kind,
-      columns: this.#plans.columnsOf(subjects),
-      mostRows: mostRows(buckets),
-      bucketMinutes: chunk.granule / 60,
-    };
+    const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
     const ranges = rangesOf(chunk, onSteps(buckets * chunk.granule));
     const [all, ...further] = await Promise.all(
       ranges.map((range) => this.#readRange(parts, { ...query, range }, call)),
@@ -114,12 +87,8 @@ export class MetricSeriesRead implements SeriesRead {
     return all ?? new Map();
   }
 
-  async #readRange(
-    parts: readonly Part[],
-    query: BucketQuery,
-    call: CallOptions,
-  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
-    const found = new Map(await this.#timeslices.read(parts, query, call));
+  async #readRange(parts: readonly Part[], query: BucketQuery, call: CallOptions): Promise<FoundParts> {
+    const found = new Map(await this.timeslices.read(parts, query, call));
     await this.#readHalves(parts, query, found, call);
     await this.#readGaps(parts, query, found, call);
     return found;
@@ -149,19 +118,14 @@ export class MetricSeriesRead implements SeriesRead {
   }
 
   /** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
-  async #readGaps(
-    parts: readonly Part[],
-    query: BucketQuery,
-    found: ReadonlyMap<SubjectId, SubjectRows>,
-    call: CallOptions,
-  ): Promise<void> {
+  async #readGaps(parts: readonly Part[], query: BucketQuery, found: FoundParts, call: CallOptions): Promise<void> {
     const { range } = query;
     for (const part of parts) {
       const rows = found.get(part.id);
       for (const gap of gapsIn(range, rows?.window)) {
         if (gap.to - gap.from >= range.to - range.from) {
           const words = 'the answer is for another time than was asked for';
-          if (rows !== undefined) rows.failure = this.#timeslices.transport.invalid(query.group, words);
+          if (rows !== undefined) rows.failure = this.timeslices.transport.invalid(query.group, words);
           break;
         }
         const rest = await this.#readRange([part], { ...query, range: gap }, call);

@@ -14,12 +14,9 @@ const MOST_SHOWN = 20;
 
 const outline = z.object({ id, name: z.string().nullish() });
 
-interface AccountOutline {
-  readonly id: number;
-  readonly name?: string | null | undefined;
-}
+type AccountOutline = z.infer<typeof outline>;
 
-export interface AccountOptions {
+interface AccountOptions {
   /** The account of the configuration. */
   readonly accountId: number | undefined;
   /** The key of today, because key files change. */
@@ -33,21 +30,15 @@ export interface AccountOptions {
 /** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
 export class Account {
   readonly #transport: Transport;
-  readonly #configured: number | undefined;
-  readonly #key: () => string;
+  readonly #options: AccountOptions;
   #found: { readonly id: number; readonly key: string | undefined } | undefined;
   #pending: Promise<number> | undefined;
   /** What was found when the application list was empty, since when. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
-  readonly #monotonic: () => number;
-  readonly #lookUpMs: number;
 
   constructor(transport: Transport, options: AccountOptions) {
     this.#transport = transport;
-    this.#configured = options.accountId;
-    this.#key = options.key;
-    this.#monotonic = options.monotonic;
-    this.#lookUpMs = options.detailsMs;
+    this.#options = options;
   }
 
   inherit(before: Account): void {
@@ -56,7 +47,8 @@ export class Account {
 
   /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
   async id(call: CallOptions): Promise<number> {
-    if (this.#configured !== undefined) return this.#configured;
+    const { accountId } = this.#options;
+    if (accountId !== undefined) return accountId;
     for (;;) {
       const found = this.#found;
       if (found !== undefined && found.key === (this.#currentKey() ?? found.key)) return found.id;
@@ -93,13 +85,13 @@ export class Account {
    * empty. Rejects with an UpstreamError (`forbidden`) where the key does not list the account.
    */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
-    const configured = this.#configured;
+    const { accountId: configured, monotonic, detailsMs } = this.#options;
     if (!isEmpty || configured === undefined) {
       this.#lookedUp = undefined;
       return;
     }
-    const now = this.#monotonic();
-    if (this.#lookedUp === undefined || now - this.#lookedUp.at >= this.#lookUpMs) {
+    const now = monotonic();
+    if (this.#lookedUp === undefined || now - this.#lookedUp.at >= detailsMs) {
       const accounts = await this.list(call);
       const isListed = accounts.some(({ id: each }) => each === configured);
       const words = isListed ? undefined : notListed(configured, accounts);
@@ -126,7 +118,7 @@ export class Account {
   /** Undefined while it cannot be read: then calls fail by themselves. */
   #currentKey(): string | undefined {
     try {
-      return this.#key();
+      return this.#options.key();
     } catch {
       return undefined;
     }
@@ -134,9 +126,7 @@ export class Account {
 
   #only(accounts: readonly AccountOutline[]): number {
     const [first, second] = accounts;
-    if (first !== undefined && second === undefined) {
-      return first.id;
-    }
+    if (first !== undefined && second === undefined) return first.id;
     const words =
       first === undefined
         ? 'the key sees no account'

@@ -6,6 +6,7 @@ import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Transport } from './transport.ts';
+import type { CallFailure } from '../http/callFailure.ts';
 import { isList } from '../http/jsonShape.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../reader.ts';
@@ -22,17 +23,10 @@ const keyTransaction = entity.transform((fields, context) => {
     context.issues.push({ code: 'custom', message: `no tag ${ID_TAG}`, input: fields.tags, path: ['tags'] });
     return z.NEVER;
   }
+  const { guid, name } = fields;
   const reporting = isReporting(fields.reporting);
-  return {
-    id,
-    guid: fields.guid,
-    name: fields.name,
-    reporting,
-    healthStatus: healthStatus(reporting, fields.alertSeverity),
-  };
+  return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
 });
-
-type ListedKeyTransaction = z.infer<typeof keyTransaction>;
 
 /** What only the full entity says. */
 const keyTransactionDetails = z
@@ -72,8 +66,6 @@ export interface KnownKeyTransaction {
 
 /** Details without an application or a name are asked for again so soon: it may be a field that failed. */
 const PARTIAL_MS = 5 * 60_000;
-
-const NO_DETAILS = { apdexTarget: undefined, transactionName: undefined, applicationId: undefined };
 
 interface Held {
   readonly details: KeyTransactionDetails;
@@ -132,21 +124,25 @@ export class KeyTransactions {
       mostPages: this.#options.mostPages,
     } as const;
     const listed = await searchEntities(this.#transport, search, call);
-    const failures = await this.#refreshDetails(listed, call);
+    const failures = await this.#refreshDetails(new Set(listed.map(({ guid }) => guid)), call);
     const found = new Map<number, KeyTransaction>();
     const known = new Map<number, KnownKeyTransaction>();
     const unread = new Map<number, UpstreamError>();
-    for (const each of listed) {
-      if (found.has(each.id)) continue;
-      const details = this.#details.get(each.guid)?.details;
-      const failure = failures.get(each.guid);
-      if (details !== undefined) {
-        found.set(each.id, toKeyTransaction(each, details));
-        known.set(each.id, { ...details, guid: each.guid });
-      } else if (failure !== undefined) {
-        found.set(each.id, { ...toKeyTransaction(each, NO_DETAILS), unread: failure });
-        unread.set(each.id, failure);
-      }
+    for (const { guid, ...each } of listed) {
+      const details = this.#details.get(guid)?.details;
+      const failure = details === undefined ? failures.get(guid) : undefined;
+      if (found.has(each.id) || (details === undefined && failure === undefined)) continue;
+      if (details !== undefined) known.set(each.id, details);
+      if (failure !== undefined) unread.set(each.id, failure);
+      found.set(each.id, {
+        ...each,
+        transactionName: details?.transactionName,
+        applicationId: details?.applicationId,
+        lastReportedAt: undefined,
+        summary: { ...NO_SUMMARY, apdexTarget: details?.apdexTarget },
+        endUserSummary: undefined,
+        ...(failure === undefined ? {} : { unread: failure }),
+      });
     }
     for (const failure of unread.values()) {
       if (known.size === 0 || failure.failure.reason === 'auth') throw failure;
@@ -160,38 +156,29 @@ export class KeyTransactions {
   }
 
   /** Gives failures by guid. Details that were read before stay in use when they cannot be read again. */
-  async #refreshDetails(
-    listed: readonly ListedKeyTransaction[],
-    call: CallOptions,
-  ): Promise<ReadonlyMap<string, UpstreamError>> {
-    const guids = new Set(listed.map(({ guid }) => guid));
-    this.#details = new Map([...this.#details].filter(([guid]) => guids.has(guid)));
-    const now = this.#options.monotonic();
+  async #refreshDetails(guids: ReadonlySet<string>, call: CallOptions): Promise<ReadonlyMap<string, UpstreamError>> {
+    const { detailsMs, monotonic } = this.#options;
+    const now = monotonic();
+    for (const guid of this.#details.keys()) if (!guids.has(guid)) this.#details.delete(guid);
     const due = [...guids].filter((guid) => {
       const held = this.#details.get(guid);
-      return held === undefined || now - held.readAt >= this.#keptMs(held);
+      return held === undefined || now - held.readAt >= (held.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
     });
-    const chunks = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, (_, index) =>
-      due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL),
-    );
     const failures = new Map<string, UpstreamError>();
-    await Promise.all(
-      chunks.map(async (chunk) => {
+    const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
+      const chunk = due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
+      const isMissing = (guid: string): boolean => this.#details.get(guid)?.readAt !== now;
+      try {
         const failure = await this.#readDetails(chunk, now, call);
-        // Of those that were read in spite of it, the details are there.
-        if (failure !== undefined) for (const guid of chunk) if (!this.#isFresh(guid, now)) failures.set(guid, failure);
-      }),
-    );
+        // A field that may not be null makes its whole entity null when it fails: such an entity failed, it is not gone.
+        if (failure !== undefined && chunk.some(isMissing)) throw this.#transport.fail(GROUP, failure);
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        for (const guid of chunk.filter(isMissing)) failures.set(guid, error);
+      }
+    });
+    await Promise.all(calls);
     return failures;
-  }
-
-  #isFresh(guid: string, now: number): boolean {
-    return this.#details.get(guid)?.readAt === now;
-  }
-
-  #keptMs({ isWhole }: Held): number {
-    const { detailsMs } = this.#options;
-    return isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs);
   }
 
   /** What a field does not say this time, because it failed, stays as it was read before. */
@@ -210,48 +197,30 @@ export class KeyTransactions {
     });
   }
 
-  async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<UpstreamError | undefined> {
-    try {
-      const read = {
-        group: GROUP,
-        document: documents.KEY_TRANSACTION_DETAILS,
-        variables: { guids },
-        root: ['actor'],
-        list: ['entities'],
-      } as const;
-      const { found, failure } = await this.#transport.read(read, call);
-      const entities = found['entities'];
-      if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
-      const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-      await this.#transport.checked(GROUP, (leftOut) => {
-        for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
-          const details = parseRecord(keyTransactionDetails, entity, leftOut, 'entities');
-          const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
-          if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
-        }
-        if (failure !== undefined) return;
-        for (let missing = entities.length; missing < guids.length; missing += 1) leftOut.record('entities');
-      });
-      // A field that may not be null makes its whole entity null when it fails: such an entity failed, it is not gone.
-      const isWhole = failure === undefined || guids.every((guid) => this.#isFresh(guid, now));
-      return isWhole ? undefined : this.#transport.fail(GROUP, failure);
-    } catch (error) {
-      if (error instanceof UpstreamError) return error;
-      throw error;
-    }
+  /** Gives why fields that are null failed, if any did. */
+  async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
+    const read = {
+      group: GROUP,
+      document: documents.KEY_TRANSACTION_DETAILS,
+      variables: { guids },
+      root: ['actor'],
+      list: ['entities'],
+    } as const;
+    const { found, failure } = await this.#transport.read(read, call);
+    const entities = found['entities'];
+    if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
+    const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
+    await this.#transport.checked(GROUP, (leftOut) => {
+      for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
+        // It failed, and counts once.
+        if (entity === null && failure !== undefined) continue;
+        const details = parseRecord(keyTransactionDetails, entity, leftOut, 'entities');
+        const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
+        if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
+      }
+      if (failure !== undefined) return;
+      for (let missing = entities.length; missing < guids.length; missing += 1) leftOut.record('entities');
+    });
+    return failure;
   }
-}
-
-function toKeyTransaction(listed: ListedKeyTransaction, details: Omit<KeyTransactionDetails, 'guid'>): KeyTransaction {
-  return {
-    id: listed.id,
-    name: listed.name,
-    transactionName: details.transactionName,
-    healthStatus: listed.healthStatus,
-    reporting: listed.reporting,
-    lastReportedAt: undefined,
-    summary: { ...NO_SUMMARY, apdexTarget: details.apdexTarget },
-    endUserSummary: undefined,
-    applicationId: details.applicationId,
-  };
 }

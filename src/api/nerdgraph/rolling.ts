@@ -1,8 +1,7 @@
 import { partsOf, planQueries, type Asked } from './batching.ts';
-import { RowsRead, type Found, type Kind } from './dataReads.ts';
-import type { SubjectId } from './fleet.ts';
+import { RowsRead, type Found, type FoundParts, type Kind } from './dataReads.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
-import { ITSELF, type Rows, type SubjectRows } from './rows.ts';
+import { ITSELF, type SubjectRows } from './rows.ts';
 import { keyTransactionOf, rollingOf } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import {
@@ -36,7 +35,6 @@ const KINDS = {
 const OWNERS = { name: 'owners of key transactions', group: 'key_transactions', by: 'application' } as const;
 
 type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
-type Owners = ReadonlyMap<SubjectId, SubjectRows>;
 
 /**
  * Reads rolling values: of applications and hosts from their timeslices, of key transactions from what their own entities
@@ -73,8 +71,8 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
   }
 
   /** Key transactions need a query of their own, and one more for their owners. */
-  override nextCall(subjects: readonly RollingSubject[]): NextCall {
-    const { count, calls } = super.nextCall(subjects);
+  override nextCall(subjects: readonly RollingSubject[], range: TimeRange): NextCall {
+    const { count, calls } = super.nextCall(subjects, range);
     const owners = partsOf(this.#ownersOf(subjects.slice(0, count).filter(isOfKeyTransaction)));
     return { count, calls: calls + planQueries(owners, this.timeslices.fleet, OWNERS).length };
   }
@@ -98,11 +96,16 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     return outcomes;
   }
 
-  protected valueOf(_: RollingSubject, rows: Rows, { from, to }: TimeRange): RollingValues {
-    return rollingOf(rows, to - from);
+  protected valueOf(subject: RollingSubject, found: SubjectRows): RollingValues {
+    const rows = found.rowsOf(subject.kind === 'host' ? subject.hostKey : undefined);
+    return rollingOf(rows, found.seconds ?? SECONDS);
   }
 
-  #ofKeyTransaction({ keyTransactionId: id }: OfKeyTransaction, found: Found, owners: Owners): Outcome<RollingValues> {
+  #ofKeyTransaction(
+    { keyTransactionId: id }: OfKeyTransaction,
+    found: Found,
+    owners: FoundParts,
+  ): Outcome<RollingValues> {
     const known = this.#keyTransactions.known(id);
     if (known === undefined) {
       const words = `key transaction ${id} is not on the list`;
@@ -113,15 +116,16 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     const { guid, applicationId } = known;
     const own = found.get(KINDS.key_transaction)?.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
-    const ofOwner = owner?.failureOf(ITSELF);
+    const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see says nothing; what the key transaction itself measured was read.
     const isSeen = applicationId !== undefined && this.timeslices.fleet.isListed(applicationId);
-    const error = own?.failureOf(ITSELF) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
+    const error =
+      own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };
     const metrics = owner?.rows.get(ITSELF);
     const apdex = metrics?.get(apdexName(known) ?? '');
-    const seconds = own?.window === undefined ? KEY_TRANSACTION_SECONDS : own.window.to - own.window.from;
-    return { value: keyTransactionOf(own?.rows.get(ITSELF)?.get(ITSELF), apdex, metrics !== undefined, seconds) };
+    const row = own?.rowsOf(undefined).get(ITSELF);
+    return { value: keyTransactionOf(row, apdex, metrics !== undefined, own?.seconds ?? KEY_TRANSACTION_SECONDS) };
   }
 
   /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */

@@ -37,6 +37,8 @@ export interface BucketRow extends Row, TimeRange {}
 /** The rows of one application or host, by metric name. */
 export type Rows = ReadonlyMap<string, Row>;
 
+const NO_ROWS: Rows = new Map();
+
 /** The key of what has no hosts among the hosts, and of a row that names no metric among the metrics. */
 export const ITSELF = '';
 
@@ -88,6 +90,16 @@ export class SubjectRows {
     }
   }
 
+  /** Of a host, or of what has no hosts. */
+  rowsOf(host: string | undefined): Rows {
+    return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
+  }
+
+  /** How long the window is that was answered. */
+  get seconds(): number | undefined {
+    return this.window === undefined ? undefined : this.window.to - this.window.from;
+  }
+
   /** Of one host, or of whichever failed first. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
@@ -105,33 +117,23 @@ export class SubjectRows {
   }
 }
 
-/** The row that several rows in a run make together; undefined of none. */
-export function mergeRows(rows: readonly Row[]): Row | undefined {
-  const [first] = rows;
-  if (first === undefined || rows.length === 1) return first;
-  return {
-    c: rows.reduce((total, { c }) => total + c, 0),
-    t: rows.reduce((total, { t }) => total + t, 0),
-    x: combined(rows, 'x', (a, b) => a + b),
-    mn: combined(rows, 'mn', Math.min),
-    mx: combined(rows, 'mx', Math.max),
-    q: combined(rows, 'q', (a, b) => a + b),
-  };
-}
-
-/** Undefined where one of them is: a part of a sum is a wrong sum. */
-function combined(
-  rows: readonly Row[],
-  member: 'x' | 'mn' | 'mx' | 'q',
-  both: (a: number, b: number) => number,
-): number | undefined {
-  let result: number | undefined;
-  for (const row of rows) {
-    const value = row[member];
-    if (value === undefined) return undefined;
-    result = result === undefined ? value : both(result, value);
-  }
-  return result;
+/** The row that several rows in a run make together; undefined of none. Part of a sum is a wrong sum, so none is one. */
+export function mergeRows([first, ...others]: readonly Row[]): Row | undefined {
+  if (first === undefined) return undefined;
+  const both = (a: number | undefined, b: number | undefined, of: (a: number, b: number) => number) =>
+    a === undefined || b === undefined ? undefined : of(a, b);
+  const sum = (a: number, b: number): number => a + b;
+  return others.reduce<Row>(
+    (row, { c, t, x, mn, mx, q }) => ({
+      c: row.c + c,
+      t: row.t + t,
+      x: both(row.x, x, sum),
+      mn: both(row.mn, mn, Math.min),
+      mx: both(row.mx, mx, Math.max),
+      q: both(row.q, q, sum),
+    }),
+    first,
+  );
 }
 
 /** A query for timeslices, or for what key transactions measured. */

@@ -37,6 +37,7 @@ describe('a key transaction whose entity is null because a field of it failed', 
       list.map(({ id }) => [id, id === first!.id]),
     );
     expect(list).toHaveLength(3);
+    expect(again.notes.failures).toHaveLength(1);
     // What was read before stays in use.
     expect((await reader.listKeyTransactions({}, call)).every(({ unread }) => unread === undefined)).toBe(true);
   });
@@ -188,7 +189,7 @@ describe('the list of applications', () => {
       (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),
       /its next page has been read before/,
     ],
-    ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /its next page has been read before/],
+    ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /its next page has no cursor/],
     [
       'no record can be read',
       ({ results }) => results!.entities.forEach((each) => delete each!['applicationId']),
