@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { text, amount, count, id } from '../records/fields.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Application, Tag } from '../types.ts';
-import type { CallGroup, Transport } from './transport.ts';
+import type { CallGroup, Document, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
@@ -110,12 +110,9 @@ export const application = entity
 export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
 
-const ROOT = ['actor', 'entitySearch'];
-const LIST = ['results', 'entities'];
-
 interface Search<T> extends PageLimits {
   readonly group: CallGroup;
-  readonly document: string;
+  readonly document: Document;
   /** In the service's search language; made of constants and numbers. */
   readonly query: string;
   readonly accountId: number;
@@ -134,7 +131,7 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
   await transport.checked(group, (leftOut) =>
     readPages('', search, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
-      const { found: parent } = await transport.read({ group, document, variables, root: ROOT, list: LIST }, call);
+      const { found: parent } = await transport.read(group, document, variables, call);
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { ACCOUNTS } from './documents.ts';
-import type { Transport } from './transport.ts';
+import { ACCOUNTS, type Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError } from '../types.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
@@ -65,14 +64,7 @@ export class Account {
 
   /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
-    const read = {
-      group: 'applications',
-      document: ACCOUNTS,
-      variables: {},
-      root: ['actor'],
-      list: ['accounts'],
-    } as const;
-    const { found } = await this.#transport.read(read, call);
+    const { found } = await this.#transport.read('applications', ACCOUNTS, {}, call);
     const accounts = await this.#transport.checked('applications', (leftOut) =>
       parseList(outline, found, 'accounts', leftOut),
     );

@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import * as documents from './documents.ts';
 import { entity, healthStatus, isReporting, searchEntities } from './entitySearch.ts';
 import { amount, text } from '../records/fields.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import type { Transport } from './transport.ts';
+import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type Transport } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { isList } from '../http/jsonShape.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
@@ -117,7 +116,7 @@ export class KeyTransactions {
     const accountId = await this.#account.id(call);
     const search = {
       group: GROUP,
-      document: documents.KEY_TRANSACTIONS,
+      document: KEY_TRANSACTIONS,
       query: `domain = 'EXT' AND type = 'KEY_TRANSACTION' AND accountId = ${accountId}`,
       accountId,
       schema: keyTransaction,
@@ -199,14 +198,7 @@ export class KeyTransactions {
 
   /** Gives why fields that are null failed, if any did. */
   async #readDetails(guids: readonly string[], now: number, call: CallOptions): Promise<CallFailure | undefined> {
-    const read = {
-      group: GROUP,
-      document: documents.KEY_TRANSACTION_DETAILS,
-      variables: { guids },
-      root: ['actor'],
-      list: ['entities'],
-    } as const;
-    const { found, failure } = await this.#transport.read(read, call);
+    const { found, failure } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
     const entities = found['entities'];
     if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
     const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));

@@ -1,4 +1,3 @@
-import * as documents from './documents.ts';
 import { Account, diagnose } from './keyAccount.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
@@ -9,7 +8,7 @@ import { MetricSeriesRead } from './graphSeries.ts';
 import { QueriesRead } from './queriesRead.ts';
 import { RollingRead } from './rolling.ts';
 import { Timeslices } from './timeslices.ts';
-import { Transport } from './transport.ts';
+import { APPLICATIONS, Transport } from './transport.ts';
 import { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client, type ClientOptions } from '../http/client.ts';
@@ -89,7 +88,7 @@ class NerdGraphReader implements UpstreamReader {
     const accountId = await this.#account.id(call);
     const search = {
       group: 'applications',
-      document: documents.APPLICATIONS,
+      document: APPLICATIONS,
       query: `domain = 'APM' AND type = 'APPLICATION' AND accountId = ${accountId}`,
       accountId,
       schema: application,

@@ -1,4 +1,3 @@
-import * as documents from './documents.ts';
 import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
 import { nrql, type Query } from './nrql.ts';
 import type { AnswerRules } from '../http/body.ts';
@@ -8,6 +7,82 @@ import { BOUNDS, isList, isObject, type Bounds } from '../http/jsonShape.ts';
 import type { CallOptions, SplitReason } from '../reader.ts';
 import { LeftOut } from '../records/lenient.ts';
 import { UpstreamError } from '../types.ts';
+
+/** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
+export interface Document extends Needed {
+  readonly text: string;
+}
+
+export const ACCOUNTS: Document = {
+  text: `query { actor { accounts { id name } } }`,
+  root: ['actor'],
+  list: ['accounts'],
+};
+
+export const APPLICATIONS = entitySearch(`tags { key values }
+          ... on ApmApplicationEntityOutline {
+            alertSeverity
+            applicationId
+            language
+            apmSummary { hostCount instanceCount }
+            settings { apdexTarget serverSideConfig }
+          }`);
+
+export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
+          ... on KeyTransactionEntityOutline { alertSeverity }`);
+
+/** At most 25 guids. */
+export const KEY_TRANSACTION_DETAILS: Document = {
+  text: `query ($guids: [EntityGuid]!) {
+  actor {
+    entities(guids: $guids) {
+      guid
+      ... on KeyTransactionEntity { apdexTarget metricName application { guid } }
+    }
+  }
+}`,
+  root: ['actor'],
+  list: ['entities'],
+};
+
+/** One query of the language NRQL; several in a document would fail and time out together. */
+export const NRQL: Document = {
+  text: `query ($account: Int!, $nrql: Nrql!, $timeout: Seconds) {
+  actor {
+    account(id: $account) {
+      nrql(query: $nrql, timeout: $timeout) {
+        results
+        otherResult
+        metadata { facets messages timeWindow { begin end } }
+      }
+    }
+  }
+}`,
+  root: ['actor', 'account', 'nrql'],
+  list: undefined,
+};
+
+/** A search page by page; `fields` are what is read of an entity beside what every entity has. */
+function entitySearch(fields: string): Document {
+  const text = `query ($search: String!, $cursor: String) {
+  actor {
+    entitySearch(query: $search) {
+      count
+      results(cursor: $cursor) {
+        nextCursor
+        entities {
+          guid
+          name
+          accountId
+          reporting
+          ${fields}
+        }
+      }
+    }
+  }
+}`;
+  return { text, root: ['actor', 'entitySearch'], list: ['results', 'entities'] };
+}
 
 /** For whom a call is made; calls are counted by it. */
 export type CallGroup =
@@ -29,21 +104,6 @@ const LONGEST_TIMEOUT = 30;
 /** Of what the service says about a result. */
 const MOST_MESSAGES = 5;
 const LONGEST_READ = 10_000;
-
-const NRQL_ROOT = ['actor', 'account', 'nrql'];
-
-/** A document that reads entities. */
-export interface DocumentRead extends Needed {
-  readonly group: CallGroup;
-  readonly document: string;
-  readonly variables: Json;
-}
-
-/** What was read of entities, and why fields further down that are null failed, if any did. */
-export interface EntitiesAnswer {
-  readonly found: Json;
-  readonly failure: CallFailure | undefined;
-}
 
 /** One NRQL query. */
 export interface NrqlRead {
@@ -68,6 +128,13 @@ export type NrqlEnd =
   | { readonly kind: 'unmatched' }
   | { readonly kind: 'failed'; readonly error: UpstreamError; readonly isSaidToPass?: boolean };
 
+/** What the body of an answer says beside what was asked for. */
+interface Said {
+  verdict?: Verdict | undefined;
+  /** Why fields further down that are null failed. */
+  failure?: CallFailure | undefined;
+}
+
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
 export class Transport {
   readonly #client: Client;
@@ -87,61 +154,66 @@ export class Transport {
   }
 
   /**
-   * Runs a document that reads entities. A field that failed is null; where it is on the way to the list, the answer is a
-   * failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the signal.
+   * Runs a document that reads entities. A field that failed is null, and `failure` says why; where it is on the way to the
+   * list, the answer is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
+   * signal.
    */
-  async read({ group, document, variables, ...needed }: DocumentRead, call: CallOptions): Promise<EntitiesAnswer> {
-    const body = JSON.stringify({ query: document, variables });
-    let failure: CallFailure | undefined;
-    const answer = await this.#client.post(endpointOf(group), { address: this.#address, body }, call, {
-      bounds: BOUNDS.list,
-      inspect: (parsed, status, mask) => {
-        const verdict = judge(parsed, status, mask, needed);
-        failure = failureBelow(parsed, status, mask, [...needed.root, ...(needed.list ?? [])]);
-        return verdict?.failure;
-      },
-      mayBeOverload: mayReportError,
-      inspectRefusal: badKeyOf,
-      retries: 'all',
-    });
-    return { found: at(answer.body, needed.root), failure };
+  async read(
+    group: CallGroup,
+    document: Document,
+    variables: Json,
+    call: CallOptions,
+  ): Promise<{ readonly found: Json; readonly failure: CallFailure | undefined }> {
+    const said: Said = {};
+    const found = await this.#post(document, variables, { group, bounds: BOUNDS.list }, said, call);
+    return { found, failure: said.failure };
   }
 
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
-  async nrql(
-    { group, account, query, retries = 'all', bounds, keyHeader }: NrqlRead,
-    call: CallOptions,
-  ): Promise<NrqlEnd> {
+  async nrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
+    const { group, account, query } = read;
     const text = typeof query === 'string' ? query : nrql(query);
-    const variables = { account, nrql: text, timeout: this.#timeout };
-    let verdict: Verdict | undefined;
+    const said: Said = {};
     try {
-      const answer = await this.#client.post(
-        endpointOf(group),
-        { address: this.#address, body: JSON.stringify({ query: documents.NRQL, variables }), keyHeader },
-        call,
-        {
-          bounds: bounds ?? BOUNDS.query,
-          inspect: (parsed, status, mask) => {
-            verdict = judge(parsed, status, mask, { root: NRQL_ROOT, list: undefined });
-            return isAnswer(verdict) ? undefined : verdict?.failure;
-          },
-          mayBeOverload: mayReportError,
-          inspectRefusal: badKeyOf,
-          retries,
-        },
-      );
-      const meaning = meaningIn(verdict);
-      if (meaning === 'too_big') return { kind: meaning };
-      if (meaning === 'unmatched') return { kind: meaning };
-      const result = at(answer.body, NRQL_ROOT);
-      const said = messagesOf(result);
-      if (said !== undefined) this.#client.reports.noted(endpointOf(group), said);
+      const result = await this.#post(NRQL, { account, nrql: text, timeout: this.#timeout }, read, said, call);
+      const meaning = said.verdict?.meaning;
+      if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
+      const messages = messagesOf(result);
+      if (messages !== undefined) this.#client.reports.noted(endpointOf(group), messages);
       return { kind: 'answered', result };
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
-      return { kind: 'failed', error, isSaidToPass: meaningIn(verdict) === 'passing' };
+      return { kind: 'failed', error, isSaidToPass: said.verdict?.meaning === 'passing' };
     }
+  }
+
+  /** Gives the object at the root of the document. */
+  async #post(
+    document: Document,
+    variables: Json,
+    { group, bounds = BOUNDS.query, retries = 'all', keyHeader }: Omit<NrqlRead, 'account' | 'query'>,
+    said: Said,
+    call: CallOptions,
+  ): Promise<Json> {
+    const body = JSON.stringify({ query: document.text, variables });
+    const { root, list } = document;
+    const answer = await this.#client.post(endpointOf(group), { address: this.#address, body, keyHeader }, call, {
+      bounds,
+      inspect: (parsed, status, mask) => {
+        const verdict = judge(parsed, status, mask, document);
+        said.verdict = verdict;
+        if (list !== undefined) said.failure = failureBelow(parsed, status, mask, [...root, ...list]);
+        // Of a query, a complaint about size, and that nothing matched, are no failures: they say how to go on.
+        const isAnswer = verdict?.meaning === 'too_big' || verdict?.meaning === 'unmatched';
+        return isAnswer && list === undefined ? undefined : verdict?.failure;
+      },
+      mayBeOverload: mayReportError,
+      inspectRefusal: badKeyOf,
+      retries,
+    });
+    let value: unknown = answer.body['data'];
+    for (const name of root) value = isObject(value) ? value[name] : undefined;
+    return isObject(value) ? value : {};
   }
 
   /** As `nrql`, for a query of one subject that cannot be read in parts; undefined where the service knows nothing of it. */
@@ -184,33 +256,17 @@ function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
 }
 
-/** What was set while an answer was inspected; as a parameter, because the compiler does not see that it was. */
-function meaningIn(verdict: Verdict | undefined): Verdict['meaning'] | undefined {
-  return verdict?.meaning;
-}
-
-/** A complaint about size, and that nothing matched, are no failures: they say how to go on. */
-function isAnswer(verdict: Verdict | undefined): boolean {
-  return verdict?.meaning === 'too_big' || verdict?.meaning === 'unmatched';
-}
-
 /** What the service says about the result, in one line for the log. */
 function messagesOf(result: Json): string | undefined {
   const { metadata } = result;
   const messages = isObject(metadata) ? metadata['messages'] : undefined;
   if (!isList(messages)) return undefined;
   const texts = messages.slice(0, MOST_MESSAGES).filter((each) => typeof each === 'string');
-  const text = texts.map((each) => plain(each.slice(0, LONGEST_READ))).join('; ');
-  return text === '' ? undefined : text;
-}
-
-function plain(text: string): string {
-  return text.replace(/[\s\p{C}]+/gu, ' ').trim();
-}
-
-/** The object at a place whose presence was checked. */
-function at(body: Json, root: readonly string[]): Json {
-  let value: unknown = body['data'];
-  for (const name of root) value = isObject(value) ? value[name] : undefined;
-  return isObject(value) ? value : {};
+  const plain = texts.map((each) =>
+    each
+      .slice(0, LONGEST_READ)
+      .replace(/[\s\p{C}]+/gu, ' ')
+      .trim(),
+  );
+  return plain.join('; ') || undefined;
 }
