@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { text, amount, count, id } from '../records/fields.ts';
+import type { Account } from './keyAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Application, Tag } from '../types.ts';
 import type { CallGroup, Document, Transport } from './transport.ts';
@@ -42,14 +43,13 @@ export const entity = z.object({
   name: text,
   accountId: z.int().nullish(),
   tags: tags.nullish(),
-  reporting: z.boolean().nullish(),
+  /** Null counts as true: what does not report any more says so. */
+  reporting: z
+    .boolean()
+    .nullish()
+    .transform((reporting) => reporting ?? true),
   alertSeverity: severity.nullish(),
 });
-
-/** A `reporting` that is null counts as true: what does not report any more says so. */
-export function isReporting(reporting: boolean | null | undefined): boolean {
-  return reporting ?? true;
-}
 
 /** The health status in words of the REST interface; what does not report is gray. */
 export function healthStatus(
@@ -58,11 +58,6 @@ export function healthStatus(
 ): string | undefined {
   if (!reporting) return 'gray';
   return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
-}
-
-interface ListedApplication {
-  readonly guid: string;
-  readonly application: Application;
 }
 
 /**
@@ -76,33 +71,30 @@ export const application = entity
     apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
     settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
   })
-  .transform((fields): ListedApplication => {
-    const reporting = isReporting(fields.reporting);
+  .transform((fields): Application => {
+    const { reporting } = fields;
     const apdexTarget = fields.settings?.apdexTarget ?? undefined;
     const hosts = fields.apmSummary?.hostCount ?? undefined;
     const instances = fields.apmSummary?.instanceCount ?? undefined;
     return {
-      guid: fields.guid,
-      application: {
-        id: fields.applicationId,
-        name: fields.name,
-        language: fields.language?.toLowerCase(),
-        healthStatus: healthStatus(reporting, fields.alertSeverity),
-        reporting,
-        lastReportedAt: undefined,
-        summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
-        endUserSummary: undefined,
-        settings: {
-          apdexThreshold: apdexTarget,
-          endUserApdexThreshold: undefined,
-          realUserMonitoring: undefined,
-          serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
-        },
-        alertPolicyId: undefined,
-        hosts,
-        instances,
-        tags: fields.tags ?? [],
+      id: fields.applicationId,
+      name: fields.name,
+      language: fields.language?.toLowerCase(),
+      healthStatus: healthStatus(reporting, fields.alertSeverity),
+      reporting,
+      lastReportedAt: undefined,
+      summary: { ...NO_SUMMARY, apdexTarget, hostCount: hosts, instanceCount: instances },
+      endUserSummary: undefined,
+      settings: {
+        apdexThreshold: apdexTarget,
+        endUserApdexThreshold: undefined,
+        realUserMonitoring: undefined,
+        serverSideConfig: fields.settings?.serverSideConfig ?? undefined,
       },
+      alertPolicyId: undefined,
+      hosts,
+      instances,
+      tags: fields.tags ?? [],
     };
   });
 
@@ -113,18 +105,25 @@ const MOST_ON_A_PAGE = 2_000;
 interface Search<T> extends PageLimits {
   readonly group: CallGroup;
   readonly document: Document;
-  /** In the service's search language; made of constants and numbers. */
-  readonly query: string;
-  readonly accountId: number;
+  /** In the service's search language, a constant. */
+  readonly what: string;
   readonly schema: z.ZodType<T>;
 }
 
 /**
- * All entities of a search, page by page, those that can be read. Rejects with an UpstreamError when the search is not
- * whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no list.
+ * All entities of a search in the account, page by page, those that can be read. Rejects with an UpstreamError when the search
+ * is not whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no
+ * list.
  */
-export async function searchEntities<T>(transport: Transport, search: Search<T>, call: CallOptions): Promise<T[]> {
-  const { group, document, query } = search;
+export async function searchEntities<T>(
+  transport: Transport,
+  account: Account,
+  search: Search<T>,
+  call: CallOptions,
+): Promise<T[]> {
+  const { group, document, what } = search;
+  const accountId = await account.id(call);
+  const query = `${what} AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found: T[] = [];
   const refuse = (words: string): Error => transport.invalid(group, words);
@@ -138,7 +137,7 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
       if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const before = guids.size;
-      for (const each of entities) found.push(...take(each, search, guids, leftOut));
+      for (const each of entities) found.push(...take(each, search.schema, accountId, guids, leftOut));
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
@@ -153,7 +152,13 @@ export async function searchEntities<T>(transport: Transport, search: Search<T>,
 }
 
 /** Notes that the entity was there, whether it can be read or not. */
-function take<T>(each: unknown, search: Search<T>, guids: Set<string>, leftOut: LeftOut): T[] {
+function take<T>(
+  each: unknown,
+  schema: z.ZodType<T>,
+  accountId: number,
+  guids: Set<string>,
+  leftOut: LeftOut,
+): readonly T[] {
   const guid = isObject(each) ? each['guid'] : undefined;
   if (!isObject(each) || typeof guid !== 'string' || guid === '') {
     leftOut.record('entities');
@@ -161,11 +166,10 @@ function take<T>(each: unknown, search: Search<T>, guids: Set<string>, leftOut: 
   }
   if (guids.has(guid)) return [];
   guids.add(guid);
-  const account = each['accountId'];
-  if (typeof account === 'number' && account !== search.accountId) {
+  if (typeof each['accountId'] === 'number' && each['accountId'] !== accountId) {
     leftOut.record('entities.accountId');
     return [];
   }
-  const record = parseRecord(search.schema, each, leftOut, 'entities');
+  const record = parseRecord(schema, each, leftOut, 'entities');
   return record === undefined ? [] : [record];
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { entity, healthStatus, isReporting, searchEntities } from './entitySearch.ts';
+import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import { amount, text } from '../records/fields.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
@@ -17,13 +17,12 @@ const ID_TAG = 'keyTransactionId';
 /** A key transaction of the entity search. */
 const keyTransaction = entity.transform((fields, context) => {
   const written = fields.tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(written) ? Number(written) : Number.NaN;
-  if (!Number.isSafeInteger(id)) {
+  const id = idIn(written);
+  if (id === undefined) {
     context.issues.push({ code: 'custom', message: `no tag ${ID_TAG}`, input: fields.tags, path: ['tags'] });
     return z.NEVER;
   }
-  const { guid, name } = fields;
-  const reporting = isReporting(fields.reporting);
+  const { guid, name, reporting } = fields;
   return { id, guid, name, reporting, healthStatus: healthStatus(reporting, fields.alertSeverity) };
 });
 
@@ -47,8 +46,11 @@ type KeyTransactionDetails = z.infer<typeof keyTransactionDetails>;
 /** The id in an application's guid: base64, its padding may be missing, of `account|APM|APPLICATION|id`. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
   if (guid === undefined) return undefined;
-  const last = Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(last) ? Number(last) : Number.NaN;
+  return idIn(Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '');
+}
+
+function idIn(text: string): number | undefined {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(id) ? id : undefined;
 }
 
@@ -113,16 +115,14 @@ export class KeyTransactions {
 
   /** All whose details are known, or could not be read; rejects when none could. */
   async list(call: CallOptions): Promise<KeyTransaction[]> {
-    const accountId = await this.#account.id(call);
     const search = {
       group: GROUP,
       document: KEY_TRANSACTIONS,
-      query: `domain = 'EXT' AND type = 'KEY_TRANSACTION' AND accountId = ${accountId}`,
-      accountId,
+      what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
       schema: keyTransaction,
       mostPages: this.#options.mostPages,
     } as const;
-    const listed = await searchEntities(this.#transport, search, call);
+    const listed = await searchEntities(this.#transport, this.#account, search, call);
     const failures = await this.#refreshDetails(new Set(listed.map(({ guid }) => guid)), call);
     const found = new Map<number, KeyTransaction>();
     const known = new Map<number, KnownKeyTransaction>();

@@ -49,7 +49,7 @@ class NerdGraphReader implements UpstreamReader {
   readonly metricData: MetricDataRead;
   readonly metricSeries: MetricSeriesRead;
   readonly queries: QueriesRead;
-  readonly #connections: Client['connections'];
+  readonly #client: Client;
   readonly #transport: Transport;
   readonly #account: Account;
   readonly #fleet: Fleet;
@@ -65,7 +65,7 @@ class NerdGraphReader implements UpstreamReader {
     const wanted = new WantedMetrics();
     const plans = new DataPlans(wanted);
     const timeslices = new Timeslices(transport, account, fleet);
-    this.#connections = client.connections;
+    this.#client = client;
     this.#transport = transport;
     this.#account = account;
     this.#fleet = fleet;
@@ -85,18 +85,16 @@ class NerdGraphReader implements UpstreamReader {
   }
 
   async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
-    const accountId = await this.#account.id(call);
     const search = {
       group: 'applications',
       document: APPLICATIONS,
-      query: `domain = 'APM' AND type = 'APPLICATION' AND accountId = ${accountId}`,
-      accountId,
+      what: "domain = 'APM' AND type = 'APPLICATION'",
       schema: application,
       mostPages: this.#mostPages,
     } as const;
-    const listed = await searchEntities(this.#transport, search, call);
+    const listed = await searchEntities(this.#transport, this.#account, search, call);
     const found = new Map<number, Application>();
-    for (const each of listed) if (!found.has(each.application.id)) found.set(each.application.id, each.application);
+    for (const each of listed) if (!found.has(each.id)) found.set(each.id, each);
     const applications = [...found.values()];
     await this.#account.checkEmpty(applications.length === 0, call);
     this.#fleet.listed(applications);
@@ -137,20 +135,24 @@ class NerdGraphReader implements UpstreamReader {
     return diagnose(this.#transport, this.#account, this.#fleet, range, call);
   }
 
-  /** The guids and details of key transactions, the languages of hosts, and what queries were too large. */
+  /**
+   * Whether the account answers, the guids and details of key transactions, the languages of hosts, and what broke queries or was
+   * too large for one.
+   */
   readonly inherit = (before: UpstreamReader): void => {
     if (!(before instanceof NerdGraphReader)) return;
+    this.#client.inherit(before.#client);
     this.#account.inherit(before.#account);
     this.#fleet.inherit(before.#fleet);
     this.#keyTransactions.inherit(before.#keyTransactions);
   };
 
   retire(): void {
-    this.#connections.retire();
+    this.#client.connections.retire();
   }
 
   close(): Promise<void> {
-    return this.#connections.close();
+    return this.#client.connections.close();
   }
 }
 

@@ -104,6 +104,8 @@ describe('an account that answers nothing', () => {
     between.fault = where(() => true, say('slow', 'TIMEOUT'));
     expect((await counted(between, () => readAll(between)))[1]).toBe(3);
     expect((await counted(between, () => readAll(between)))[1]).toBe(1);
+    // A reader that replaces it knows.
+    expect((await counted(between, () => readAll({ ...between, ...between.replace() })))[1]).toBe(1);
     between.fault = undefined;
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect([failed(outcomes), queries]).toEqual([[], 2]);

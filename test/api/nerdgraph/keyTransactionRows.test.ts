@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/reader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { RANGE } from './nerdGraphReading.ts';
+import type { Reading } from '../support/reading.ts';
 import { startBetween, type Between, type Fault } from './proxy.ts';
 
 type NrqlRow = Record<string, unknown>;
@@ -28,22 +29,22 @@ const edit =
 /** A reader that knows its key transactions, what it reads of them, and the guid of the third. */
 async function listed(): Promise<{
   readonly between: Between;
-  readonly read: () => Promise<readonly Outcome<RollingValues>[]>;
+  readonly read: (reading?: Reading) => Promise<readonly Outcome<RollingValues>[]>;
   readonly third: string;
 }> {
   const between = await startBetween(WORLD);
   const { reader, call } = between;
   const ids = (await reader.listKeyTransactions({}, call)).map(({ id }) => id);
   expect(ids).toHaveLength(8);
-  const read = (some: readonly number[] = ids): Promise<readonly Outcome<RollingValues>[]> => {
+  const read = (some: readonly number[], of: Reading): Promise<readonly Outcome<RollingValues>[]> => {
     const subjects = some.map((keyTransactionId) => ({ kind: 'key_transaction' as const, keyTransactionId }));
-    return reader.rolling!.read(subjects, RANGE, call);
+    return of.reader.rolling!.read(subjects, RANGE, of.call);
   };
-  await read(ids.slice(2, 3));
+  await read(ids.slice(2, 3), between);
   const [, third = ''] =
     /entity\.guid (?:=|IN) \(?'([^']+)'/.exec(between.asked.map(({ nrql }) => nrql).join('\n')) ?? [];
   between.asked.length = 0;
-  return { between, read: () => read(), third };
+  return { between, read: (reading = between) => read(ids, reading), third };
 }
 
 /** The row of the third key transaction. */
@@ -114,9 +115,9 @@ describe('the rows of key transactions', () => {
 
   it('of one that breaks their query are asked for alone from then on, and together again after many good answers', async () => {
     const { between, read, third } = await listed();
-    const queries = async (): Promise<number[]> => {
+    const queries = async (reading?: Reading): Promise<number[]> => {
       between.asked.length = 0;
-      await read();
+      await read(reading);
       const asked = between.asked.map(({ nrql }) => nrql).filter(isOfKeyTransactions);
       return asked.map((nrql) => new Set(nrql.match(/'[A-Za-z0-9+/=]{20,}'/g)).size).sort((a, b) => a - b);
     };
@@ -128,6 +129,7 @@ describe('the rows of key transactions', () => {
     const outcomes = await read();
     expect(outcomes.map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
     expect(await queries()).toEqual([1, 7]);
+    expect(await queries(between.replace())).toEqual([1, 7]);
     between.fault = undefined;
     for (let answered = 0; answered < 30; answered += 1) expect(await queries()).toEqual([1, 7]);
     expect(await queries()).toEqual([8]);

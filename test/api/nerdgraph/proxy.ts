@@ -20,6 +20,8 @@ export type Fault = (response: ServerResponse, asked: Asked, good: string) => bo
 export interface Between extends Reading {
   readonly simulator: Simulator;
   readonly asked: Asked[];
+  /** A reader that takes over from this one, as at a reload. */
+  readonly replace: () => Reading;
   fault: Fault | undefined;
 }
 
@@ -48,8 +50,15 @@ export async function startBetween(
   });
   const { port, close } = await listen(server);
   onTestFinished(close);
-  const reading = readNerdGraph(`http://127.0.0.1:${port}/graphql`, { key: () => DEMO_API_KEY, ...options });
-  const between: Between = { ...reading, simulator, asked, fault: undefined };
+  const start = (): Reading =>
+    readNerdGraph(`http://127.0.0.1:${port}/graphql`, { key: () => DEMO_API_KEY, ...options });
+  const reading = start();
+  const replace = (): Reading => {
+    const next = start();
+    next.reader.inherit?.(reading.reader);
+    return next;
+  };
+  const between: Between = { ...reading, simulator, asked, replace, fault: undefined };
   return between;
 }
 
