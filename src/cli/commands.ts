@@ -316,7 +316,8 @@ function demoCommand(): Command {
   return command
     .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
     .action(async (options: SimulatorFlags & LogOptions) => {
+      const simulated = readOptions(command, options);
       collectGarbageEarly();
-      await (await import('./demo.ts')).demo(options);
+      await (await import('./demo.ts')).demo(simulated, options);
     });
 }

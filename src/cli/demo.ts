@@ -5,13 +5,13 @@ import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
 import type { Environment } from '../config/yaml/preparedDocument.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { ListenError } from '../web/server/listening.ts';
 import { startDaemon, type Daemon } from './serve.ts';
 import { ExitStatus, runService } from './process.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
-import { readServeFlags, type ServeFlags, type LogOptions, simulatorOptions, type SimulatorFlags } from './flags.ts';
-import { describeStartFailure } from './simulate.ts';
+import { readServeFlags, type ServeFlags, type LogOptions, type SimulatorFlags } from './flags.ts';
+import { startOrExit } from './simulate.ts';
 
 /** The accounts of the demo: the same simulated service, read through each of its interfaces. */
 const REST_ACCOUNT = 'demo';
@@ -39,14 +39,14 @@ const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
-export async function demo(options: SimulatorFlags & LogOptions): Promise<void> {
+export async function demo(simulated: SimulatorOptions, options: SimulatorFlags & LogOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { logger, secrets } = openLog(options);
   const { service, stopping, end } = await runService(
     logger,
     async () => {
       checkWebConfigOrExit(flags.webConfigFile);
-      const simulator = await start(options);
+      const simulator = await startOrExit(simulated, options);
       try {
         const config = await demoConfig(simulator, options, flags);
         const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
@@ -84,15 +84,6 @@ export async function demo(options: SimulatorFlags & LogOptions): Promise<void> 
 function socketVariables({ systemdSocket }: ServeFlags): Environment {
   const { LISTEN_FDS, LISTEN_PID } = process.env;
   return systemdSocket ? { LISTEN_FDS, LISTEN_PID } : {};
-}
-
-async function start(options: SimulatorFlags): Promise<Simulator> {
-  try {
-    return await startSimulator(simulatorOptions(options));
-  } catch (error) {
-    process.stderr.write(`${describeStartFailure(error, options)}\n`);
-    throw new ExitStatus(1);
-  }
 }
 
 /** Two accounts, which are the simulator; of a configuration file, where one is named, the part `collection`. */

@@ -6,52 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
 import { findApplication, readOne } from './upstream/reading.ts';
-import { withAccounts, type LiveAccount, type LiveSession } from './upstream/session.ts';
-
-/** The metric names of an application or of one of its hosts. */
-interface MetricNames {
-  readonly account: string;
-  readonly application: Application;
-  readonly host: Host | undefined;
-  readonly names: readonly MetricName[];
-  /** False when the list goes on after the pages that were read. */
-  readonly complete: boolean;
-}
-
-/**
- * For people, or as JSON; ends in a line feed. For people, names with the same value names stand together under these,
- * because nearly all metrics have the same ten.
- */
-function formatMetricNames(found: MetricNames, format: 'table' | 'json'): string {
-  if (format === 'table') return asText(found.names);
-  const { account, application, host, names, complete } = found;
-  const document = {
-    account,
-    application: { id: application.id, name: application.name },
-    ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
-    complete,
-    metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
-  };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
-}
-
-function asText(names: readonly MetricName[]): string {
-  const groups = new Map<string | undefined, string[]>();
-  for (const { name, values } of names) {
-    const key = values?.join(' ');
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [name]);
-    else group.push(name);
-  }
-  return [...groups]
-    .map(([values, members]) =>
-      // An interface that does not tell value names gives one name per line, and nothing else.
-      values === undefined
-        ? members.map((name) => `${escapeUnsafe(name)}\n`).join('')
-        : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map((name) => `  ${escapeUnsafe(name)}\n`)].join(''),
-    )
-    .join('\n');
-}
+import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** With `--no-all-pages`: a list can have a thousand pages, seconds each. */
 const FEW_PAGES = 20;
@@ -72,36 +27,54 @@ export interface MetricNamesOptions extends CommonOptions {
 
 /** The command `metric-names`. A list that goes on after the pages that were asked for ends it with status 1. */
 export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
-  await withAccounts(options, async (session) => {
-    const found = await readMetricNames(session, options);
-    session.print(formatMetricNames(found, options.format));
-    if (found.complete) return;
+  await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
+    const { app, host: hostText, name: substring, allPages, format } = options;
+    const { account, value: application } = await findApplication(accounts, app);
+    const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+    const query = {
+      applicationId: application.id,
+      ...(host === undefined ? {} : { hostKey: host.key }),
+      ...(substring === undefined ? {} : { name: substring }),
+      // Later minutes may not be whole yet, as with metric data.
+      to: windowAt(Date.now(), collection).to,
+      maxPages: allPages ? Infinity : FEW_PAGES,
+      onPage: pageNotes(),
+    };
+    const { names, complete } = await account.reader.listMetricNames(query, account.call);
+    const document = {
+      account: account.config.name,
+      application: { id: application.id, name: application.name },
+      ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
+      complete,
+      metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
+    };
+    print(format === 'table' ? asText(names) : `${JSON.stringify(document, undefined, 2)}\n`);
+    if (complete) return;
     process.stderr.write(
-      `the list goes on after ${FEW_PAGES} pages (${found.names.length} names): narrow it with --name, ` +
+      `the list goes on after ${FEW_PAGES} pages (${names.length} names): narrow it with --name, ` +
         'or read all of it without --no-all-pages, which costs a call per page\n',
     );
     throw new ExitStatus(1);
   });
 }
 
-/** Reads from whichever account has the application. Throws an Error whose message is a sentence when none has it. */
-async function readMetricNames(
-  { accounts, config }: LiveSession,
-  { app, host: hostText, name, allPages }: MetricNamesOptions,
-): Promise<MetricNames> {
-  const { account, value: application } = await findApplication(accounts, app);
-  const host = hostText === undefined ? undefined : await findHost(account, application, hostText, config.collection);
-  const query = {
-    applicationId: application.id,
-    ...(host === undefined ? {} : { hostKey: host.key }),
-    ...(name === undefined ? {} : { name }),
-    // Later minutes may not be whole yet, as with metric data.
-    to: windowAt(Date.now(), config.collection).to,
-    maxPages: allPages ? Infinity : FEW_PAGES,
-    onPage: pageNotes(),
-  };
-  const { names, complete } = await account.reader.listMetricNames(query, account.call);
-  return { account: account.config.name, application, host, names, complete };
+/** For people: names with the same value names stand together under these, because nearly all metrics have the same ten. */
+function asText(names: readonly MetricName[]): string {
+  const groups = new Map<string | undefined, string[]>();
+  for (const { name, values } of names) {
+    const key = values?.join(' ');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [name]);
+    else group.push(name);
+  }
+  return [...groups]
+    .map(([values, members]) =>
+      // An interface that does not tell value names gives one name per line, and nothing else.
+      values === undefined
+        ? members.map((name) => `${escapeUnsafe(name)}\n`).join('')
+        : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map((name) => `  ${escapeUnsafe(name)}\n`)].join(''),
+    )
+    .join('\n');
 }
 
 async function findHost(

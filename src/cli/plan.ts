@@ -7,30 +7,6 @@ import { withLists } from './upstream/session.ts';
 import type { CommonOptions } from './flags.ts';
 import { table } from './terminal.ts';
 
-/** What one account's steady state costs, in figures. */
-interface AccountPlan {
-  readonly account: string;
-  readonly callsPerMinute: number;
-  readonly budget: number;
-  /** Calls per minute as a share of the budget; above 1 it does not fit. */
-  readonly share: number;
-  /** 1 when it fits, else the factor by which every group is refreshed slower. */
-  readonly stretch: number;
-  /** Whose metric data the calls read. */
-  readonly counted: { readonly applications: number; readonly hosts: number };
-  /** Series expected of the groups at most, the exporter's own and those of queries left out. */
-  readonly series: number;
-  readonly groups: readonly {
-    readonly group: string;
-    readonly callsPerMinute: number;
-    readonly share: number;
-    readonly intervalSeconds: number;
-    readonly effectiveIntervalSeconds: number;
-  }[];
-  /** What to change when it does not fit, and what else should be looked at. */
-  readonly advice: readonly string[];
-}
-
 const MINUTE = 60_000;
 
 /** Beyond this a group is better left out; milliseconds. */
@@ -63,16 +39,23 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
   });
 }
 
-/** @param series the series expected of the account */
-function planOf(status: AccountStatus, series: number): AccountPlan {
-  const { plan } = status;
+/**
+ * What one account's steady state costs, as JSON has it.
+ *
+ * @param series expected of the groups at most, the exporter's own and those of queries left out
+ */
+function planOf({ name, plan, entities, warnings }: AccountStatus, series: number) {
+  const countOf = (group: Group): number => entities.filter((entity) => entity.group === group).length;
   return {
-    account: status.name,
+    account: name,
     callsPerMinute: plan.callsPerMinute,
     budget: plan.budget,
+    /** Calls per minute as a share of the budget; above 1 it does not fit. */
     share: plan.callsPerMinute / plan.budget,
+    /** 1 when it fits, else the factor by which every group is refreshed slower. */
     stretch: plan.stretch,
-    counted: countedIn(status),
+    /** Whose metric data the calls read. */
+    counted: { applications: countOf('application_metrics'), hosts: countOf('host_metrics') },
     series,
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -81,13 +64,9 @@ function planOf(status: AccountStatus, series: number): AccountPlan {
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    advice: [...status.warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
+    /** What to change when it does not fit, and what else should be looked at. */
+    advice: [...warnings.filter((warning) => !warning.startsWith(BUDGET_WARNING)), ...remedies(plan)],
   };
-}
-
-function countedIn({ entities }: AccountStatus): AccountPlan['counted'] {
-  const ofGroup = (group: Group): number => entities.filter((entity) => entity.group === group).length;
-  return { applications: ofGroup('application_metrics'), hosts: ofGroup('host_metrics') };
 }
 
 /** Settings that would each make a plan fit that does not, with their values. */
@@ -111,7 +90,7 @@ export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): str
 }
 
 /** For people; ends in a line feed. */
-function asTable(plan: AccountPlan): string {
+function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, share, counted, series, advice, stretch } = plan;
   const rows = groups.map((group) => [
     group.group,

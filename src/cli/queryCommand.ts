@@ -161,10 +161,17 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
     let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
     if (metricNameProblem(name) !== undefined) name = `${name}_value`;
     if (metricNameProblem(name) !== undefined) name = `query_${name}`;
-    while (taken.has(name)) name = `${name}_`;
-    taken.add(name);
+    name = another(name, taken);
     return { name, help: `Column ${column} of the query ${query}`, value: column };
   });
+}
+
+/** The name, or one like it that is not taken yet; it is then. */
+function another(name: string, taken: Set<string>): string {
+  let free = name;
+  while (taken.has(free)) free = `${free}_`;
+  taken.add(free);
+  return free;
 }
 
 /** A label for each facet; one that cannot be a label gets a number. */
@@ -176,9 +183,7 @@ function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly stri
   return facets.map(({ name }, index) => {
     let label = defaultLabel(name ?? '');
     if (queryLabelProblem(label, staticLabels) !== undefined) label = `facet_${String(index + 1)}`;
-    while (taken.has(label)) label = `${label}_`;
-    taken.add(label);
-    return label;
+    return another(label, taken);
   });
 }
 

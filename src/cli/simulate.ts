@@ -1,15 +1,25 @@
+import process from 'node:process';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts';
 import type { SimulatorFlags } from './flags.ts';
 import { ExitStatus, runService } from './process.ts';
 import { openLog } from './configuration.ts';
 
-/** One sentence on why the simulator did not start. */
-export function describeStartFailure(error: unknown, { listenAddress }: SimulatorFlags): string {
-  const { host, port } = listenAddress;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return `The address ${host}:${port} is in use: choose another with --listen-address.`;
-  return `The simulator cannot start: ${error instanceof Error ? error.message : String(error)}.`;
+/** Starts the simulator. Says why it cannot, and throws an ExitStatus. */
+export async function startOrExit(
+  options: SimulatorOptions,
+  { listenAddress: { host, port } }: SimulatorFlags,
+): Promise<Simulator> {
+  try {
+    return await startSimulator(options);
+  } catch (error) {
+    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const sentence = isInUse
+      ? `The address ${host}:${port} is in use: choose another with --listen-address.`
+      : `The simulator cannot start: ${error instanceof Error ? error.message : String(error)}.`;
+    process.stderr.write(`${sentence}\n`);
+    throw new ExitStatus(1);
+  }
 }
 
 function introduce(simulator: Simulator, flags: SimulatorFlags): string {
@@ -46,13 +56,7 @@ export async function simulate(options: SimulatorOptions, flags: SimulatorFlags)
   await runService(
     logger,
     async () => {
-      let simulator: Simulator;
-      try {
-        simulator = await startSimulator(options);
-      } catch (error) {
-        console.error(describeStartFailure(error, flags));
-        throw new ExitStatus(1);
-      }
+      const simulator = await startOrExit(options, flags);
       console.log(introduce(simulator, flags));
       return { stop: () => simulator.close() };
     },

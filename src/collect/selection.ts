@@ -46,7 +46,7 @@ export function isEnabled({ account, reader }: Pick<AccountContext, 'account' | 
 }
 
 interface Filter {
-  readonly include: readonly EntityMatch[] | undefined;
+  readonly include?: readonly EntityMatch[] | undefined;
   readonly exclude: readonly EntityMatch[];
 }
 

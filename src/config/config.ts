@@ -35,7 +35,7 @@ export interface ApplicationSetting {
   readonly match: EntityMatch;
   readonly database_component: DatabaseComponent;
   /** Undefined: as the account says. */
-  readonly hosts: boolean | undefined;
+  readonly hosts?: boolean | undefined;
 }
 
 export type CustomMetricConfig = Readonly<z.output<typeof customMetric>>;
@@ -51,22 +51,22 @@ export interface AccountConfig {
   readonly region: Region | undefined;
   readonly api: Api;
   /** The number of the account at the service; undefined: the one account that the key can see. */
-  readonly account_id: number | undefined;
+  readonly account_id?: number | undefined;
   /** Where the interface is, from `base_url` or the region: ends in `/v2` for REST, in `/graphql` for NerdGraph. */
   readonly base_url: string;
   /** Exactly one of the two is set. */
-  readonly api_key: string | undefined;
-  readonly api_key_file: string | undefined;
+  readonly api_key?: string | undefined;
+  readonly api_key_file?: string | undefined;
   readonly api_key_header: 'X-Api-Key' | 'Api-Key';
   readonly labels: Readonly<Record<string, string>>;
-  readonly tls: { readonly ca_file: string | undefined; readonly server_name: string | undefined };
+  readonly tls: { readonly ca_file?: string | undefined; readonly server_name?: string | undefined };
   readonly applications: {
     /** False: no application is read, nor what belongs to one. */
     readonly read: boolean;
     /** Keys of the tags that are published, as labels are named after them. */
     readonly tags: readonly string[];
     /** Undefined: every application. */
-    readonly include: readonly EntityMatch[] | undefined;
+    readonly include?: readonly EntityMatch[] | undefined;
     readonly exclude: readonly EntityMatch[];
     readonly reporting_only: boolean;
     readonly settings: readonly ApplicationSetting[];
@@ -74,7 +74,7 @@ export interface AccountConfig {
   readonly hosts: boolean;
   readonly instances: boolean;
   readonly key_transactions:
-    boolean | { readonly include: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
+    boolean | { readonly include?: readonly EntityMatch[] | undefined; readonly exclude: readonly EntityMatch[] };
   readonly custom_metrics: readonly CustomMetricConfig[];
   /** Those of the account first, then those of its files, then those of its packs. */
   readonly queries: readonly QueryDefinition[];

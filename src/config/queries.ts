@@ -55,7 +55,7 @@ interface QueryList {
 export function readQueries(configuration: unknown, folder: string, env: Environment): ReadQueries {
   const issues: Issue[] = [];
   const unmatched: Path[] = [];
-  const files: QueryFile[] = [];
+  const files: ReturnType<typeof readList>[] = [];
   const accounts = accountsOf(configuration);
   const families = new Families(accounts);
   const further = accounts.map((account, index) => {
@@ -242,24 +242,20 @@ function packFile(name: string): string {
   return join(folder, `${name}.yaml`);
 }
 
-/** A file of queries. */
-interface QueryFile {
-  readonly list: QueryList;
-  readonly yaml: YamlFile;
-  /** Its queries; none where one of them is at fault. */
-  readonly valid: readonly QueryDefinition[];
-}
-
-function readList(path: string, text: string, prefix: string, env: Environment): QueryFile {
+/** Reads a file of queries; its queries are valid only where none of them is at fault. */
+function readList(
+  path: string,
+  text: string,
+  prefix: string,
+  env: Environment,
+): { readonly list: QueryList; readonly yaml: YamlFile; readonly valid: readonly QueryDefinition[] } {
   const yaml = readYaml({ path, text }, env);
-  const queries = listOf(mappingOf(yaml.value)?.['queries']);
-  const list: QueryList = { file: path, at: ['queries'], queries, prefix, issues: [] };
+  const list = { file: path, at: ['queries'], queries: listOf(mappingOf(yaml.value)?.['queries']), prefix, issues: [] };
   if (yaml.value === undefined) return { list, yaml, valid: [] };
   const keys = (at: Path): readonly string[] => (at.length === 0 ? ['queries'] : keysAt(['accounts', 0, ...at]));
   const parsed = parseWritten(queryFile, yaml.value, keys, (at) => yaml.textAt(at));
-  if ('issues' in parsed) list.issues.push(...parsed.issues);
-  const valid = 'issues' in parsed ? [] : parsed.value.queries;
-  return { list, yaml, valid: valid.map((each) => ({ ...each, name: prefix + each.name })) };
+  if ('issues' in parsed) return { list: { ...list, issues: [...parsed.issues] }, yaml, valid: [] };
+  return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
 /** The paths that a pattern matches, sorted; `*` stands for any run of characters within one name, but not for a leading dot. */

@@ -26,7 +26,6 @@ async function options(...args: string[]) {
 async function failure(...args: string[]): Promise<{ error: unknown; said: string }> {
   const said: string[] = [];
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
-  vi.spyOn(console, 'error').mockImplementation((text) => said.push(String(text)));
   const error: unknown = await simulateCommand()
     .parseAsync(args, { from: 'user' })
     .catch((reason: unknown) => reason);
@@ -114,7 +113,7 @@ describe('the command simulate', () => {
     await other.close();
     expect(error).toBeInstanceOf(ExitStatus);
     expect((error as ExitStatus).status).toBe(1);
-    expect(said).toBe(`The address 127.0.0.1:${other.port} is in use: choose another with --listen-address.`);
+    expect(said).toBe(`The address 127.0.0.1:${other.port} is in use: choose another with --listen-address.\n`);
   });
 
   it('says where it listens and how to use it, and ends cleanly on ctrl-C', async () => {

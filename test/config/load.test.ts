@@ -94,7 +94,7 @@ collection:
 
 describe('a valid configuration', () => {
   it('needs no more than one account with a key: the rest has its defaults', () => {
-    expect(configOf(withAccount())).toStrictEqual(DEFAULTS);
+    expect(configOf(withAccount())).toEqual(DEFAULTS);
   });
 
   it('can choose applications by tags and publish these, with NerdGraph', () => {
@@ -116,13 +116,13 @@ describe('a valid configuration', () => {
 
   it('can set every key', () => {
     const { accounts, collection } = configOf(EVERY_KEY);
-    expect(accounts[1]).toStrictEqual({
+    expect(accounts[1]).toEqual({
       ...DEFAULTS.accounts[0],
       name: 'europe',
       region: 'eu',
       base_url: 'https://api.eu.newrelic.com/v2',
     });
-    expect(accounts[0]).toStrictEqual({
+    expect(accounts[0]).toEqual({
       name: 'production',
       region: undefined,
       api: 'rest',
@@ -218,7 +218,7 @@ describe('a valid configuration', () => {
 
   it('has other defaults for an account that is read through NerdGraph', () => {
     const account = DEFAULTS.accounts[0]!;
-    expect(configOf(withAccount('api: nerdgraph, account_id: 77')).accounts[0]).toStrictEqual({
+    expect(configOf(withAccount('api: nerdgraph, account_id: 77')).accounts[0]).toEqual({
       ...account,
       api: 'nerdgraph',
       account_id: 77,

@@ -31,6 +31,7 @@ describe.concurrent('every command', () => {
     [['backfill', '--nope', '--from=7d'], "error: unknown option '--nope'"],
     [['simulate', '--seeed=1'], "error: unknown option '--seeed'\n(Did you mean --seed?)"],
     [['simulate', '--tls-cert-file=x'], 'error: --tls-cert-file and --tls-key-file go together'],
+    [['demo', '--tls-cert-file=x'], 'error: --tls-cert-file and --tls-key-file go together'],
     [['demo', '--latency=soon'], "error: option '--latency <duration>' argument 'soon' is invalid."],
     [['plan', '--nope'], "error: unknown option '--nope'"],
     [['plan', 'stray'], "error: too many arguments for 'plan'"],

@@ -103,8 +103,10 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   try {
     if (resumed === undefined) await saveState(folder, state);
     await readAll(session, state, target, io);
-    const entities = await Promise.all(state.subjects.map((subject) => finishedEntities(subject, folder)));
-    await target.write(documentText(FAMILIES, entities.flat()), session.signal);
+    const entities: FinishedEntity[] = [];
+    // One after the other: there may be more of them than files can be open.
+    for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, folder)));
+    await target.write(documentText(FAMILIES, entities), session.signal);
   } catch (error) {
     if (!target.resumable) await folder.remove();
     else io.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);

@@ -100,7 +100,7 @@ const applications = z.union([
 ]);
 
 /** What holds when no application is read. */
-const NO_APPLICATIONS = { read: false, include: undefined, exclude: [], reporting_only: true, settings: [], tags: [] };
+const NO_APPLICATIONS = { read: false, exclude: [], reporting_only: true, settings: [], tags: [] };
 
 const chosenKeyTransactions = z.strictObject({
   include: notes(list(entityMatch, 1).optional(), {
@@ -254,32 +254,16 @@ const DEFAULT_REGION = 'us';
  */
 export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
   decode: (written) => {
-    const { api, base_url, applications, key_transactions, tls, limits } = written;
+    const { api, base_url, applications, limits } = written;
     const region = written.region ?? (base_url === undefined ? DEFAULT_REGION : undefined);
     const defaults = INTERFACE_DEFAULTS[api];
     return {
       ...written,
       name: written.name ?? 'default',
       region,
-      account_id: written.account_id,
       base_url: base_url === undefined ? regionAddress(api, region ?? DEFAULT_REGION) : addressOf(base_url, api),
-      api_key: written.api_key,
-      api_key_file: written.api_key_file,
       api_key_header: written.api_key_header ?? defaults.api_key_header,
-      tls: { ca_file: tls.ca_file, server_name: tls.server_name },
-      applications:
-        typeof applications === 'boolean'
-          ? NO_APPLICATIONS
-          : {
-              ...applications,
-              read: true,
-              include: applications.include,
-              settings: applications.settings.map((setting) => ({ ...setting, hosts: setting.hosts })),
-            },
-      key_transactions:
-        typeof key_transactions === 'boolean'
-          ? key_transactions
-          : { include: key_transactions.include, exclude: key_transactions.exclude },
+      applications: typeof applications === 'boolean' ? NO_APPLICATIONS : { ...applications, read: true },
       limits: {
         ...limits,
         max_concurrent_requests: limits.max_concurrent_requests ?? defaults.max_concurrent_requests,
