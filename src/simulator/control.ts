@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { CHANGE, type SimulatorState } from './simulatorState.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
-import { readBody } from './simulatorHttp.ts';
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const CONTROL = /^\/control\/(?<what>faults|requests|applications|key_transactions)(?:\/(?<id>\d{1,15}))?$/;
@@ -50,7 +50,7 @@ async function obey(
   }
   const verb = request.method ?? '';
   const id = Number(groups['id'] ?? NaN);
-  const body = verb === 'POST' ? (JSON.parse(await readBody(request)) as unknown) : undefined;
+  const body = verb === 'POST' ? (JSON.parse(await text(request)) as unknown) : undefined;
   switch (`${verb} ${groups['what']}${Number.isNaN(id) ? '' : '/id'}`) {
     case 'GET faults':
       return [200, state.faults.entries()];

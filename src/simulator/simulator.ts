@@ -1,11 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Change, type RequestLog, SimulatorState } from './simulatorState.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Change,
+  NERDGRAPH_PATH,
+  type RequestLog,
+  type ServiceCall,
+  type ServiceOptions,
+  SimulatorState,
+} from './simulatorState.ts';
+import { deliver } from './faults/faultEffects.ts';
 import type { FaultBook, FaultRuleInput } from './faults/faultRules.ts';
-import { failure, render, send, type TlsFiles, listen } from './simulatorHttp.ts';
+import { failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
-import { NERDGRAPH_PATH, serve } from './serviceCall.ts';
 import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
 import { type World, type WorldOptions, createWorld } from './world/world.ts';
 
@@ -55,6 +63,34 @@ function reportFailure(response: ServerResponse, error: unknown): void {
     return;
   }
   send(response, render(failure(500, 'Internal Server Error', [String(error)]), 'json'));
+}
+
+/** The way of a call from its arrival to its answer: it is logged, waits, meets the first fault that is for it, and is answered. */
+async function serve(
+  { state, apiKeys, latencyMs, signal }: ServiceOptions,
+  call: ServiceCall,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = '', headers } = request;
+  const key = sentKey(headers);
+  const done = state.requests.begin({
+    at: state.now(),
+    elapsed: performance.now(),
+    method,
+    path: call.path,
+    query: call.search,
+    kind: call.kinds[0],
+    applicationId: call.isGraphql ? undefined : call.applicationIds[0],
+    accept: headers.accept,
+    userAgent: headers['user-agent'],
+    keyHeader: key?.header,
+    keyValid: key !== undefined && apiKeys.has(key.value),
+    ...(call.operations === undefined ? {} : { operations: call.operations }),
+  });
+  response.once('close', () => done(response.writableFinished ? response.statusCode : undefined));
+  if (latencyMs > 0) await pause(latencyMs, undefined, { signal });
+  await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
 }
 
 /** Starts an implementation of the upstream service. Rejects when it cannot listen, or on a bad fault rule. */

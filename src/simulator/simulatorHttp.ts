@@ -7,27 +7,14 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type Server, type Socket, createServer as createNetServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-
-const MOST_BYTES = 1024 * 1024;
-
-/** The whole text of a request body. Throws when it is over a megabyte. */
-export async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new Error(`the request body is over ${MOST_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
 
 /** The parameters of a call: those of its address, and those of its form body, where `curl -d` puts them. */
 export async function parameters(request: IncomingMessage, search: string): Promise<URLSearchParams> {
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   if (!isForm) return new URLSearchParams(search);
-  const form = await readBody(request);
+  const form = await text(request);
   return new URLSearchParams(search === '' ? form : `${search}&${form}`);
 }
 
@@ -37,25 +24,19 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-interface Listener {
-  readonly port: number;
-  /** Ends every connection at once, hanging calls too. */
-  close: () => Promise<void>;
-}
-
 const TLS_HANDSHAKE = 0x16;
 
 /** The 301 that the service gives to a plain HTTP call. */
 function redirectToHttps(request: IncomingMessage, response: ServerResponse): void {
   const address = `https://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
-  const text = `You are being redirected ${address}\n`;
+  const body = `You are being redirected ${address}\n`;
   response.writeHead(301, {
     Location: address,
     'Content-Type': 'text/plain; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   });
-  response.end(text);
+  response.end(body);
 }
 
 /** One port for both: the first byte tells a TLS handshake from a plain call, which is sent to the HTTPS address. */
@@ -76,13 +57,13 @@ function createSharedServer(
   });
 }
 
-/** Listens on a host and port (0 picks a free one). Rejects with the system's error when it cannot. */
+/** Listens on a host and port (0 picks a free one); `close` ends every connection at once, hanging calls too. Rejects with the system's error. */
 export async function listen(
   host: string,
   port: number,
   tls: TlsFiles | undefined,
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Listener> {
+): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = tls === undefined ? createHttpServer(handler) : createSharedServer(tls, handler);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -136,10 +117,8 @@ export function failure(
   return { status, body: { error }, headers };
 }
 
-const NOT_FOUND_TITLE = 'The requested resource was not found';
-
 export function notFound(): ServiceAnswer {
-  return failure(404, NOT_FOUND_TITLE);
+  return failure(404, 'The requested resource was not found');
 }
 
 const DOCUMENTATION =
@@ -185,12 +164,10 @@ export function refusal(key: ReturnType<typeof sentKey>, keys: ReadonlySet<strin
 /** Lists whose entries are not named by dropping the plural's last letter. */
 const ENTRY_NAMES: Readonly<Record<string, string>> = { metrics_found: 'metric', metrics_not_found: 'metric' };
 
-type Node = string | readonly Node[] | { readonly [name: string]: Node };
-
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
 
 /** XML has no arrays: a list `servers` becomes `<servers><server>..</server></servers>`. */
-function nest(value: JsonValue, name: string): Node {
+function nest(value: JsonValue, name: string): unknown {
   if (Array.isArray(value)) {
     const entry = ENTRY_NAMES[name] ?? name.replace(/s$/, '');
     return { [entry]: value.map((item: JsonValue) => nest(item, entry)) };
@@ -208,8 +185,6 @@ function toXml(body: JsonObject): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${document}`;
 }
 
-export type BodyFormat = 'json' | 'xml';
-
 /** An answer as it goes over the wire. */
 export interface Rendered {
   readonly status: number;
@@ -217,20 +192,15 @@ export interface Rendered {
   readonly text: string;
 }
 
-const CONTENT_TYPES: Readonly<Record<BodyFormat, string>> = {
-  json: 'application/json; charset=utf-8',
-  xml: 'application/xml; charset=utf-8',
-};
-
-export function render(answer: ServiceAnswer, format: BodyFormat): Rendered {
-  const text = format === 'xml' ? toXml(answer.body) : JSON.stringify(answer.body);
-  return { status: answer.status, headers: { 'Content-Type': CONTENT_TYPES[format], ...answer.headers }, text };
+export function render({ status, body, headers }: ServiceAnswer, format: 'json' | 'xml'): Rendered {
+  const type = { 'Content-Type': `application/${format}; charset=utf-8` };
+  return { status, headers: { ...type, ...headers }, text: format === 'xml' ? toXml(body) : JSON.stringify(body) };
 }
 
 /** Writes an answer at once, compressed where the caller accepts that. */
-export function send(response: ServerResponse, { status, headers, text }: Rendered): void {
-  const isCompressed = text !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
-  const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+export function send(response: ServerResponse, { status, headers, text: said }: Rendered): void {
+  const isCompressed = said !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
+  const body = isCompressed ? gzipSync(said, { level: 1 }) : Buffer.from(said);
   const encoding = isCompressed ? { 'Content-Encoding': 'gzip' } : {};
   response.writeHead(status, { ...headers, ...encoding, 'Content-Length': body.length }).end(body);
 }

@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { type CallKind, FaultBook, type FaultRule, type FaultTarget, type GraphqlKind } from './faults/faultRules.ts';
+import type { ServiceAnswer } from './simulatorHttp.ts';
+import type { ServiceSettings } from './simulatorSettings.ts';
 import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
-import { type CallKind, type GraphqlKind, FaultBook } from './faults/faultRules.ts';
 import type { World } from './world/world.ts';
 
 /** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
@@ -52,35 +54,22 @@ export type Change = z.input<typeof CHANGE>;
 
 /** The amendment that a change makes at a time. */
 function toAmendment(change: z.output<typeof CHANGE>, now: number): Amendment {
-  const { incident, traffic, reporting, settings } = change;
+  const { incident, reporting, on: _, ...plain } = change;
   const minute = firstIncompleteMinute(now);
   const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
-  const amendment = {
-    removed: change.removed,
-    name: change.name,
-    hostsRemoved: change.hosts_removed,
-    hasNoSettings: settings === null ? true : undefined,
-    owner: change.application,
-    isFailing: change.failing,
-    incidents: incident && [
-      {
-        fromMinute,
-        toMinute: fromMinute + incident.minutes,
-        responseFactor: incident.response_factor,
-        errorRatio: incident.error_ratio,
-      },
-    ],
-    traffic: traffic && {
-      requestsPerMinute: traffic.requests_per_minute,
-      responseSeconds: traffic.response_milliseconds / 1000,
-      errorsPerMinute: traffic.errors_per_minute,
-      backgroundPerMinute: traffic.background_per_minute,
+  const incidents = incident && [
+    {
+      fromMinute,
+      toMinute: fromMinute + incident.minutes,
+      responseFactor: incident.response_factor,
+      errorRatio: incident.error_ratio,
     },
-    silentFromMinute: reporting === undefined ? undefined : reporting ? null : minute,
+  ];
+  return {
+    ...plain,
+    ...(incidents !== undefined && { incidents }),
+    ...(reporting !== undefined && { silentFromMinute: reporting ? null : minute }),
   };
-  // What the change does not say stays; null ends what an earlier change said.
-  const said = Object.entries(amendment).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said.map(([name, value]) => [name, value ?? undefined]));
 }
 
 /** Counts what comes in each minute of the clock, per key. */
@@ -139,13 +128,6 @@ export interface LoggedOperation {
   rows?: number;
   /** Why there was no answer. */
   error?: string;
-}
-
-/** A from/to pair of metric data calls and how many sent it. */
-interface SentRange {
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly calls: number;
 }
 
 const KEPT = 100_000;
@@ -213,13 +195,12 @@ export class RequestLog {
     return most;
   }
 
-  /** The distinct from/to pairs of the metric data calls. */
-  ranges(): readonly SentRange[] {
-    const found = new Map<string, SentRange>();
+  /** The distinct from/to pairs of the metric data calls, and how many sent each. */
+  ranges(): readonly { readonly from: string | null; readonly to: string | null; readonly calls: number }[] {
+    const found = new Map<string, ReturnType<RequestLog['ranges']>[number]>();
     for (const { query } of this.all('metric_data')) {
       const parameters = new URLSearchParams(query);
-      const from = parameters.get('from');
-      const to = parameters.get('to');
+      const [from, to] = [parameters.get('from'), parameters.get('to')];
       const key = JSON.stringify([from, to]);
       found.set(key, { from, to, calls: (found.get(key)?.calls ?? 0) + 1 });
     }
@@ -264,4 +245,29 @@ export class SimulatorState {
   restore(id: number): void {
     for (const through of INTERFACES) this.#worlds[through] = this.#worlds[through].amend(id, undefined);
   }
+}
+
+export const NERDGRAPH_PATH = '/graphql';
+
+/** What both interfaces of the service work with. */
+export interface ServiceOptions {
+  readonly state: SimulatorState;
+  readonly settings: ServiceSettings;
+  readonly apiKeys: ReadonlySet<string>;
+  /** Every call waits this long first. */
+  readonly latencyMs: number;
+  /** Ends pauses when the simulator closes. */
+  readonly signal: AbortSignal;
+}
+
+/** A call as its interface reads it. */
+export interface ServiceCall extends FaultTarget {
+  readonly path: string;
+  /** As it came, still encoded, without the question mark. */
+  readonly search: string;
+  /** What a GraphQL document asks for. */
+  readonly operations?: readonly LoggedOperation[];
+  readonly format: 'json' | 'xml';
+  /** What the service says; a fault may change what is in it. */
+  readonly answer: (rule: FaultRule | undefined) => Promise<ServiceAnswer>;
 }

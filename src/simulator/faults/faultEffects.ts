@@ -11,9 +11,9 @@ import {
   render,
   type JsonValue,
   type JsonObject,
-  type BodyFormat,
   send,
 } from '../simulatorHttp.ts';
+import type { ServiceCall } from '../simulatorState.ts';
 import type { FaultRule } from './faultRules.ts';
 
 const page = (status: number, title: string): Rendered => ({
@@ -44,11 +44,8 @@ function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: numb
 }
 
 /** The answer of a fault that needs nothing from the service; undefined for the other effects. */
-export function refuse(
-  rule: FaultRule,
-  { now, key, isGraphql }: { readonly now: number; readonly key: string; readonly isGraphql: boolean },
-): Rendered | undefined {
-  switch (rule.effect) {
+function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql: boolean): Rendered | undefined {
+  switch (rule?.effect) {
     case 'status':
       return json(rule.status, rule.headers, rule.body);
     case 'rate-limit':
@@ -156,7 +153,7 @@ function withBadRecord(value: JsonValue, envelope: string): JsonValue {
 }
 
 /** The answer of the service after a rule has spoilt its body; as it is under the other effects. */
-export function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: BodyFormat): Rendered {
+function distort(rule: FaultRule | undefined, answer: ServiceAnswer, format: 'json' | 'xml'): Rendered {
   const { body } = answer;
   const rendered = (changed: JsonValue): Rendered => render({ ...answer, body: changed as JsonObject }, format);
   switch (rule?.effect) {
@@ -187,7 +184,7 @@ const BYTES_PER_CHUNK = 64 * 1024;
 const MISSING_BYTES = 1024;
 
 /** Breaks the connection as a crashed peer does; over TLS there is no way to send a TCP reset, so it just ends. */
-export function breakConnection(response: ServerResponse): void {
+function breakConnection(response: ServerResponse): void {
   const { socket } = response;
   if (socket === null || socket instanceof TLSSocket) response.destroy();
   else socket.resetAndDestroy();
@@ -195,64 +192,59 @@ export function breakConnection(response: ServerResponse): void {
 
 async function drip(
   response: ServerResponse,
-  { status, headers, text }: Rendered,
-  rule: { readonly milliseconds: number; readonly bytes: number },
+  body: Buffer,
+  { milliseconds, bytes }: { readonly milliseconds: number; readonly bytes: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const body = Buffer.from(text);
-  response.writeHead(status, { ...headers, 'Content-Length': body.length });
   response.flushHeaders();
-  for (let sent = 0; sent < body.length && !response.destroyed; sent += rule.bytes) {
-    response.write(body.subarray(sent, sent + rule.bytes));
-    await pause(rule.milliseconds, undefined, { signal });
+  for (let sent = 0; sent < body.length && !response.destroyed; sent += bytes) {
+    response.write(body.subarray(sent, sent + bytes));
+    await pause(milliseconds, undefined, { signal });
   }
   response.end();
 }
 
-/** Promises more than it sends, then ends the connection. */
-async function cut(response: ServerResponse, { status, headers, text }: Rendered): Promise<void> {
-  const body = Buffer.from(text);
-  response.writeHead(status, { ...headers, 'Content-Length': body.length + MISSING_BYTES });
-  await new Promise<void>((resolve) => response.write(body, () => resolve()));
-  response.destroy();
-}
-
-function* padded(text: string, megabytes: number): Generator<Buffer> {
+function* padded(body: Buffer, megabytes: number): Generator<Buffer> {
   const filler = Buffer.alloc(BYTES_PER_CHUNK, ' ');
   for (let left = megabytes * 1024 * 1024; left > 0; left -= filler.length) yield filler;
-  yield Buffer.from(text);
+  yield body;
 }
 
-/** The body after so much white space; read as a whole, it is valid. */
-async function huge(
-  response: ServerResponse,
-  { status, headers, text }: Rendered,
-  megabytes: number,
-  signal: AbortSignal,
-): Promise<void> {
-  response.writeHead(status, { ...headers });
-  await pipeline(Readable.from(padded(text, megabytes)), response, { signal });
-}
-
-/** Writes an answer the way the rule wants it to travel; at once and whole without such a rule. */
-export async function transmit(
+/** Answers a call as the rule that strikes it wants: in the place of the service, with a spoilt body, or in another way. */
+export async function deliver(
   rule: FaultRule | undefined,
+  { isGraphql, format, answer }: ServiceCall,
   response: ServerResponse,
-  rendered: Rendered,
-  signal: AbortSignal,
+  { now, key, signal }: { readonly now: number; readonly key: string; readonly signal: AbortSignal },
 ): Promise<void> {
+  if (rule?.effect === 'hang') return;
+  if (rule?.effect === 'reset') return breakConnection(response);
+  const refused = refuse(rule, now, key, isGraphql);
+  if (refused !== undefined) return send(response, refused);
+  const said = await answer(rule);
+  // Without an Accept header the REST interface says 200 and nothing else.
+  const isEmpty = !isGraphql && said.status === 200 && response.req.headers.accept === undefined;
+  const rendered = isEmpty ? { status: 200, headers: {}, text: '' } : distort(rule, said, format);
+  const { status, headers } = rendered;
+  const body = Buffer.from(rendered.text);
   switch (rule?.effect) {
+    case 'drip':
+      response.writeHead(status, { ...headers, 'Content-Length': body.length });
+      return drip(response, body, rule, signal);
+    case 'cut':
+      // More is promised than comes.
+      response.writeHead(status, { ...headers, 'Content-Length': body.length + MISSING_BYTES });
+      await new Promise<void>((resolve) => response.write(body, () => resolve()));
+      response.destroy();
+      return;
+    case 'huge':
+      // Read as a whole, it is valid.
+      response.writeHead(status, { ...headers });
+      return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
     case 'delay':
       await pause(rule.milliseconds, undefined, { signal });
-      send(response, rendered);
-      return;
-    case 'drip':
-      return drip(response, rendered, rule, signal);
-    case 'cut':
-      return cut(response, rendered);
-    case 'huge':
-      return huge(response, rendered, rule.megabytes, signal);
+      return send(response, rendered);
     default:
-      send(response, rendered);
+      return send(response, rendered);
   }
 }

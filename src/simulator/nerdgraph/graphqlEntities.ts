@@ -115,7 +115,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
     language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
     apmSummary: () => apmSummary(context, application),
     settings:
-      application.amendment.hasNoSettings === true
+      application.amendment.settings === null
         ? null
         : { apdexTarget: kind.apdexTarget, serverSideConfig: kind.serverSideConfig },
   };

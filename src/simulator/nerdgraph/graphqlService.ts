@@ -1,14 +1,20 @@
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
 import { type FaultRule, type GraphqlKind, isMeant } from '../faults/faultRules.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
-import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions } from '../serviceCall.ts';
-import { type JsonObject, readBody, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
-import { type LoggedOperation, MinuteLimit } from '../simulatorState.ts';
+import { type JsonObject, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
+import {
+  type LoggedOperation,
+  MinuteLimit,
+  NERDGRAPH_PATH,
+  type ServiceCall,
+  type ServiceOptions,
+} from '../simulatorState.ts';
 import {
   entityPage,
   findEntities,
@@ -93,7 +99,7 @@ export class GraphqlService {
     const key = sentKey(incoming.headers)?.value ?? '';
     const running = this.#count(key, 1);
     response.once('close', () => this.#count(key, -1));
-    const request = readRequest(await readBody(incoming));
+    const request = readRequest(await text(incoming));
     const asked = request === undefined ? [] : await this.#asked(request);
     return {
       kinds: asked.map(({ entry }) => entry.kind),

@@ -115,7 +115,7 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
     ...webSummary(call, figures, kind.apdexTarget, counts(call, application)),
     ...endUserSummary(call, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
     settings:
-      application.amendment.hasNoSettings === true
+      application.amendment.settings === null
         ? null
         : {
             app_apdex_threshold: kind.apdexTarget,

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FaultRule, RestKind } from '../faults/faultRules.ts';
-import type { ServiceCall, ServiceOptions } from '../serviceCall.ts';
 import { failure, limited, notFound, parameters, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
-import { MinuteLimit } from '../simulatorState.ts';
+import { MinuteLimit, type ServiceCall, type ServiceOptions } from '../simulatorState.ts';
 import type { RestCall } from './restCall.ts';
 import * as entities from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';

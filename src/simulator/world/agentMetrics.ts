@@ -2,16 +2,14 @@ import type { Archetype, SimulatedComponent } from './archetypes.ts';
 import { type StoredTimeslice, apdex, EMPTY, timing, type MetricKind } from './timesliceValues.ts';
 import { type InstanceMinute, chanceOf } from './traffic.ts';
 
-/**
- * For what a metric can be asked: `everywhere`; `agent`: the vendor documents it for applications only, though
- * agents report it per host; `browser`: it exists for the application alone.
- */
-type MetricReach = 'everywhere' | 'agent' | 'browser';
-
 export interface MetricDefinition {
   readonly name: string;
   readonly kind: MetricKind;
-  readonly reach: MetricReach;
+  /**
+   * For what it can be asked: `everywhere`; `agent`: the vendor documents it for applications only, though agents report it per
+   * host; `browser`: it exists for the application alone.
+   */
+  readonly reach: 'everywhere' | 'agent' | 'browser';
   /** What an instance reports of it for a minute; undefined when it reports nothing. */
   readonly record: (minute: InstanceMinute) => StoredTimeslice | undefined;
   /** How many times a minute agents measure it; once unless given. `record` gives the mean of a minute as one measurement. */
@@ -36,75 +34,60 @@ function apdexOf(requests: number, failed: number, seconds: number, target: numb
 const webErrors = (minute: InstanceMinute): number => Math.min(minute.errors, minute.requests);
 const ifAny = (count: number): StoredTimeslice | undefined => (count === 0 ? undefined : timing(count, 0, 0, 0));
 
-function component(part: SimulatedComponent, salt: number): MetricDefinition {
-  return {
-    name: part.metric,
-    kind: 'timing',
-    reach: 'agent',
-    record: (minute) => {
-      const calls = Math.round(minute.requests * part.callsPerRequest);
-      if (calls === 0) return EMPTY;
-      const seconds = minute.requests * minute.responseSeconds * part.share * (0.9 + 0.1 * chanceOf(minute, salt));
-      return timing(calls, seconds / calls, SPREAD, 1);
-    },
-  };
+function metric(
+  name: string,
+  kind: MetricKind,
+  record: MetricDefinition['record'],
+  reach: MetricDefinition['reach'] = 'everywhere',
+): MetricDefinition {
+  return { name, kind, reach, record };
 }
 
-function webMetrics(kind: Archetype): readonly MetricDefinition[] {
-  if (kind.web === undefined) return [];
+function component({ metric: name, callsPerRequest, share }: SimulatedComponent, salt: number): MetricDefinition {
+  const record = (minute: InstanceMinute): StoredTimeslice => {
+    const calls = Math.round(minute.requests * callsPerRequest);
+    if (calls === 0) return EMPTY;
+    const seconds = minute.requests * minute.responseSeconds * share * (0.9 + 0.1 * chanceOf(minute, salt));
+    return timing(calls, seconds / calls, SPREAD, 1);
+  };
+  return metric(name, 'timing', record, 'agent');
+}
+
+function webMetrics({ web, apdexTarget, queueSeconds, totalTimeFactor }: Archetype): readonly MetricDefinition[] {
+  if (web === undefined) return [];
   const duration = (minute: InstanceMinute) => timing(minute.requests, minute.responseSeconds, SPREAD, 0);
-  const { queueSeconds, totalTimeFactor } = kind;
-  const definitions: MetricDefinition[] = [
-    { name: 'HttpDispatcher', kind: 'dispatcher', reach: 'everywhere', record: duration },
-    { name: 'WebTransaction', kind: 'transaction', reach: 'everywhere', record: duration },
-    {
-      name: 'Apdex',
-      kind: 'apdex',
-      reach: 'everywhere',
-      record: (minute) => apdexOf(minute.requests, webErrors(minute), minute.responseSeconds, kind.apdexTarget),
-    },
+  const queue = (minute: InstanceMinute) => timing(minute.requests, minute.queueSeconds, SPREAD, 1);
+  const total = (minute: InstanceMinute) =>
+    timing(minute.requests, minute.responseSeconds * (totalTimeFactor ?? 0), SPREAD, 1);
+  return [
+    metric('HttpDispatcher', 'dispatcher', duration),
+    metric('WebTransaction', 'transaction', duration),
+    metric('Apdex', 'apdex', (minute) =>
+      apdexOf(minute.requests, webErrors(minute), minute.responseSeconds, apdexTarget),
+    ),
+    ...(queueSeconds === undefined ? [] : [metric('WebFrontend/QueueTime', 'timing', queue, 'agent')]),
+    ...(totalTimeFactor === undefined ? [] : [metric('WebTransactionTotalTime', 'timing', total, 'agent')]),
   ];
-  if (queueSeconds !== undefined) {
-    const record = (minute: InstanceMinute) => timing(minute.requests, minute.queueSeconds, SPREAD, 1);
-    definitions.push({ name: 'WebFrontend/QueueTime', kind: 'timing', reach: 'agent', record });
-  }
-  if (totalTimeFactor !== undefined) {
-    const record = (minute: InstanceMinute) =>
-      timing(minute.requests, minute.responseSeconds * totalTimeFactor, SPREAD, 1);
-    definitions.push({ name: 'WebTransactionTotalTime', kind: 'timing', reach: 'agent', record });
-  }
-  return definitions;
 }
 
 /** Page views of the whole application, or of the part of them that one transaction serves. */
 function browserMetrics(
   suffix: string,
   part: (views: number, minute: InstanceMinute) => number,
-  kind: Archetype,
+  { browser, endUserApdexTarget }: Archetype,
 ): readonly MetricDefinition[] {
+  if (browser === undefined) return [];
   const views = (minute: InstanceMinute) => part(minute.pageViews, minute);
+  const endUser = (minute: InstanceMinute): StoredTimeslice => ({
+    ...timing(views(minute), minute.pageSeconds, SPREAD, 0.7),
+    sumOfSquares: views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2),
+  });
+  const zones = (minute: InstanceMinute) => apdexOf(views(minute), 0, minute.pageSeconds, endUserApdexTarget);
+  const loads = (minute: InstanceMinute) => timing(views(minute), minute.pageSeconds * 0.45, SPREAD, 0.02);
   return [
-    {
-      name: `EndUser${suffix}`,
-      kind: 'end_user',
-      reach: 'browser',
-      record: (minute) => ({
-        ...timing(views(minute), minute.pageSeconds, SPREAD, 0.7),
-        sumOfSquares: views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2),
-      }),
-    },
-    {
-      name: `EndUser/Apdex${suffix}`,
-      kind: 'apdex',
-      reach: 'browser',
-      record: (minute) => apdexOf(views(minute), 0, minute.pageSeconds, kind.endUserApdexTarget),
-    },
-    {
-      name: `EndUser/RB${suffix}`,
-      kind: 'end_user_rb',
-      reach: 'browser',
-      record: (minute) => timing(views(minute), minute.pageSeconds * 0.45, SPREAD, 0.02),
-    },
+    metric(`EndUser${suffix}`, 'end_user', endUser, 'browser'),
+    metric(`EndUser/Apdex${suffix}`, 'apdex', zones, 'browser'),
+    metric(`EndUser/RB${suffix}`, 'end_user_rb', loads, 'browser'),
   ];
 }
 
@@ -118,85 +101,54 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
       const end = isLast ? whole : Math.floor(whole * (before + share) + offset);
       return end - Math.floor(whole * before + offset);
     };
+    const requests = (minute: InstanceMinute) => part(minute.requests, minute);
+    const errors = (minute: InstanceMinute) => part(webErrors(minute), minute);
     const seconds = (minute: InstanceMinute) => minute.responseSeconds * slowness;
-    const browser = kind.browser === undefined ? [] : browserMetrics(`/${name}`, part, kind);
+    const target = kind.apdexTarget * slowness;
     return [
-      ...browser,
-      {
-        name: `WebTransaction/${name}`,
-        kind: 'transaction',
-        reach: 'everywhere',
-        record: (minute) => timing(part(minute.requests, minute), seconds(minute), SPREAD, 0.5),
-      },
-      {
-        name: `Apdex/${name}`,
-        kind: 'apdex',
-        reach: 'everywhere',
-        record: (minute) =>
-          apdexOf(
-            part(minute.requests, minute),
-            part(webErrors(minute), minute),
-            seconds(minute),
-            kind.apdexTarget * slowness,
-          ),
-      },
-      {
-        name: `Errors/WebTransaction/${name}`,
-        kind: 'errors',
-        reach: 'everywhere',
-        record: (minute) => ifAny(part(webErrors(minute), minute)),
-      },
+      ...browserMetrics(`/${name}`, part, kind),
+      metric(`WebTransaction/${name}`, 'transaction', (minute) =>
+        timing(requests(minute), seconds(minute), SPREAD, 0.5),
+      ),
+      metric(`Apdex/${name}`, 'apdex', (minute) => apdexOf(requests(minute), errors(minute), seconds(minute), target)),
+      metric(`Errors/WebTransaction/${name}`, 'errors', (minute) => ifAny(errors(minute))),
     ];
   });
 }
 
-function processMetrics(kind: Archetype): readonly MetricDefinition[] {
-  const definitions: MetricDefinition[] = [
+function processMetrics({ language, background, garbageCollection }: Archetype): readonly MetricDefinition[] {
+  const tasks = (minute: InstanceMinute) => timing(minute.background, minute.backgroundSeconds, SPREAD, 0.4);
+  const pauses = (minute: InstanceMinute) => timing(60, 0.0002 + 0.0002 * chanceOf(minute, 900), SPREAD, 1);
+  return [
+    metric('Errors/all', 'errors', (minute) => ifAny(minute.errors)),
+    metric('Errors/allWeb', 'errors', (minute) => ifAny(webErrors(minute))),
     {
-      name: 'Errors/all',
-      kind: 'errors',
-      reach: 'everywhere',
-      record: (minute) => ifAny(minute.errors),
+      ...metric('Memory/Physical', 'memory', (minute) => timing(1, minute.memoryMegabytes, 0, 1)),
+      samplesPerMinute: MEMORY_SAMPLES[language] ?? 4,
     },
-    { name: 'Errors/allWeb', kind: 'errors', reach: 'everywhere', record: (minute) => ifAny(webErrors(minute)) },
-    {
-      name: 'Memory/Physical',
-      kind: 'memory',
-      reach: 'everywhere',
-      record: (minute) => timing(1, minute.memoryMegabytes, 0, 1),
-      samplesPerMinute: MEMORY_SAMPLES[kind.language] ?? 4,
-    },
-    {
-      name: 'CPU/User Time',
-      kind: 'cpu',
-      reach: 'everywhere',
-      record: (minute) => timing(1, minute.cpuSeconds, 0, 1),
-    },
-    { name: 'Agent/MetricsReported/count', kind: 'timing', reach: 'everywhere', record: () => timing(1, 0.076, 0, 1) },
+    metric('CPU/User Time', 'cpu', (minute) => timing(1, minute.cpuSeconds, 0, 1)),
+    metric('Agent/MetricsReported/count', 'timing', () => timing(1, 0.076, 0, 1)),
+    ...(background === undefined ? [] : [metric('OtherTransaction/all', 'timing', tasks)]),
+    ...(garbageCollection ? [metric('GC/System/Pauses', 'gc', pauses)] : []),
   ];
-  if (kind.background !== undefined) {
-    const record = (minute: InstanceMinute) => timing(minute.background, minute.backgroundSeconds, SPREAD, 0.4);
-    definitions.push({ name: 'OtherTransaction/all', kind: 'timing', reach: 'everywhere', record });
-  }
-  if (kind.garbageCollection) {
-    const record = (minute: InstanceMinute) => timing(60, 0.0002 + 0.0002 * chanceOf(minute, 900), SPREAD, 1);
-    definitions.push({ name: 'GC/System/Pauses', kind: 'gc', reach: 'everywhere', record });
-  }
-  return definitions;
 }
 
 function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
-  return Array.from({ length: kind.statements }, (_, index) => ({
-    name: `Datastore/statement/Postgres/table_${String(index + 1).padStart(4, '0')}/select`,
-    kind: 'timing',
-    reach: 'everywhere',
-    record: (minute) => timing(Math.round(minute.requests * 0.02), 0.004 * (1 + chanceOf(minute, index)), SPREAD, 1),
-  }));
+  return Array.from({ length: kind.statements }, (_, index) => {
+    const name = `Datastore/statement/Postgres/table_${String(index + 1).padStart(4, '0')}/select`;
+    return metric(name, 'timing', (minute) =>
+      timing(Math.round(minute.requests * 0.02), 0.004 * (1 + chanceOf(minute, index)), SPREAD, 1),
+    );
+  });
 }
 
-function scopeOf(kind: Archetype): string {
-  const [first] = kind.transactions;
-  return first === undefined ? 'OtherTransaction/Background/run' : `WebTransaction/${first.name}`;
+/** The first custom metric is reported from within a transaction. */
+function customMetrics({ customMetrics: metrics, transactions: [first] }: Archetype): readonly MetricDefinition[] {
+  const scope = first === undefined ? 'OtherTransaction/Background/run' : `WebTransaction/${first.name}`;
+  return metrics.map(({ name, mean }, index) => ({
+    ...metric(name, 'timing', (minute) => timing(1, mean * (0.7 + 0.6 * chanceOf(minute, 500 + index)), 0, 1)),
+    ...(index === 0 ? { scope } : {}),
+  }));
 }
 
 /** Every metric an application of this archetype has, by name, in the order of the metric name list. */
@@ -204,24 +156,12 @@ export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDe
   const all: readonly MetricDefinition[] = [
     ...webMetrics(kind),
     ...kind.components.map((part, index) => component(part, 100 + index)),
-    ...kind.retiredMetrics.map((name): MetricDefinition => ({
-      name,
-      kind: 'timing',
-      reach: 'agent',
-      record: () => EMPTY,
-    })),
+    ...kind.retiredMetrics.map((name) => metric(name, 'timing', () => EMPTY, 'agent')),
     ...processMetrics(kind),
-    ...(kind.browser === undefined ? [] : browserMetrics('', (views) => views, kind)),
+    ...browserMetrics('', (views) => views, kind),
     ...transactionMetrics(kind),
-    ...kind.customMetrics.map(({ name, mean }, index): MetricDefinition => ({
-      name,
-      kind: 'timing',
-      reach: 'everywhere',
-      record: (minute) => timing(1, mean * (0.7 + 0.6 * chanceOf(minute, 500 + index)), 0, 1),
-      // The first of them is reported from within a transaction.
-      ...(index === 0 ? { scope: scopeOf(kind) } : {}),
-    })),
+    ...customMetrics(kind),
     ...statementMetrics(kind),
   ];
-  return new Map(all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((metric) => [metric.name, metric]));
+  return new Map(all.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((one) => [one.name, one]));
 }

@@ -1,6 +1,6 @@
 import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
-import type { SimulatedApplication, Incident } from './worldEntities.ts';
+import type { SimulatedApplication } from './worldEntities.ts';
 import { MINUTE } from './worldEntities.ts';
 import type { World } from './world.ts';
 
@@ -85,8 +85,8 @@ const SOURCES: Readonly<Record<string, Source>> = {
   SyntheticCheck: syntheticChecks,
   ServiceLevelSnapshot: serviceLevels,
   NrAiIncident: incidents,
-  Deployment: (search, application) => changes(search, application, 'Deployment'),
-  ChangeTrackingEvent: (search, application) => changes(search, application, 'ChangeTrackingEvent'),
+  Deployment: (search, application) => changes(search, application, false),
+  ChangeTrackingEvent: (search, application) => changes(search, application, true),
 };
 
 /** An agent sends only so many events of an instance a minute, whatever happened: counts of them are counts of samples. */
@@ -231,23 +231,17 @@ const DAY_MINUTES = 1440;
 /** An incident ends at the latest after so long. */
 const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 
-/** An incident as alerting sees it. */
-interface AlertIncident {
-  readonly incident: Incident;
-  readonly conditionName: string;
-  readonly priority: 'critical' | 'warning';
-}
-
 /** The opening and the end of every incident of applications with an alert policy. */
 function incidents({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { id, name, index, alertPolicyId, archetype } = application;
   if (!archetype.reporting || alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
-  for (const { incident, conditionName, priority } of alertIncidents(world, application, from, until / MINUTE)) {
-    const openTime = incident.fromMinute * MINUTE + 20_000;
-    const closeTime = incident.toMinute * MINUTE + 40_000;
+  for (const incident of alertIncidents(world, application, from, until / MINUTE)) {
+    const { conditionName, priority, fromMinute, toMinute } = incident;
+    const openTime = fromMinute * MINUTE + 20_000;
+    const closeTime = toMinute * MINUTE + 40_000;
     const said = {
-      incidentId: `${hash(index, incident.fromMinute, priority.length)}`,
+      incidentId: `${hash(index, fromMinute, priority.length)}`,
       title: `${conditionName}: ${name}`,
       conditionName,
       conditionId: 400_000 + priority.length,
@@ -268,18 +262,14 @@ function incidents({ world, guidOf, since, until, visit }: EventSearch, applicat
   }
 }
 
-function alertIncidents(
-  world: World,
-  { index, amendment }: SimulatedApplication,
-  from: number,
-  until: number,
-): readonly AlertIncident[] {
+/** The incidents of an application as alerting sees them. */
+function alertIncidents(world: World, { index, amendment }: SimulatedApplication, from: number, until: number) {
   const { seed } = world.options;
-  const slow = { conditionName: 'Slow or failing requests', priority: 'critical' } as const;
-  const found: AlertIncident[] = (amendment.incidents ?? []).map((incident) => ({ ...slow, incident }));
+  const slow = { conditionName: 'Slow or failing requests', priority: 'critical' };
+  const found = (amendment.incidents ?? []).map(({ fromMinute, toMinute }) => ({ ...slow, fromMinute, toMinute }));
   for (let minute = from; minute < until; minute += SPAN_MINUTES) {
     const incident = incidentNear(seed, index, minute);
-    if (incident !== undefined) found.push({ ...slow, incident });
+    if (incident !== undefined) found.push({ ...slow, fromMinute: incident.fromMinute, toMinute: incident.toMinute });
   }
   if (index % 4 !== 0) return found;
   // One application in four has a warning that stays open for five days of every six, not all at the same time.
@@ -287,8 +277,8 @@ function alertIncidents(
   const shift = (index % 3) * DAY_MINUTES;
   for (let start = Math.floor(from / period) * period; start < until; start += period) {
     const fromMinute = start + shift + Math.floor(fraction(seed, index, start / period, 8300) * 0.3 * DAY_MINUTES);
-    const incident = { fromMinute, toMinute: fromMinute + 2.5 * DAY_MINUTES, responseFactor: 1, errorRatio: 0 };
-    found.push({ incident, conditionName: 'Memory grows', priority: 'warning' });
+    const toMinute = fromMinute + 2.5 * DAY_MINUTES;
+    found.push({ conditionName: 'Memory grows', priority: 'warning', fromMinute, toMinute });
   }
   return found;
 }
@@ -299,12 +289,12 @@ const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 function changes(
   { world, guidOf, since, until, visit }: EventSearch,
   { id, index, name, archetype }: SimulatedApplication,
-  form: 'Deployment' | 'ChangeTrackingEvent',
+  isNewForm: boolean,
 ): void {
   if (!archetype.reporting) return;
   const last = Math.floor(until / MINUTE / DEPLOYMENT_MINUTES);
   for (let span = Math.floor(since / MINUTE / DEPLOYMENT_MINUTES); span <= last; span += 1) {
-    if ((span + index) % 2 === (form === 'Deployment' ? 0 : 1)) continue;
+    if ((span + index) % 2 === (isNewForm ? 1 : 0)) continue;
     const minute = Math.floor((span + fraction(world.options.seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
     visit({
       timestamp: minute * MINUTE,
@@ -316,7 +306,7 @@ function changes(
       user: 'release-bot',
       description: `Release ${span % 1000}`,
       deploymentType: 'BASIC',
-      ...(form === 'ChangeTrackingEvent' ? { category: 'Deployment', type: 'Basic' } : {}),
+      ...(isNewForm ? { category: 'Deployment', type: 'Basic' } : {}),
     });
   }
 }

@@ -1,6 +1,6 @@
 import { type SimulatedKeyTransaction, firstIncompleteMinute, isReporting, MINUTE } from './worldEntities.ts';
 import type { WorldScope, World } from './world.ts';
-import { EMPTY, type StoredTimeslice } from './timesliceValues.ts';
+import { EMPTY } from './timesliceValues.ts';
 
 /** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
 export interface RollingFigures {
@@ -10,76 +10,61 @@ export interface RollingFigures {
   readonly apdex_score: number;
 }
 
-const APPLICATION_WINDOW = 4 * MINUTE;
-const KEY_TRANSACTION_MINUTES = 10;
-
 const ratio = (numerator: number, denominator: number): number => (denominator === 0 ? 0 : numerator / denominator);
 
-function figures(
-  minutes: number,
-  unit: number,
-  calls: StoredTimeslice,
-  errors: number,
-  apdex: StoredTimeslice,
+/** The figures of some minutes by the metrics of calls, errors and Apdex: zeros of one that the application does not have. */
+function rolling(
+  world: World,
+  scope: WorldScope,
+  names: readonly (string | undefined)[],
+  [from, to]: readonly [from: number, to: number],
+  unit = 1000,
 ): RollingFigures {
+  const metrics = names.map((name) => (name === undefined ? undefined : world.metric(scope, name)));
+  const known = metrics.filter((metric) => metric !== undefined);
+  const sums = world.sum(scope, known, from, to);
+  const [calls = EMPTY, errors = EMPTY, apdex = EMPTY] = metrics.map(
+    (metric) => sums[metric === undefined ? -1 : known.indexOf(metric)],
+  );
   return {
     response_time: unit * ratio(calls.total, calls.count),
-    throughput: ratio(calls.count, minutes),
-    error_rate: ratio(errors, calls.count),
+    throughput: ratio(calls.count, to - from),
+    error_rate: ratio(errors.count, calls.count),
     apdex_score: ratio(apdex.count + apdex.total / 2, apdex.count + apdex.total + apdex.totalExclusive),
   };
 }
 
-/** The sums of these metrics, in this order; nothing for one that the application does not have. */
-function sums(
+/** An application, host or instance over the complete minutes among the last four; undefined when it does not report. */
+function applicationRolling(
   world: World,
   scope: WorldScope,
-  names: readonly string[],
-  from: number,
-  to: number,
-): readonly StoredTimeslice[] {
-  const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
-  const added = world.sum(scope, metrics, from, to);
-  return names.map((name) => added[metrics.findIndex((metric) => metric.name === name)] ?? EMPTY);
-}
-
-function rolling(
-  world: World,
-  scope: WorldScope,
-  names: readonly [calls: string, errors: string, apdex: string],
-  from: number,
-  to: number,
-  unit = 1000,
-): RollingFigures {
-  const [calls = EMPTY, errors = EMPTY, apdex = EMPTY] = sums(world, scope, names, from, to);
-  return figures(to - from, unit, calls, errors.count, apdex);
-}
-
-/** The complete minutes among the last four: four on the minute, three after it. */
-function rollingWindow(now: number): readonly [from: number, to: number] {
-  return [Math.ceil((now - APPLICATION_WINDOW) / MINUTE), firstIncompleteMinute(now)];
+  now: number,
+  names: readonly (string | undefined)[],
+  unit?: number,
+): RollingFigures | undefined {
+  if (!isReporting(scope.application, now)) return undefined;
+  // Four on the minute, three after it.
+  return rolling(world, scope, names, [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)], unit);
 }
 
 /** Web transactions of an application, host or instance over the last three to four minutes. */
 export function rollingSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  if (!isReporting(scope.application, now)) return undefined;
-  const [from, to] = rollingWindow(now);
-  return rolling(world, scope, ['HttpDispatcher', 'Errors/allWeb', 'Apdex'], from, to);
+  return applicationRolling(world, scope, now, ['HttpDispatcher', 'Errors/allWeb', 'Apdex']);
 }
 
 /** Background transactions over the same minutes; zeros without any. */
 export function backgroundSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  if (!isReporting(scope.application, now)) return undefined;
-  const [from, to] = rollingWindow(now);
-  return rolling(world, scope, ['OtherTransaction/all', '', ''], from, to);
+  return applicationRolling(world, scope, now, ['OtherTransaction/all']);
 }
 
 /** Page views over the last three to four minutes; undefined without browser data. Response time in seconds. */
 export function rollingEndUserSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  if (!isReporting(scope.application, now) || world.metric(scope, 'EndUser') === undefined) return undefined;
-  const [from, to] = rollingWindow(now);
-  return rolling(world, scope, ['EndUser', '', 'EndUser/Apdex'], from, to, 1);
+  if (world.metric(scope, 'EndUser') === undefined) return undefined;
+  return applicationRolling(world, scope, now, ['EndUser', undefined, 'EndUser/Apdex'], 1);
 }
+
+/** The last ten complete minutes. */
+const lastTen = (now: number) => [firstIncompleteMinute(now) - 10, firstIncompleteMinute(now)] as const;
 
 /** A key transaction over the last ten complete minutes; zeros when idle, undefined when it does not report. */
 export function keyTransactionSummary(
@@ -87,17 +72,11 @@ export function keyTransactionSummary(
   key: SimulatedKeyTransaction,
   now: number,
 ): RollingFigures | undefined {
-  const scope = world.scope({ application: key.source.applicationId });
+  const { transaction, applicationId } = key.source;
+  const scope = world.scope({ application: applicationId });
   if (!keyTransactionReports(world, key, now) || scope === undefined) return undefined;
-  if (key.state === 'idle') return figures(KEY_TRANSACTION_MINUTES, 1000, EMPTY, 0, EMPTY);
-  const to = firstIncompleteMinute(now);
-  const { transaction } = key.source;
-  const names = [
-    `WebTransaction/${transaction}`,
-    `Errors/WebTransaction/${transaction}`,
-    `Apdex/${transaction}`,
-  ] as const;
-  return rolling(world, scope, names, to - KEY_TRANSACTION_MINUTES, to);
+  const names = [`WebTransaction/${transaction}`, `Errors/WebTransaction/${transaction}`, `Apdex/${transaction}`];
+  return rolling(world, scope, key.state === 'idle' ? [] : names, lastTen(now));
 }
 
 /** Page views of a key transaction over the last ten complete minutes. Response time in seconds. */
@@ -106,13 +85,12 @@ export function keyTransactionEndUserSummary(
   key: SimulatedKeyTransaction,
   now: number,
 ): RollingFigures | undefined {
-  const scope = world.scope({ application: key.source.applicationId });
-  const name = `EndUser/${key.source.transaction}`;
+  const { transaction, applicationId } = key.source;
+  const scope = world.scope({ application: applicationId });
   if (!keyTransactionReports(world, key, now) || key.state === 'idle' || scope === undefined) return undefined;
-  if (world.metric(scope, name) === undefined) return undefined;
-  const to = firstIncompleteMinute(now);
-  const names = [name, '', `EndUser/Apdex/${key.source.transaction}`] as const;
-  return rolling(world, scope, names, to - KEY_TRANSACTION_MINUTES, to, 1);
+  if (world.metric(scope, `EndUser/${transaction}`) === undefined) return undefined;
+  const names = [`EndUser/${transaction}`, undefined, `EndUser/Apdex/${transaction}`];
+  return rolling(world, scope, names, lastTen(now), 1);
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */

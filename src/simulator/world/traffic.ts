@@ -1,4 +1,4 @@
-import type { Incident, FixedTraffic, SimulatedApplication } from './worldEntities.ts';
+import type { Incident, SimulatedApplication } from './worldEntities.ts';
 
 /** Deterministic numbers: the world has no other source of chance than these hashes of its seed. */
 
@@ -58,19 +58,6 @@ export function incidentNear(seed: number, application: number, minute: number):
   };
 }
 
-/** The incident in force at a minute; one ordered by hand goes before the world's own. */
-function incidentAt(
-  seed: number,
-  application: number,
-  minute: number,
-  ordered: readonly Incident[],
-): Incident | undefined {
-  const byHand = ordered.find((incident) => contains(incident, minute));
-  if (byHand !== undefined) return byHand;
-  const own = incidentNear(seed, application, minute);
-  return own !== undefined && contains(own, minute) ? own : undefined;
-}
-
 /** What one instance did in one minute; every metric of that minute is derived from it. Times are seconds. */
 export interface InstanceMinute {
   readonly requests: number;
@@ -108,38 +95,19 @@ function shareOf(total: number, ordinal: number, instances: number): number {
 /** Whether the application reported anything in this minute. */
 export function reportsIn(application: SimulatedApplication, minute: number): boolean {
   const { silentFromMinute } = application.amendment;
-  return application.archetype.reporting && (silentFromMinute === undefined || minute < silentFromMinute);
+  return application.archetype.reporting && minute < (silentFromMinute ?? Infinity);
 }
 
-function fixedMinute(
-  fixed: FixedTraffic,
-  ordinal: number,
-  instances: number,
-): Pick<InstanceMinute, 'requests' | 'responseSeconds' | 'errors' | 'background'> {
-  return {
-    requests: shareOf(fixed.requestsPerMinute, ordinal, instances),
-    responseSeconds: fixed.responseSeconds,
-    errors: shareOf(fixed.errorsPerMinute, ordinal, instances),
-    background: shareOf(fixed.backgroundPerMinute, ordinal, instances),
-  };
-}
-
-/** What all instances of an application share in a minute, as they share the load balancer. */
-interface ApplicationMinute {
-  readonly minute: number;
-  /** Traffic against the peak. */
-  readonly shape: number;
-  readonly slowness: number;
-  readonly errorRatio: number;
-}
-
-export function applicationMinute(seed: number, application: SimulatedApplication, minute: number): ApplicationMinute {
+/** What all instances of an application share in a minute, as they share the load balancer; `shape` is traffic against the peak. */
+export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
-  const incident = incidentAt(seed, index, minute, amendment.incidents ?? []);
+  // An incident ordered by hand goes before the world's own.
+  const byHand = amendment.incidents?.find((one) => contains(one, minute));
+  const own = incidentNear(seed, index, minute);
+  const incident = byHand ?? (own !== undefined && contains(own, minute) ? own : undefined);
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
-  const isByHand = incident !== undefined && amendment.incidents?.includes(incident) === true;
   // An application that is to show the absence of errors has none but those ordered by hand.
-  const mayFail = archetype.errorRatio > 0 || isByHand;
+  const mayFail = archetype.errorRatio > 0 || byHand !== undefined;
   return {
     minute,
     shape: rhythm(minute, 90 * fraction(seed, index, 1)) * swing,
@@ -157,7 +125,7 @@ export function instanceMinute(
   application: SimulatedApplication,
   ordinal: number,
   instances: number,
-  { minute, shape, slowness, errorRatio }: ApplicationMinute,
+  { minute, shape, slowness, errorRatio }: ReturnType<typeof applicationMinute>,
 ): InstanceMinute {
   const { web, background, browser, queueSeconds } = application.archetype;
   const fixed = application.amendment.traffic;
@@ -168,21 +136,23 @@ export function instanceMinute(
   const requests = wholeNumber((web?.perMinute ?? 0) * ownShape, next());
   const tasks = wholeNumber((background?.perMinute ?? 0) * ownShape, next());
   const failed = wholeNumber((requests + tasks) * errorRatio, errorRatio > 0 ? next() : 0);
-  const done =
-    fixed === undefined
-      ? {
-          requests,
-          responseSeconds: (web?.seconds ?? 0) * ownSlowness,
-          errors: Math.min(requests + tasks, failed),
-          background: tasks,
-        }
-      : fixedMinute(fixed, ordinal, instances);
+  const share = (total: number): number => shareOf(total, ordinal, instances);
+  const done = fixed
+    ? {
+        requests: share(fixed.requests_per_minute),
+        responseSeconds: fixed.response_milliseconds / 1000,
+        errors: share(fixed.errors_per_minute),
+        background: share(fixed.background_per_minute),
+      }
+    : {
+        requests,
+        responseSeconds: (web?.seconds ?? 0) * ownSlowness,
+        errors: Math.min(requests + tasks, failed),
+        background: tasks,
+      };
   const busySeconds = done.requests * done.responseSeconds + done.background * (background?.seconds ?? 0);
   return {
-    requests: done.requests,
-    responseSeconds: done.responseSeconds,
-    errors: done.errors,
-    background: done.background,
+    ...done,
     queueSeconds: (queueSeconds ?? 0) * ownSlowness,
     backgroundSeconds: (background?.seconds ?? 0.5) * (0.8 + 0.4 * next()),
     pageViews: wholeNumber(done.requests * (browser?.viewsPerRequest ?? 0), next()),

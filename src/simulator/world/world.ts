@@ -2,7 +2,6 @@ import {
   type SimulatedApplication,
   type SimulatedInstance,
   type Amendment,
-  type Amendments,
   type SimulatedHost,
   applicationId,
   hostsOf,
@@ -55,11 +54,11 @@ export interface WorldOptions {
  */
 export class World {
   readonly options: WorldOptions;
-  readonly #amendments: Amendments;
+  readonly #amendments: ReadonlyMap<number, Amendment>;
   /** Metric definitions depend on nothing but the archetype; the cache only saves building them again. */
   readonly #definitions: Map<Archetype, ReadonlyMap<string, MetricDefinition>>;
 
-  constructor(options: WorldOptions, amendments: Amendments = new Map()) {
+  constructor(options: WorldOptions, amendments: ReadonlyMap<number, Amendment> = new Map()) {
     if (options.hostsPerApplication > MAX_HOSTS) throw new RangeError(`at most ${MAX_HOSTS} hosts per application`);
     this.options = options;
     this.#amendments = amendments;

@@ -11,32 +11,34 @@ export interface Incident {
   readonly errorRatio: number;
 }
 
-/** Exact traffic of an application in every minute, in place of the generated one. */
-export interface FixedTraffic {
-  readonly requestsPerMinute: number;
-  readonly responseSeconds: number;
-  readonly errorsPerMinute: number;
-  readonly backgroundPerMinute: number;
-}
-
-/** What was changed about one application, or key transaction, by hand; the rest of it stays a function of seed and time. */
+/**
+ * What was changed about one application, or key transaction, by hand; the rest of it stays a function of seed and time. The words
+ * are those of the control endpoint (docs/simulator.md).
+ */
 export interface Amendment {
   readonly removed?: boolean | undefined;
   readonly name?: string | undefined;
-  /** Hosts that are not listed, by name; what they did still counts for the application. */
-  readonly hostsRemoved?: readonly string[] | undefined;
-  readonly hasNoSettings?: boolean | undefined;
+  /** Hosts that are not listed; what they did still counts for the application. */
+  readonly hosts_removed?: readonly string[] | undefined;
+  readonly settings?: null | undefined;
   /** Of a key transaction: the id of another application that it belongs to. */
-  readonly owner?: number | undefined;
+  readonly application?: number | undefined;
   /** Of a key transaction: NerdGraph cannot say what it cannot leave out. */
-  readonly isFailing?: boolean | undefined;
+  readonly failing?: boolean | undefined;
   /** Nothing is reported from this minute on. */
-  readonly silentFromMinute?: number | undefined;
-  readonly incidents?: readonly Incident[] | undefined;
-  readonly traffic?: FixedTraffic | undefined;
+  readonly silentFromMinute?: number | null | undefined;
+  readonly incidents?: readonly Incident[] | null | undefined;
+  /** Exact traffic in every minute, in place of the generated one. */
+  readonly traffic?:
+    | {
+        readonly requests_per_minute: number;
+        readonly response_milliseconds: number;
+        readonly errors_per_minute: number;
+        readonly background_per_minute: number;
+      }
+    | null
+    | undefined;
 }
-
-export type Amendments = ReadonlyMap<number, Amendment>;
 
 /** Ids are arithmetic, so that each is found without a table and stays the same when the world grows. */
 const FIRST_APPLICATION_ID = 1_000_001;
@@ -80,7 +82,7 @@ export function applicationId(index: number): number {
 export function identify(
   index: number,
   applications: number,
-  amendments: Amendments,
+  amendments: ReadonlyMap<number, Amendment>,
 ): SimulatedApplication | undefined {
   const kind = ARCHETYPES[index % ARCHETYPES.length];
   if (!Number.isInteger(index) || index < 0 || index >= applications || kind === undefined) return undefined;
@@ -136,7 +138,7 @@ export function instancesOf(
 
 /** Whether a host of this name is shown; what hidden ones did still counts for the application. */
 export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
-  return amendment.hostsRemoved?.includes(host) !== true;
+  return amendment.hosts_removed?.includes(host) !== true;
 }
 
 export const MINUTE = 60_000;
@@ -207,7 +209,7 @@ const INVISIBLE_INDEX = 2;
 export function keyTransactions(
   count: number,
   applications: number,
-  amendments: Amendments,
+  amendments: ReadonlyMap<number, Amendment>,
 ): readonly SimulatedKeyTransaction[] {
   const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
     const application = identify(index, applications, new Map());
@@ -233,11 +235,11 @@ export function keyTransactions(
         id,
         name: amendment.name ?? numbered,
         transactionName: `WebTransaction/${transaction}`,
-        applicationId: amendment.owner ?? (index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id),
+        applicationId: amendment.application ?? (index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id),
         apdexTarget,
         source: { applicationId: application.id, transaction },
         state: SPECIAL_STATES[index] ?? 'busy',
-        isFailing: amendment.isFailing ?? false,
+        isFailing: amendment.failing ?? false,
       },
     ];
   });

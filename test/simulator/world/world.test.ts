@@ -131,7 +131,12 @@ describe('an amended world', () => {
   });
 
   it('has exactly the traffic it was given, every minute', () => {
-    const traffic = { requestsPerMinute: 101, responseSeconds: 0.25, errorsPerMinute: 7, backgroundPerMinute: 3 };
+    const traffic = {
+      requests_per_minute: 101,
+      response_milliseconds: 250,
+      errors_per_minute: 7,
+      background_per_minute: 3,
+    };
     const world = createWorld().amend(FIRST, { traffic });
     const where = scope(world, { application: FIRST });
     const metrics = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'].map((name) => world.metric(where, name)!);
