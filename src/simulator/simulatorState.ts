@@ -53,8 +53,7 @@ export const CHANGE = z.strictObject({
 export type Change = z.input<typeof CHANGE>;
 
 /** The amendment that a change makes at a time. */
-function toAmendment(change: z.output<typeof CHANGE>, now: number): Amendment {
-  const { incident, reporting, on: _, ...plain } = change;
+function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>, now: number): Amendment {
   const minute = firstIncompleteMinute(now);
   const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
   const incidents = incident && [
@@ -234,11 +233,10 @@ export class SimulatorState {
 
   /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
   change(id: number, change: Change): void {
-    const parsed = CHANGE.parse(change);
-    const amendment = toAmendment(parsed, this.now());
-    for (const through of INTERFACES)
-      if (parsed.on === undefined || parsed.on === through)
-        this.#worlds[through] = this.#worlds[through].amend(id, amendment);
+    const { on, ...rest } = CHANGE.parse(change);
+    const amendment = toAmendment(rest, this.now());
+    for (const through of on === undefined ? INTERFACES : [on])
+      this.#worlds[through] = this.#worlds[through].amend(id, amendment);
   }
 
   /** Takes back everything that was changed about one application or key transaction. */

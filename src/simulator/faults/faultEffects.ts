@@ -218,9 +218,15 @@ export async function deliver(
   { now, key, signal }: { readonly now: number; readonly key: string; readonly signal: AbortSignal },
 ): Promise<void> {
   if (rule?.effect === 'hang') return;
-  if (rule?.effect === 'reset') return breakConnection(response);
+  if (rule?.effect === 'reset') {
+    breakConnection(response);
+    return;
+  }
   const refused = refuse(rule, now, key, isGraphql);
-  if (refused !== undefined) return send(response, refused);
+  if (refused !== undefined) {
+    send(response, refused);
+    return;
+  }
   const said = await answer(rule);
   // Without an Accept header the REST interface says 200 and nothing else.
   const isEmpty = !isGraphql && said.status === 200 && response.req.headers.accept === undefined;
@@ -243,8 +249,6 @@ export async function deliver(
       return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
     case 'delay':
       await pause(rule.milliseconds, undefined, { signal });
-      return send(response, rendered);
-    default:
-      return send(response, rendered);
   }
+  send(response, rendered);
 }
