@@ -249,6 +249,8 @@ export async function deliver(
       return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
     case 'delay':
       await pause(rule.milliseconds, undefined, { signal });
+      break;
+    default:
   }
   send(response, rendered);
 }
