@@ -114,8 +114,8 @@ function peer({ code, address, port, hostname }: SystemError): string {
 }
 
 /**
- * The overload that an answer reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/interface.md,
- * "Overload and failures"). How long comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
+ * The overload that an answer reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/errors.md,
+ * "Pauses"). How long comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
  * `NewRelic-OverloadProtection-Reset` (Unix seconds); of several, the longest. A time that has passed says nothing.
  *
  * @param now Unix milliseconds by the wall clock, which the times in headers are compared with

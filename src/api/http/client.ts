@@ -106,7 +106,7 @@ export interface ClientOptions extends DispatcherOptions {
 
 /**
  * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
- * place is held (docs/interface.md, "Overload and failures").
+ * place is held (docs/errors.md, "Upstream failures").
  */
 export class Client {
   /** Tells the observer of failures, and of what callers find in answers. */
