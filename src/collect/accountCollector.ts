@@ -1,5 +1,4 @@
 import { UpstreamError } from '../api/types.ts';
-import type { AccountConfig } from '../config/config.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
@@ -27,6 +26,8 @@ const MOST_REFRESHES = 10_000;
  */
 export class AccountCollector {
   readonly context: AccountContext;
+  /** Why upstream refuses the account, in words; undefined when it does not. */
+  refused: string | undefined;
   readonly inventory: Inventory;
   readonly limiter: Limiter;
   readonly timetable: Timetable;
@@ -43,7 +44,6 @@ export class AccountCollector {
   #queueing = 0;
   #pumping = false;
   #stopped = false;
-  #refused: string | undefined;
   /** Since when upstream refuses the account, or accepts it again: calls that began before say nothing. */
   #refusalDecidedAt = -Infinity;
 
@@ -60,21 +60,12 @@ export class AccountCollector {
     this.progress = GroupProgress.ofAll(clock, this.timetable, log);
   }
 
-  get config(): AccountConfig {
-    return this.context.account;
-  }
-
-  /** Why upstream refuses the account, in words; undefined when it does not. */
-  get refused(): string | undefined {
-    return this.#refused;
-  }
-
   /** True when the last application list was read whole (`newrelic_up`). */
   get up(): boolean {
     const { applicationList } = this.inventory;
     const isUp = ({ held, failures }: Entity): boolean => held !== undefined && failures === 0;
     // An account for queries only has no list: it is up while a query is answered.
-    return this.config.applications.read ? isUp(applicationList) : this.inventory.entities().some(isUp);
+    return this.context.account.applications.read ? isUp(applicationList) : this.inventory.entities().some(isUp);
   }
 
   /**
@@ -147,7 +138,7 @@ export class AccountCollector {
   /** False when work could go on and has not for minutes. A pause or a spent budget is no reason. */
   progressing(): boolean {
     if (this.#queue.size === 0 && this.#running.size === 0) return true;
-    return this.limiter.idleFor() < STUCK_AFTER + 2 * this.config.limits.request_timeout;
+    return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
   /** Resolves when what is being read now has ended. */
@@ -247,7 +238,7 @@ export class AccountCollector {
 
   /** While upstream refuses the account, only the application list is read. */
   #accepts(entity: Entity): boolean {
-    return this.#isRead(entity) && (this.#refused === undefined || entity === this.inventory.applicationList);
+    return this.#isRead(entity) && (this.refused === undefined || entity === this.inventory.applicationList);
   }
 
   /** False for a list that the account does not read. */
@@ -377,7 +368,7 @@ export class AccountCollector {
     entity.fail({ reason, text: error instanceof Error ? error.message : String(error) }, now);
     this.log.failed(entity);
     // Once per interval while the account is refused, whatever the list answers.
-    const isRefused = this.#refused !== undefined && entity === this.inventory.applicationList;
+    const isRefused = this.refused !== undefined && entity === this.inventory.applicationList;
     entity.retryAt = isRefused ? this.timetable.nextTurn(entity) : this.timetable.retryAt(entity, window);
   }
 
@@ -410,7 +401,7 @@ export class AccountCollector {
     const isList = entity === applicationList;
     if (isList && isRead) this.#reportIdleGroups();
     // An account for queries only has no list that would tell when it is accepted again.
-    if (!this.config.applications.read) return;
+    if (!this.context.account.applications.read) return;
     if (entity.startedAt < this.#refusalDecidedAt) return;
     if (isList && isRead) this.#setRefused(undefined);
     if (!(error instanceof UpstreamError)) return;
@@ -427,8 +418,8 @@ export class AccountCollector {
 
   #setRefused(reason: string | undefined): void {
     const isRefused = reason !== undefined;
-    const wasRefused = this.#refused !== undefined;
-    this.#refused = reason;
+    const wasRefused = this.refused !== undefined;
+    this.refused = reason;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.#clock.monotonic();
     this.log.refused(isRefused);
@@ -436,10 +427,9 @@ export class AccountCollector {
 
   /** Nothing of a group has to be read: that, too, is a refresh that went well. */
   #reportIdleGroups(): void {
-    const busy = new Set<Group>();
-    for (const { group } of this.inventory.entities()) busy.add(group);
-    for (const group of GROUPS) {
-      if (isEnabled(this.context, group) && !busy.has(group)) this.progress.get(group)?.nothingToDo();
+    const busy = new Set(this.inventory.entities().map(({ group }) => group));
+    for (const [group, progress] of this.progress) {
+      if (isEnabled(this.context, group) && !busy.has(group)) progress.nothingToDo();
     }
   }
 

@@ -34,13 +34,15 @@ export class AccountAnswer {
   readonly blocks: Block[] = [];
   /** Series left out by the caps of custom metrics and queries, reading by reading. */
   readonly cut: DroppedSeries[] = [];
+  /** True when every entity of the scope, with the lists they come from, is fresh. */
+  complete = true;
+  /** The end of the newest window of metric data that is served. */
+  newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;
   readonly #time: AnswerTime;
   readonly #needs: Needs;
   readonly #groups = new Map<Group, GroupTally>();
-  #isComplete = true;
-  #newestWindowEnd: number | undefined;
 
   private constructor(account: AccountCollector, scope: Scope, time: AnswerTime) {
     this.#account = account;
@@ -66,16 +68,6 @@ export class AccountAnswer {
     const walk = answer.#walk();
     while (walk.next().done !== true);
     return answer;
-  }
-
-  /** True when every entity of the scope, with the lists they come from, is fresh. */
-  get complete(): boolean {
-    return this.#isComplete;
-  }
-
-  /** The end of the newest window of metric data that is served. */
-  get newestWindowEnd(): number | undefined {
-    return this.#newestWindowEnd;
   }
 
   of(group: Group): GroupTally {
@@ -221,7 +213,7 @@ export class AccountAnswer {
     const ofBoth = rolling === undefined ? state : worse(state, this.#stateOf(rolling));
     if (this.#needs.always.has(group)) {
       // Rolling values do not matter to a scope that needs the group for its list only.
-      this.#isComplete &&= (this.#needs.rolling.has(group) ? ofBoth : state) === 'fresh';
+      this.complete &&= (this.#needs.rolling.has(group) ? ofBoth : state) === 'fresh';
     }
     if (!timetable.counts(entity)) return;
     const isAsked = rolling !== undefined && timetable.counts(rolling);
@@ -232,7 +224,7 @@ export class AccountAnswer {
     const { held, group } = entity;
     if (held === undefined || state === 'missing') return;
     const { windowEnd } = held;
-    if (isWindowGroup(group)) this.#newestWindowEnd = Math.max(this.#newestWindowEnd ?? windowEnd, windowEnd);
+    if (isWindowGroup(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
     if (!this.#account.timetable.counts(entity)) return;
     const tally = this.of(group);
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);

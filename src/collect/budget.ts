@@ -17,7 +17,8 @@ const COUNTED = MINUTE + 1;
  * the upstream's clock can hold more calls than the budget.
  */
 export class Budget {
-  #perMinute: number;
+  /** The limit; where a reload changes it, what was spent stays spent. */
+  perMinute: number;
   #inFlight = 0;
   /** When ended calls stop counting, oldest first. */
   #release: number[] = [];
@@ -31,28 +32,19 @@ export class Budget {
   #recovery: { readonly level: number; readonly from: number } | undefined;
 
   constructor(perMinute: number) {
-    this.#perMinute = perMinute;
-  }
-
-  get perMinute(): number {
-    return this.#perMinute;
+    this.perMinute = perMinute;
   }
 
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Changes the limit (reload); what was spent stays spent. */
-  resize(perMinute: number): void {
-    this.#perMinute = perMinute;
-  }
-
   /** The calls per minute allowed now: less than configured while recovering from an overload answer. */
   inForce(now: number): number {
-    if (this.#recovery === undefined) return this.#perMinute;
+    if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;
     const steps = Math.max(0, Math.floor((now - from) / RECOVERY_STEP));
-    return Math.min(this.#perMinute, level + steps * Math.ceil(this.#perMinute / RECOVERY_STEPS));
+    return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
   /** When the pause ends; undefined when not paused. */
@@ -94,7 +86,7 @@ export class Budget {
   start(now: number): void {
     this.#inFlight += 1;
     // Nobody may ever ask for the status.
-    if (this.#starts.length > 2 * this.#perMinute) this.#starts = after(this.#starts, now - MINUTE);
+    if (this.#starts.length > 2 * this.perMinute) this.#starts = after(this.#starts, now - MINUTE);
     this.#starts.push(now);
   }
 
@@ -137,7 +129,7 @@ export class Budget {
 
   /** When the rate in force next grows. */
   #nextStep(now: number, allowed: number): number {
-    if (this.#recovery === undefined || allowed >= this.#perMinute) return Infinity;
+    if (this.#recovery === undefined || allowed >= this.perMinute) return Infinity;
     const { from } = this.#recovery;
     return from + (Math.floor((now - from) / RECOVERY_STEP) + 1) * RECOVERY_STEP;
   }

@@ -7,9 +7,8 @@ import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
 import { coversAccount } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { applicationViews, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
+import { applicationViews, expectedSeries, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
-import { expectedSeries } from './expectedSeries.ts';
 import { probeAccount } from './probeAnswer.ts';
 import type { Clock } from './clock.ts';
 import { SharedPlaces } from './limiter.ts';
@@ -80,7 +79,7 @@ export class Collector implements CollectorView {
     for (const { context, keyMark } of opened) {
       const { name } = context.account;
       const entry = before.get(name);
-      if (entry === undefined || !isSameAccount(entry.account.config, context.account)) {
+      if (entry === undefined || !isSameAccount(entry.account.context.account, context.account)) {
         this.#enter(context, keyMark);
         continue;
       }
@@ -124,7 +123,7 @@ export class Collector implements CollectorView {
     const accounts: AccountStatus[] = [];
     // One after the other: each gives its turn to other work.
     for (const account of this.#accounts()) {
-      if (!coversAccount(scope, account.config.name)) continue;
+      if (!coversAccount(scope, account.context.account.name)) continue;
       account.timetable.moveOn();
       const answer = await AccountAnswer.inPortions(account, scope, time);
       answers.push(answer);
@@ -146,13 +145,14 @@ export class Collector implements CollectorView {
 
   applicationLists(): readonly ApplicationList[] {
     const time = this.#time(undefined);
-    const reading = this.#accounts().filter(({ config }) => config.applications.read);
+    const reading = this.#accounts().filter(({ context }) => context.account.applications.read);
     return reading.map((account) => {
-      const { inventory, timetable, config } = account;
+      const { inventory, timetable, context } = account;
+      const { name } = context.account;
       const isServed = timetable.stateOf(inventory.applicationList, time) !== 'missing';
-      if (!isServed) return { account: config.name, listed: undefined, applications: undefined };
+      if (!isServed) return { account: name, listed: undefined, applications: undefined };
       const listed = inventory.listedApplications?.length;
-      return { account: config.name, listed, applications: applicationViews(account) };
+      return { account: name, listed, applications: applicationViews(account) };
     });
   }
 

@@ -32,8 +32,6 @@ import {
 /** What an account lists is compared with what it listed within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
 
-const NO_KEY_TRANSACTIONS: ReadonlyMap<number, KeyTransactionRecord> = new Map();
-
 /** The samples of a list entry, and the rolling values they were written with. */
 interface Written {
   readonly samples: WrittenSamples;
@@ -82,7 +80,7 @@ export class Inventory {
    * among their labels, and the key may see them.
    */
   get keyTransactions(): ReadonlyMap<number, KeyTransactionRecord> {
-    return this.applicationList.tried ? this.#keyTransactions : NO_KEY_TRANSACTIONS;
+    return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
   /** The most applications that the account has listed within the last hour. */
@@ -331,14 +329,10 @@ export class Inventory {
           : writeListed(this.#context.writer, record, values);
     }
     if (isRelabelled && record.data !== undefined) {
-      this.setHosts(
-        record,
-        Array.from(record.data.hosts.values(), ({ host }) => host),
-      );
-      this.setInstances(
-        record,
-        Array.from(record.data.instances.values(), ({ instance }) => instance),
-      );
+      const hosts = Array.from(record.data.hosts.values(), ({ host }) => host);
+      const instances = Array.from(record.data.instances.values(), ({ instance }) => instance);
+      this.setHosts(record, hosts);
+      this.setInstances(record, instances);
     }
     return record;
   }

@@ -49,6 +49,7 @@ export class Limiter implements Gate {
   #places: number;
   #shared: SharedPlaces | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** Moving average of how long a call that ended well took; undefined before the first. */
   #averageCall: number | undefined;
   /** When a call last started or ended, or work came after there was none. */
   #lastProgress: number;
@@ -69,11 +70,6 @@ export class Limiter implements Gate {
     return this.#waiting.length;
   }
 
-  /** Moving average of how long a call that ended well took; undefined before the first. */
-  get averageCall(): number | undefined {
-    return this.#averageCall;
-  }
-
   /** How long no call has started or ended although one could; 0 during a pause, and while the budget is spent. */
   idleFor(): number {
     const now = this.#clock.monotonic();
@@ -88,7 +84,7 @@ export class Limiter implements Gate {
 
   /** Changes the limits (reload); what was spent stays spent. */
   resize(limits: Limits): void {
-    this.budget.resize(limits.requests_per_minute);
+    this.budget.perMinute = limits.requests_per_minute;
     this.#places = limits.max_concurrent_requests;
   }
 

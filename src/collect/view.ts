@@ -21,18 +21,16 @@ export interface AnswerTime {
   readonly now: number;
 }
 
-export interface GroupPlan {
-  readonly group: Group;
-  readonly callsPerRefresh: number;
-  readonly callsPerMinute: number;
-  /** Configured, and what can be carried, in milliseconds. */
-  readonly interval: number;
-  readonly effectiveInterval: number;
-}
-
 /** What a steady state of what is asked for costs. */
 export interface Plan {
-  readonly groups: readonly GroupPlan[];
+  readonly groups: readonly {
+    readonly group: Group;
+    readonly callsPerRefresh: number;
+    readonly callsPerMinute: number;
+    /** Configured, and what can be carried, in milliseconds. */
+    readonly interval: number;
+    readonly effectiveInterval: number;
+  }[];
   readonly callsPerMinute: number;
   /** Calls per minute that are allowed. */
   readonly budget: number;

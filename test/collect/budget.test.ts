@@ -42,10 +42,10 @@ describe('the budget', () => {
   it('keeps what was spent when its limit changes', () => {
     const budget = new Budget(5);
     spend(budget, 5, T);
-    budget.resize(6);
+    budget.perMinute = 6;
     spend(budget, 1, T + 1);
     expect(budget.nextStart(T + 2)).toBe(T + 60_001);
-    budget.resize(2);
+    budget.perMinute = 2;
     expect(budget.freeBy(T + 2, T + 59_000)).toBe(0);
     expect(budget.nextStart(T + 2)).toBe(T + 60_001);
   });
@@ -173,7 +173,7 @@ describe('for any sequence of times and answers', () => {
           const seen: number[] = [];
           for (const [index, { pass, end, resize }] of steps.entries()) {
             now += pass;
-            if (resize !== undefined) budget.resize(resize);
+            if (resize !== undefined) budget.perMinute = resize;
             highest = Math.max(highest, resize ?? 0);
             while (budget.nextStart(now) === now) {
               budget.start(now);
