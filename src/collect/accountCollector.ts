@@ -93,18 +93,14 @@ export class AccountCollector {
    */
   reconfigure(next: AccountContext, keyChanged: boolean): void {
     const { account, customMetrics, collection } = this.context;
+    const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
     const laterBy = next.collection.delay - collection.delay;
     Object.assign(this.context, next);
     if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
     this.inventory.reconfigure(customMetrics !== next.customMetrics);
     for (const group of GROUPS) if (!isEnabled(this.context, group)) this.log.leftOut(group);
     // Windows can be read later than before, or earlier: so could those that are held.
-    if (laterBy !== 0) {
-      for (const entity of this.inventory.entities()) {
-        const { held } = entity;
-        if (held !== undefined) entity.held = { ...held, windowStart: held.windowStart + laterBy };
-      }
-    }
+    for (const { held } of this.inventory.entities()) if (held !== undefined) held.windowStart += laterBy;
     const { applicationList, keyTransactionList } = this.inventory;
     const otherApplications = differ(account.applications.include, next.account.applications.include);
     if (otherApplications) applicationList.overdue = true;
@@ -255,9 +251,7 @@ export class AccountCollector {
 
   #canEnd(refresh: Refresh, deadline: number): boolean {
     if (deadline === Infinity) return true;
-    let calls = 0;
-    for (const [kind, count] of refresh.leftByKind) calls += Math.ceil(count * this.timetable.callsPerEntity(kind));
-    return this.limiter.canEnd(calls, this.#queue.size, deadline);
+    return this.limiter.canEnd(this.timetable.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
   // What waits is read as soon as there is a place.
@@ -449,8 +443,4 @@ export class AccountCollector {
   #notify(): void {
     for (const refresh of this.#refreshes.values()) refresh.notify();
   }
-}
-
-function differ(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) !== JSON.stringify(b);
 }

@@ -36,8 +36,8 @@ export interface Subject {
 export interface HeldTimes {
   /** End of the window, Unix seconds. */
   readonly windowEnd: number;
-  /** When that window could first be read, by the monotonic clock. */
-  readonly windowStart: number;
+  /** When that window could first be read, by the monotonic clock; a reload may change the delay. */
+  windowStart: number;
   /** When the answer arrived, by the monotonic clock. */
   readonly readAt: number;
   /** The same as Unix milliseconds, only to be shown. */

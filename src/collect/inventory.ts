@@ -63,7 +63,7 @@ export class Inventory {
   #otherOwners: readonly Application[] = [];
   /** How many applications were listed since when, oldest first: what was in force within the last hour. */
   #counts: { readonly listed: number; readonly at: number }[] = [];
-  #left: Entity[] = [];
+  readonly #left: Entity[] = [];
 
   /** @param now the monotonic clock, milliseconds */
   constructor(context: Readonly<AccountContext>, now: () => number) {
@@ -85,9 +85,12 @@ export class Inventory {
 
   /** The most applications that the account has listed within the last hour. */
   mostListed(): number {
+    return Math.max(0, ...this.#recentCounts().map(({ listed }) => listed));
+  }
+
+  #recentCounts(): { readonly listed: number; readonly at: number }[] {
     const since = this.#now() - REMEMBERED;
-    const inForce = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
-    return Math.max(0, ...inForce.map(({ listed }) => listed));
+    return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
 
   /** The lists of the account that it reads. */
@@ -151,9 +154,7 @@ export class Inventory {
 
   /** The entities that have left since this was asked last: nobody waits for them any more. */
   takeLeft(): readonly Entity[] {
-    const left = this.#left;
-    this.#left = [];
-    return left;
+    return this.#left.splice(0);
   }
 
   /**
@@ -178,7 +179,9 @@ export class Inventory {
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
   setApplications(list: readonly Application[], written?: ReadonlyMap<Application, Written>): void {
     this.listedApplications = list;
-    this.#rememberCount(list.length);
+    if (this.#counts.at(-1)?.listed !== list.length) {
+      this.#counts = [...this.#recentCounts(), { listed: list.length, at: this.#now() }];
+    }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
     this.applications = this.#sync(this.applications, served, {
@@ -256,7 +259,13 @@ export class Inventory {
   reconfigure(otherCustomMetrics: boolean): void {
     this.#retire(this.queries.configure());
     if (otherCustomMetrics) for (const { data } of this.applications.values()) if (data !== undefined) data.wanted = {};
-    if (!this.#context.account.applications.read) this.#forgetLists();
+    if (!this.#context.account.applications.read) {
+      this.setApplications([]);
+      this.setKeyTransactions([], []);
+      this.listedApplications = undefined;
+      this.listedKeyTransactions = undefined;
+      this.#counts = [];
+    }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     if (this.#context.account.key_transactions === false) this.setKeyTransactions([]);
@@ -266,22 +275,6 @@ export class Inventory {
       if (data.customNameList !== undefined) data.customNameList.overdue = true;
       recalculate(data, this.#context);
     }
-  }
-
-  #rememberCount(listed: number): void {
-    if (this.#counts.at(-1)?.listed === listed) return;
-    const at = this.#now();
-    this.#counts = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? at) > at - REMEMBERED);
-    this.#counts.push({ listed, at });
-  }
-
-  /** The account reads no applications any more. */
-  #forgetLists(): void {
-    this.setApplications([]);
-    this.setKeyTransactions([], []);
-    this.listedApplications = undefined;
-    this.listedKeyTransactions = undefined;
-    this.#counts = [];
   }
 
   /**

@@ -125,9 +125,12 @@ export class Timetable {
     return this.#current().plan;
   }
 
-  /** How many calls reading an entity of the kind takes, about; below 1 where a call carries several. */
-  callsPerEntity(kind: Kind): number {
-    return this.#current().callsPerEntity.get(kind) ?? 1;
+  /** How many calls reading so many entities of each kind takes, about. */
+  callsFor(entities: ReadonlyMap<Kind, number>): number {
+    const { callsPerEntity } = this.#current();
+    let calls = 0;
+    for (const [kind, count] of entities) calls += Math.ceil(count * (callsPerEntity.get(kind) ?? 1));
+    return calls;
   }
 
   /**
