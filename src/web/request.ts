@@ -130,8 +130,6 @@ function readTimeout(header: string | undefined): number | undefined {
   return milliseconds > 0 && Number.isFinite(milliseconds) ? Math.min(milliseconds, MAX_TIMEOUT_MS) : undefined;
 }
 
-type Addressing = Pick<WebSettings, 'routePrefix' | 'externalUrl'>;
-
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
 
 /** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
@@ -141,7 +139,7 @@ export function normalisePrefix(prefix: string): string {
 }
 
 /** The prefix of links on our pages: as a user's browser must write it, through the reverse proxy. */
-export function linkPrefix({ routePrefix, externalUrl }: Addressing): string {
+export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'routePrefix' | 'externalUrl'>): string {
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }
 
@@ -150,11 +148,10 @@ export function linkPrefix({ routePrefix, externalUrl }: Addressing): string {
  * when it came through that, our own otherwise.
  */
 export function wayBack(
-  addressing: Addressing,
+  { externalUrl, routePrefix }: WebSettings,
   host: string,
   secure: boolean,
 ): { readonly prefix: string; readonly scheme: 'http' | 'https' } {
-  const { externalUrl, routePrefix } = addressing;
   if (externalUrl !== undefined && isSameHost(externalUrl, host)) {
     return {
       prefix: normalisePrefix(externalUrl.pathname),

@@ -65,19 +65,15 @@ export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promis
 
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
-interface Reader {
-  readonly pieces: readonly Buffer[];
-  /** Kept for as long as the answer is taken. */
-  readonly madeOf: object | undefined;
-  /** When it last took something, milliseconds. */
-  tookAt: number;
-}
-
 /** The answers that are being written, of all clients together: the memory that clients can hold by reading slowly. */
 export class AnswersUnderWay {
   readonly #mostBytes: number;
   readonly #now: () => number;
-  readonly #readers = new Map<ServerResponse, Reader>();
+  /** What each takes, what that is kept by, and when it last took something, in milliseconds. */
+  readonly #readers = new Map<
+    ServerResponse,
+    { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
+  >();
   /** How many readers take a piece: the same answer for several counts once. */
   readonly #uses = new Map<Buffer, number>();
   #bytes = 0;
@@ -202,14 +198,11 @@ export class AnswerPlaces {
 
   async #wait<T>(response: Response, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
-    const end = (): void => ended.abort();
-    gone.addEventListener('abort', end, { once: true });
     this.#writing.delete(response);
     if (!gone.aborted) this.#waiting.set(response, ended);
     try {
-      return await unlessGone(work(ended.signal), gone);
+      return await unlessGone(work(AbortSignal.any([gone, ended.signal])), gone);
     } finally {
-      gone.removeEventListener('abort', end);
       if (this.#waiting.delete(response)) this.#writing.add(response);
     }
   }

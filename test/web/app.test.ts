@@ -4,27 +4,10 @@ import { serve, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';
 import { get } from './support/http.ts';
+import { READ_PATHS } from './support/paths.ts';
 import { eventually } from '../support/eventually.ts';
 
-const READ_PATHS = [
-  '/',
-  '/metrics',
-  '/probe?account=production&app_id=7',
-  '/sd',
-  '/api/status',
-  '/config',
-  '/-/healthy',
-  '/-/ready',
-];
-
 describe('methods and paths', () => {
-  test.each(READ_PATHS)('HEAD %s answers as GET does, without a body', async (path) => {
-    const { origin } = await serve(testApp().app);
-    const [whole, head] = [await get(`${origin}${path}`), await get(`${origin}${path}`, { method: 'HEAD' })];
-    expect([whole.status, head.status, head.text]).toEqual([200, 200, '']);
-    expect(head.headers['content-type']).toBe(whole.headers['content-type']);
-  });
-
   test.each(
     READ_PATHS.flatMap((path) => ['POST', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND'].map((method) => [method, path])),
   )('%s %s is not allowed', async (method = '', path = '') => {

@@ -64,9 +64,6 @@ export interface Asker {
   readonly connection: object;
 }
 
-/** `none`: no password was given; `busy`: too many passwords wait to be compared. */
-export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
-
 /** Reads an `Authorization: Basic` header; undefined when it is something else or malformed. */
 export function readBasicCredentials(
   header: string | undefined,
@@ -94,8 +91,15 @@ export class BasicAuthenticator {
     this.#queue = new ComparisonQueue(compare);
   }
 
-  /** `right` when the header names one of `users` (name to bcrypt hash) with its password. */
-  async judge(users: ReadonlyMap<string, string>, header: string | undefined, asker: Asker): Promise<Verdict> {
+  /**
+   * `right` when the header names one of `users` (name to bcrypt hash) with its password; `none`: no password was given; `busy`: too
+   * many passwords wait to be compared.
+   */
+  async judge(
+    users: ReadonlyMap<string, string>,
+    header: string | undefined,
+    asker: Asker,
+  ): Promise<'right' | 'wrong' | 'none' | 'busy'> {
     if (header === undefined) return 'none';
     const given = readBasicCredentials(header);
     if (given === undefined) return 'wrong';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { cutOffSlowReader, sendFault, sendText, clientGone } from '../sending.ts';
-import { BasicAuthenticator, type Compare, type Verdict } from '../authentication/passwords.ts';
+import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
-import type { WebConfigStore, RateLimitSettings } from '../webConfig/webConfig.ts';
+import type { WebConfigStore } from '../webConfig/webConfig.ts';
 import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.ts';
 
 /** No endpoint reads a body; a longer one than this is refused by the length that it announces. */
@@ -57,8 +57,14 @@ export function createGate({
       const { users } = config;
       const verdict = users?.size ? await authenticator.judge(users, authorization, asker) : 'right';
       if (verdict === 'wrong') refusedLogin(address);
+      if (verdict === 'busy') {
+        response.setHeader('Retry-After', '1');
+        sendText(response, 429, 'Too many passwords wait to be checked; try again: a second try goes first.');
+        return;
+      }
       if (verdict !== 'right') {
-        refuse(response, verdict);
+        response.setHeader('WWW-Authenticate', 'Basic');
+        sendText(response, 401, 'Unauthorized');
         return;
       }
     }
@@ -84,40 +90,31 @@ export function createGate({
   };
 }
 
-function refuse(response: ServerResponse, verdict: Exclude<Verdict, 'right'>): void {
-  if (verdict === 'busy') {
-    response.setHeader('Retry-After', '1');
-    sendText(response, 429, 'Too many passwords wait to be checked; try again: a second try goes first.');
-    return;
-  }
-  response.setHeader('WWW-Authenticate', 'Basic');
-  sendText(response, 401, 'Unauthorized');
-}
-
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** A token bucket that starts full. */
+/** A token bucket that starts full: one token comes every `intervalMs`, at most `burst` are saved up. */
 export class TokenBucket {
-  readonly #settings: RateLimitSettings;
+  readonly #intervalMs: number;
+  readonly #burst: number;
   readonly #now: () => number;
   #tokens: number;
   #countedAt: number;
 
   /** `now` gives milliseconds of a clock that never goes back. */
-  constructor(settings: RateLimitSettings, now: () => number) {
-    this.#settings = settings;
+  constructor({ intervalMs, burst }: { readonly intervalMs: number; readonly burst: number }, now: () => number) {
+    this.#intervalMs = intervalMs;
+    this.#burst = burst;
     this.#now = now;
-    this.#tokens = settings.burst;
+    this.#tokens = burst;
     this.#countedAt = now();
   }
 
   /** Takes a token; false when there is none, so that the request is refused with 429. */
   take(): boolean {
     const now = this.#now();
-    const earned = (now - this.#countedAt) / this.#settings.intervalMs;
-    this.#tokens = Math.min(this.#settings.burst, this.#tokens + earned);
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#countedAt) / this.#intervalMs);
     this.#countedAt = now;
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;

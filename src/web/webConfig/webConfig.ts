@@ -6,12 +6,6 @@ import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { knownKeys, webConfigSchema } from './webConfigFile.ts';
 
-/** `rate_limit`: one token every `intervalMs`, at most `burst` saved up. */
-export interface RateLimitSettings {
-  readonly intervalMs: number;
-  readonly burst: number;
-}
-
 /** A web configuration in the exporter-toolkit format, its files read in. */
 interface WebConfig {
   /** Undefined: plain HTTP. */
@@ -20,7 +14,8 @@ interface WebConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** User name to bcrypt hash. Empty: no authentication; undefined, where the file does not speak of users: none either. */
   readonly users: ReadonlyMap<string, string> | undefined;
-  readonly rateLimit: RateLimitSettings | undefined;
+  /** `rate_limit`: one request every `intervalMs`, at most `burst` saved up. */
+  readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
 }
 
 type WebConfigResult = { readonly config: WebConfig } | { readonly faults: readonly Fault[] };
