@@ -8,15 +8,17 @@ import {
   isDatastore,
 } from './metricInputs.ts';
 
-/** `HttpDispatcher`; times in milliseconds. */
-type WebValues = Values<'call_count' | 'average_call_time' | 'average_response_time'>;
-
 /**
  * Response time of a web request with queueing, in seconds: the average call time, for which the average response time
  * stands in where it is absent or 0, and the queueing per web request. An absent queue counts 0; one that was answered
  * and cannot be read leaves the result absent. Absent without web requests.
+ *
+ * @param web `HttpDispatcher`; times in milliseconds
  */
-export function responseTime(web: WebValues | undefined, queue: TimedCalls | undefined): number | undefined {
+export function responseTime(
+  web: Values<'call_count' | 'average_call_time' | 'average_response_time'> | undefined,
+  queue: TimedCalls | undefined,
+): number | undefined {
   if (web === undefined || !hasCalls(web.call_count)) return undefined;
   const served = fallbackIfZero(web.average_call_time, web.average_response_time);
   const queued = queue === undefined ? 0 : timePerRequest(queue, web.call_count);

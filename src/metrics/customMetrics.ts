@@ -1,5 +1,5 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
-import { unitOf, type Scope } from './family.ts';
+import { familyOf, type Scope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
 
@@ -38,18 +38,9 @@ export interface CustomMatches {
 }
 
 /** The family of a custom metric; HELP is the configured text with the source and the time base. */
-export function customFamily(definition: CustomMetricDefinition): Family {
-  const { name, help, match, value } = definition;
-  return {
-    name,
-    help:
-      `${help.trim().replace(/\.$/, '')}. Source: ${match}:${value}. ` +
-      'Time base: collection window; refreshed at most once a minute.',
-    type: 'gauge',
-    unit: unitOf(name),
-    group: 'custom_metrics',
-    labelNames: parseTemplate(match).labelNames,
-  };
+export function customFamily({ name, help, match, value }: CustomMetricDefinition): Family {
+  const texts = { meaning: help, source: `${match}:${value}`, timeBase: 'collection window' };
+  return familyOf('custom_metrics', name, parseTemplate(match).labelNames, texts);
 }
 
 /**

@@ -64,22 +64,25 @@ export function unitOf(name: string): Family['unit'] {
   return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.endsWith(`_${unit}`));
 }
 
+/** Makes a family; the texts are phrases. HELP says what a value is, where it comes from and which time it speaks about. */
+export function familyOf(
+  group: Group,
+  name: string,
+  labelNames: readonly string[],
+  { meaning, source, timeBase }: Readonly<Record<'meaning' | 'source' | 'timeBase', string>>,
+): Family {
+  const said = meaning.trim().replace(/\.$/, '');
+  const help = `${said}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`;
+  return { name, help, type: 'gauge', unit: unitOf(name), group, labelNames };
+}
+
 /** Makes a family of the catalogue. */
 export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFamily {
   const { suffix, meaning, nerdgraph, labelNames = [] } = spec;
-  const name = `${kind.prefix}_${suffix}`;
-  const timeBase = TIME_BASES[kind.timeBase];
-  const source = sourceText(spec);
+  const texts = { meaning, source: sourceText(spec), timeBase: TIME_BASES[kind.timeBase] };
   return {
-    name,
-    help: `${meaning}. Source: ${source}. Time base: ${timeBase}; refreshed at most once a minute.`,
-    type: 'gauge',
-    unit: unitOf(name),
-    group: kind.group,
-    labelNames,
-    meaning,
-    source,
-    timeBase,
+    ...familyOf(kind.group, `${kind.prefix}_${suffix}`, labelNames, texts),
+    ...texts,
     interfaces: [
       ...(spec.rest === false ? [] : ['rest' as const]),
       ...(nerdgraph === false ? [] : ['nerdgraph' as const]),

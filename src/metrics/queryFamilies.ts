@@ -1,6 +1,6 @@
 import { PERCENTILE_LABEL, type RowReading, type RowRules } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
-import { unitOf } from './family.ts';
+import { familyOf } from './family.ts';
 import type { Family, Sample } from './sample.ts';
 
 /** A metric of a query as configured. */
@@ -56,7 +56,7 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
     };
     const ofMetrics = definition.metrics.map((metric) => {
       const column = metric.value === undefined ? columns[0] : columns.find(({ key }) => key === metric.value);
-      const family = families.get(metric.name) ?? familyOf(metric, labels, column?.percentiles === true);
+      const family = families.get(metric.name) ?? queryFamily(metric, labels, column?.percentiles === true);
       families.set(metric.name, family);
       return family;
     });
@@ -64,22 +64,15 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
   });
 }
 
-function familyOf(
+function queryFamily(
   { name, help, value }: QueryMetricDefinition,
   labels: readonly string[],
   percentiles: boolean,
 ): Family {
   const column = value === undefined ? 'its only column' : `its column ${value}`;
-  return {
-    name,
-    help:
-      `${help.trim().replace(/\.$/, '')}. Source: an NRQL query of the configuration, ${column}. ` +
-      'Time base: window of the query; refreshed at most once a minute.',
-    type: 'gauge',
-    unit: unitOf(name),
-    group: 'queries',
-    labelNames: percentiles ? [...labels, PERCENTILE_LABEL] : labels,
-  };
+  const source = `an NRQL query of the configuration, ${column}`;
+  const labelNames = percentiles ? [...labels, PERCENTILE_LABEL] : labels;
+  return familyOf('queries', name, labelNames, { meaning: help, source, timeBase: 'window of the query' });
 }
 
 /** The samples of a query's rows. */

@@ -2,15 +2,6 @@ import type { FailureReason } from '../types.ts';
 import type { Overload } from '../reader.ts';
 import { type AnswerHeaders, firstHeader } from './address.ts';
 
-interface Circumstances {
-  readonly status?: number | undefined;
-  /** Whether the same call may well succeed when it is made again. */
-  readonly retriable?: boolean;
-  /** Whether upstream itself says that the failure passes. */
-  readonly isSaidToPass?: boolean;
-  readonly overload?: Overload | undefined;
-}
-
 /**
  * One attempt at a call that failed. The message says why, in words that follow the endpoint. It keeps no cause: those of
  * the HTTP library hold parts of answers.
@@ -19,11 +10,17 @@ export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;
   readonly status: number | undefined;
+  /** Whether the same call may well succeed when it is made again. */
   readonly retriable: boolean;
+  /** Whether upstream itself says that the failure passes. */
   readonly isSaidToPass: boolean;
   readonly overload: Overload | undefined;
 
-  constructor(reason: FailureReason, words: string, circumstances: Circumstances = {}) {
+  constructor(
+    reason: FailureReason,
+    words: string,
+    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isSaidToPass' | 'overload'>> = {},
+  ) {
     super(words);
     this.reason = reason;
     this.status = circumstances.status;

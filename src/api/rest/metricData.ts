@@ -6,8 +6,7 @@ import type { LeftOut } from '../records/lenient.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
-import { oneByOne, type RestClient } from './restClient.ts';
-import { metricTarget, queryOf, type Target } from './target.ts';
+import { oneByOne, type RestClient, metricTarget, queryOf, type Target } from './restClient.ts';
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
 const NEVER_NEGATIVE = new Set([

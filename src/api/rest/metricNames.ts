@@ -7,9 +7,8 @@ import type {
   MetricNameList,
   MetricNameQuery,
 } from '../reader.ts';
-import { oneByOne, type RestClient } from './restClient.ts';
+import { oneByOne, type RestClient, metricTarget, queryOf, type Target } from './restClient.ts';
 import { metricName } from './schemas.ts';
-import { metricTarget, queryOf, type Target } from './target.ts';
 
 /** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
 const MOST_PAGES = 2_000;

@@ -54,9 +54,8 @@ type About = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
 export class RefusedNames {
   readonly #keepMs: number;
   readonly #monotonic: () => number;
-  /** Until when each name is left out, by application. */
-  readonly #ofApplications = new Map<number, Map<string, number>>();
-  readonly #ofHosts = new Map<number, Map<string, number>>();
+  /** Until when each name is left out, by whom it was refused for. */
+  readonly #until = new Map<string, Map<string, number>>();
 
   /** @param keepMs how long a refused name is left out */
   constructor(keepMs: number, monotonic: () => number) {
@@ -64,41 +63,40 @@ export class RefusedNames {
     this.#monotonic = monotonic;
   }
 
-  add({ applicationId, hostKey }: About, name: string): void {
-    const byApplication = hostKey === undefined ? this.#ofApplications : this.#ofHosts;
-    let names = byApplication.get(applicationId);
-    if (names === undefined) byApplication.set(applicationId, (names = new Map<string, number>()));
-    names.set(name, this.#monotonic() + this.#keepMs);
+  add(about: About, name: string): void {
+    const [key = ''] = keysOf(about).slice(-1);
+    const names = this.#until.get(key) ?? new Map<string, number>();
+    this.#until.set(key, names.set(name, this.#monotonic() + this.#keepMs));
     // What is over goes when something is added: applications that are gone are never asked for again.
-    for (const all of [this.#ofApplications, this.#ofHosts]) for (const id of all.keys()) this.#now(all, id);
+    for (const other of this.#until.keys()) this.#now(other);
   }
 
   /** Of how many applications, and of hosts of how many, names are left out. */
   get size(): number {
-    return this.#ofApplications.size + this.#ofHosts.size;
+    return this.#until.size;
   }
 
   /** The names that may be asked for now: the same list where all of them may. */
-  allowed({ applicationId, hostKey }: About, names: readonly string[]): readonly string[] {
-    const refused = this.#now(this.#ofApplications, applicationId);
-    const refusedOfHosts = hostKey === undefined ? undefined : this.#now(this.#ofHosts, applicationId);
-    if (refused === undefined && refusedOfHosts === undefined) return names;
-    const allowed = names.filter((name) => refused?.has(name) !== true && refusedOfHosts?.has(name) !== true);
+  allowed(about: About, names: readonly string[]): readonly string[] {
+    if (this.#until.size === 0) return names;
+    const refused = keysOf(about).map((key) => this.#now(key));
+    const allowed = names.filter((name) => !refused.some((each) => each?.has(name)));
     return allowed.length === names.length ? names : allowed;
   }
 
-  #now(
-    byApplication: Map<number, Map<string, number>>,
-    applicationId: number,
-  ): ReadonlyMap<string, number> | undefined {
-    const refused = byApplication.get(applicationId);
-    if (refused === undefined) return undefined;
+  #now(key: string): ReadonlyMap<string, number> | undefined {
+    const names = this.#until.get(key);
     const now = this.#monotonic();
-    for (const [name, until] of refused) if (until <= now) refused.delete(name);
-    if (refused.size > 0) return refused;
-    byApplication.delete(applicationId);
-    return undefined;
+    for (const [name, until] of names ?? []) if (until <= now) names?.delete(name);
+    if (names?.size === 0) this.#until.delete(key);
+    return names;
   }
+}
+
+/** For an application its own key, for one of its hosts that of all its hosts too. */
+function keysOf({ applicationId, hostKey }: About): readonly string[] {
+  const own = String(applicationId);
+  return hostKey === undefined ? [own] : [own, `${own} hosts`];
 }
 
 /** Answers that may mean "too many names" or "not this name". */

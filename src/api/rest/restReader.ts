@@ -2,10 +2,9 @@ import { Client, type ClientOptions } from '../http/client.ts';
 import type { UpstreamReader } from '../reader.ts';
 import { MetricDataCalls } from './metricData.ts';
 import { MetricNames } from './metricNames.ts';
-import { oneByOne, RestClient } from './restClient.ts';
+import { oneByOne, RestClient, queryOf, target } from './restClient.ts';
 import { RefusedNames } from './nameSplitting.ts';
 import { application, host, instance, keyTransaction } from './schemas.ts';
-import { queryOf, target } from './target.ts';
 
 /** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
 const PAGE_SIZE = 200;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { metricTarget, queryOf, target } from '../../../src/api/rest/target.ts';
+import { metricTarget, queryOf, target } from '../../../src/api/rest/restClient.ts';
 
 describe('a target', () => {
   it('has the template that it is counted under, and its address', () => {
