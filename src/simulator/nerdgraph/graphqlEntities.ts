@@ -1,8 +1,9 @@
 import { GraphQLError } from 'graphql';
 import {
-  type SimulatedApplication,
-  INVISIBLE_APPLICATION_ID,
+  guidOf,
   isReporting,
+  owningApplicationGuid,
+  type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
 import {
@@ -16,43 +17,11 @@ import type { World } from '../world/world.ts';
 import type { FaultRule } from '../faults/faultRules.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
-/** The account of an application that the key cannot see. */
-const OTHER_ACCOUNT = 7_654_321;
-/** In the guid, a key transaction has another id than the one that the REST interface uses. */
-const KEY_TRANSACTION_OFFSET = 1_777_770;
-
-const DOMAINS = { APPLICATION: 'APM', KEY_TRANSACTION: 'EXT', SERVICE_LEVEL: 'EXT', MONITOR: 'SYNTH' };
-
-function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): string {
-  const own = type === 'KEY_TRANSACTION' ? id + KEY_TRANSACTION_OFFSET : id;
-  return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${own}`).toString('base64');
-}
-
-const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
-
-/** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
-export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
-  return unpadded(paddedGuid(account, type, id));
-}
-
-/** The guid that a key transaction names as its application's: of some with the padding, of some without. */
-function owningApplicationGuid(account: number, key: SimulatedKeyTransaction): string {
-  const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
-  const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);
-  return key.id % 2 === 0 ? guid : unpadded(guid);
-}
-
-/** Whether two guids name the same entity, padded or not. */
-export function isSameGuid(one: string, other: string): boolean {
-  return unpadded(one) === unpadded(other);
-}
-
 /** What entities are written from. */
 export interface EntityContext {
   readonly world: World;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly accountId: number;
 }
 
 const SEVERITY = {
@@ -63,31 +32,14 @@ const SEVERITY = {
   gray: 'NOT_CONFIGURED',
 } as const;
 
-/** An entity as a search finds it. Members that are functions are worked out only when a document asks for them. */
-interface Outline {
-  readonly __typename: 'ApmApplicationEntityOutline' | 'KeyTransactionEntityOutline';
-  readonly guid: string;
-  readonly name: string;
-  readonly accountId: number;
-  readonly domain: string;
-  readonly type: string;
-  /** Null: the service does not know. */
-  readonly reporting: boolean | null;
-  readonly tags: readonly { readonly key: string; readonly values: readonly string[] }[];
-  readonly alertSeverity: () => string | null;
-  /** These are of applications alone. */
-  readonly applicationId?: number;
-  readonly language?: string;
-  readonly apmSummary?: () => Readonly<Record<string, number>> | null;
-  readonly settings?: { readonly apdexTarget: number; readonly serverSideConfig: boolean } | null;
-}
-
-function tags(values: Readonly<Record<string, string | number | readonly string[]>>): Outline['tags'] {
+function tags(values: Readonly<Record<string, string | number | readonly string[]>>) {
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-function applicationOutline(context: EntityContext, application: SimulatedApplication): Outline {
-  const { world, now, accountId } = context;
+/** An application as a search finds it. Members that are functions are worked out only when a document asks for them. */
+function applicationOutline(context: EntityContext, application: SimulatedApplication) {
+  const { world, now } = context;
+  const { accountId } = world.options;
   const kind = application.archetype;
   const reports = isReporting(application, now);
   const figures = () => {
@@ -97,6 +49,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
   return {
     __typename: 'ApmApplicationEntityOutline',
     guid: guidOf(accountId, 'APPLICATION', application.id),
+    domainId: String(application.id),
     name: application.name,
     accountId,
     domain: 'APM',
@@ -146,13 +99,16 @@ function apmSummary(
   };
 }
 
-function keyTransactionOutline({ world, now, accountId }: EntityContext, key: SimulatedKeyTransaction): Outline {
+function keyTransactionOutline({ world, now }: EntityContext, key: SimulatedKeyTransaction) {
+  const { accountId } = world.options;
+  const guid = guidOf(accountId, 'KEY_TRANSACTION', key.id);
   const reports = keyTransactionReports(world, key, now);
   const hasPolicy = world.application(key.source.applicationId)?.alertPolicyId !== undefined;
   const isBare = key.state === 'bare';
   return {
     __typename: 'KeyTransactionEntityOutline',
-    guid: guidOf(accountId, 'KEY_TRANSACTION', key.id),
+    guid,
+    domainId: guid,
     name: key.name,
     accountId,
     domain: 'EXT',
@@ -210,23 +166,22 @@ export function isForKeyTransactions(condition: NrqlCondition | undefined): bool
 }
 
 /** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
-export function findEntities(context: EntityContext, condition: NrqlCondition | undefined): readonly Outline[] {
+export function findEntities(context: EntityContext, condition: NrqlCondition | undefined) {
   const { world } = context;
   const all = [
     ...world.applications().map((application) => applicationOutline(context, application)),
     ...world.keyTransactions().map((key) => keyTransactionOutline(context, key)),
   ];
   if (condition === undefined) return all;
-  return all.filter((outline) => {
-    const { guid, name, domain, type, accountId, reporting } = outline;
-    const values: Readonly<Record<string, string | null>> = {
+  return all.filter(({ guid, domainId, name, accountId, domain, type, reporting }) => {
+    const values: Readonly<Record<string, string | boolean | null>> = {
       accountId: String(accountId),
       domain,
-      domainId: String(outline.applicationId ?? guid),
+      domainId,
       guid,
       id: guid,
       name,
-      reporting: reporting === null ? null : String(reporting),
+      reporting,
       type,
     };
     return condition.meets((attribute) => values[attribute] ?? null) === true;
@@ -247,11 +202,11 @@ const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).t
 
 /** One page of the entities that a search found. Throws a GraphQLError for a cursor that the service did not give. */
 export function entityPage(
-  found: readonly Outline[],
+  found: ReturnType<typeof findEntities>,
   cursor: string | null | undefined,
   limit: number | null | undefined,
   fault: FaultRule | undefined,
-): { readonly nextCursor: string | null; readonly entities: readonly Outline[] } {
+) {
   const size = Math.max(1, Math.min(limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
   const given = cursor ?? encodeCursor(0);
   const offset = Number(/^from:(\d{1,9})$/.exec(Buffer.from(given, 'base64url').toString())?.[1] ?? NaN);

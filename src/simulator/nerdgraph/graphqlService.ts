@@ -15,13 +15,12 @@ import {
   type ServiceCall,
   type ServiceOptions,
 } from '../simulatorState.ts';
+import { guidOf, unpadded } from '../world/worldEntities.ts';
 import {
   entityPage,
   findEntities,
-  guidOf,
   invalidInput,
   isForKeyTransactions,
-  isSameGuid,
   keyTransactionEntity,
   parseSearch,
   truncated,
@@ -159,11 +158,12 @@ export class GraphqlService {
   /** The object that a document is executed on: the members of the schema's `Query`, with their arguments. */
   #root(asked: readonly Asked[], key: string, rule: FaultRule | undefined) {
     const { state, settings } = this.#options;
-    const { accountId, nrqlSnapping } = settings;
+    const world = state.world('nerdgraph');
+    const { accountId } = world.options;
     const accounts = settings.accounts ?? [{ id: accountId, name: 'Simulator' }];
     const isListed = accounts.some(({ id }) => id === accountId);
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
-    const context = { world: state.world('nerdgraph'), now: state.now(), accountId };
+    const context = { world, now: state.now() };
 
     const nrql = ({ query }: { readonly query: string }) =>
       answerField(asked, rule, ['graphql_nrql', query], (fault) => {
@@ -173,8 +173,7 @@ export class GraphqlService {
           });
         const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
           ...context,
-          guidOf: (type, id) => guidOf(accountId, type, id),
-          snaps: nrqlSnapping,
+          snaps: settings.nrqlSnapping,
           truncate: (facetsFound) => truncated(fault, facetsFound),
         });
         const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
@@ -210,10 +209,10 @@ export class GraphqlService {
         answerField(asked, rule, ['graphql_entities', textOf(guids)], (fault) => {
           if (isListed && guids.length > MOST_GUIDS)
             throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
-          const keys = isListed ? context.world.keyTransactions() : [];
+          const keys = isListed ? world.keyTransactions() : [];
           const found = guids.flatMap((wanted) => {
             const match = keys.find(
-              ({ id }) => wanted !== null && isSameGuid(guidOf(accountId, 'KEY_TRANSACTION', id), wanted),
+              ({ id }) => wanted !== null && guidOf(accountId, 'KEY_TRANSACTION', id) === unpadded(wanted),
             );
             return match === undefined ? [] : [keyTransactionEntity(context, match)];
           });

@@ -1,9 +1,8 @@
 import type { MetricDefinition } from '../world/agentMetrics.ts';
-import type { EventSearch } from '../world/events.ts';
 import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
 import type { World, WorldScope } from '../world/world.ts';
-import { isShown } from '../world/worldEntities.ts';
+import { guidOf, isShown } from '../world/worldEntities.ts';
 import { type NrqlCondition, NrqlError } from './condition.ts';
 import type { Input, NrqlQuery, Tally } from './parseQuery.ts';
 import {
@@ -57,18 +56,14 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
  * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
  * about no application that there is.
  */
-function* timesliceSeries(
-  world: World,
-  guidOf: EventSearch['guidOf'],
-  where: NrqlCondition,
-): Generator<Selection, void, undefined> {
+function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
   const meant = applications.flatMap(({ id, name }) => {
     const attributes: Series['attributes'] = {
       appId: String(id),
       appName: name,
-      'entity.guid': guidOf('APPLICATION', id),
+      'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
       host: undefined,
       metricTimesliceName: undefined,
       scope: undefined,
@@ -107,11 +102,7 @@ function* timesliceSeries(
 }
 
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
-function* keyTransactionSeries(
-  world: World,
-  guidOf: EventSearch['guidOf'],
-  where: NrqlCondition,
-): Generator<Selection, void, undefined> {
+function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
   for (const { id, source, state } of world.keyTransactions()) {
     const scope = world.scope({ application: source.applicationId });
     if (scope === undefined || state === 'idle' || state === 'silent') continue;
@@ -121,7 +112,7 @@ function* keyTransactionSeries(
     };
     const series = Object.entries(names).flatMap(([value, name]): readonly Series[] => {
       const metric = world.metric(scope, name);
-      const attributes = { 'entity.guid': guidOf('KEY_TRANSACTION', id), [value]: PRESENT };
+      const attributes = { 'entity.guid': guidOf(world.options.accountId, 'KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
         : [{ attributes, record: recordOf(metric) }];
@@ -144,7 +135,7 @@ export function collectMetrics(
   query: NrqlQuery,
   range: NrqlRange,
   groups: Groups,
-  { world, guidOf, now }: { readonly world: World; readonly guidOf: EventSearch['guidOf']; readonly now: number },
+  { world, now }: { readonly world: World; readonly now: number },
 ): void {
   const complete = Math.floor(now / MINUTE);
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
@@ -156,7 +147,7 @@ export function collectMetrics(
   const existenceIsEnough =
     range.buckets.length === 1 && query.select.every(({ of: { key } }) => key?.startsWith('uniques.'));
   const select = isOfKeyTransactions ? keyTransactionSeries : timesliceSeries;
-  for (const { scope, seriesOf } of select(world, guidOf, query.where)) {
+  for (const { scope, seriesOf } of select(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, query, groups) ?? [])]),

@@ -1,4 +1,4 @@
-import { type EventSearch, findEvents, type StoredEvent } from '../world/events.ts';
+import { findEvents, type StoredEvent } from '../world/events.ts';
 import type { World } from '../world/world.ts';
 import { EVENT_TYPE, NrqlError, type Value } from './condition.ts';
 import { collectMetrics } from './metricRecords.ts';
@@ -8,7 +8,6 @@ import { Groups, type NrqlRange, type NrqlRow, timeRange } from './rowTally.ts';
 /** What NRQL answers from. */
 export interface NrqlContext {
   readonly world: World;
-  readonly guidOf: EventSearch['guidOf'];
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
@@ -93,10 +92,9 @@ function addEvent(
 }
 
 function collectEvents(type: string, query: NrqlQuery, range: NrqlRange, groups: Groups, context: NrqlContext): void {
-  const { world, guidOf, now } = context;
+  const { world, now } = context;
   findEvents(type, {
     world,
-    guidOf,
     since: range.begin,
     // Data exist for minutes that are over.
     until: Math.min(range.until, now - (now % 60_000)),

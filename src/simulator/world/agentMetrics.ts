@@ -1,4 +1,4 @@
-import type { Archetype, SimulatedComponent } from './archetypes.ts';
+import type { Archetype } from './archetypes.ts';
 import { type StoredTimeslice, apdex, EMPTY, timing, type MetricKind } from './timesliceValues.ts';
 import { type InstanceMinute, chanceOf } from './traffic.ts';
 
@@ -43,14 +43,17 @@ function metric(
   return { name, kind, reach, record };
 }
 
-function component({ metric: name, callsPerRequest, share }: SimulatedComponent, salt: number): MetricDefinition {
-  const record = (minute: InstanceMinute): StoredTimeslice => {
-    const calls = Math.round(minute.requests * callsPerRequest);
-    if (calls === 0) return EMPTY;
-    const seconds = minute.requests * minute.responseSeconds * share * (0.9 + 0.1 * chanceOf(minute, salt));
-    return timing(calls, seconds / calls, SPREAD, 1);
-  };
-  return metric(name, 'timing', record, 'agent');
+function componentMetrics({ components }: Archetype): readonly MetricDefinition[] {
+  return Object.entries(components).map(([name, [callsPerRequest, share]], index) => {
+    const record = (minute: InstanceMinute): StoredTimeslice => {
+      const calls = Math.round(minute.requests * callsPerRequest);
+      if (calls === 0) return EMPTY;
+      const chance = chanceOf(minute, 100 + index);
+      const seconds = minute.requests * minute.responseSeconds * share * (0.9 + 0.1 * chance);
+      return timing(calls, seconds / calls, SPREAD, 1);
+    };
+    return metric(name, 'timing', record, 'agent');
+  });
 }
 
 function webMetrics({ web, apdexTarget, queueSeconds, totalTimeFactor }: Archetype): readonly MetricDefinition[] {
@@ -155,7 +158,7 @@ function customMetrics({ customMetrics: metrics, transactions: [first] }: Archet
 export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDefinition> {
   const all: readonly MetricDefinition[] = [
     ...webMetrics(kind),
-    ...kind.components.map((part, index) => component(part, 100 + index)),
+    ...componentMetrics(kind),
     ...kind.retiredMetrics.map((name) => metric(name, 'timing', () => EMPTY, 'agent')),
     ...processMetrics(kind),
     ...browserMetrics('', (views) => views, kind),

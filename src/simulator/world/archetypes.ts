@@ -1,20 +1,3 @@
-/** A part of the time of web requests that is reported as a metric of its own. */
-export interface SimulatedComponent {
-  /** The whole metric name, as `Datastore/MySQL/allWeb`. */
-  readonly metric: string;
-  readonly callsPerRequest: number;
-  /** Share of the response time; the shares of an asynchronous application may add up to more than 1. */
-  readonly share: number;
-}
-
-/** A kind of web request, with a metric `WebTransaction/<name>` and an `Apdex/<name>`. */
-interface Transaction {
-  readonly name: string;
-  readonly share: number;
-  /** Its response time as a multiple of the application's. */
-  readonly slowness: number;
-}
-
 /** Everything that tells one kind of monitored application from another. Times are seconds, rates per minute. */
 export interface Archetype {
   readonly name: string;
@@ -28,8 +11,13 @@ export interface Archetype {
   readonly queueSeconds: number | undefined;
   /** `WebTransactionTotalTime` as a multiple of the response time; undefined for agents that do not report it. */
   readonly totalTimeFactor: number | undefined;
-  readonly components: readonly SimulatedComponent[];
-  readonly transactions: readonly Transaction[];
+  /**
+   * Parts of the time of web requests that are metrics of their own, by the whole name: calls per request, and the share of the
+   * response time. The shares of an asynchronous application may add up to more than 1.
+   */
+  readonly components: Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>;
+  /** Kinds of web requests, each with a metric `WebTransaction/<name>` and an `Apdex/<name>`; slowness against the application. */
+  readonly transactions: readonly { readonly name: string; readonly share: number; readonly slowness: number }[];
   /** Undefined: browser monitoring delivers nothing. */
   readonly browser: { readonly viewsPerRequest: number; readonly seconds: number } | undefined;
   readonly browserEnabled: boolean;
@@ -54,7 +42,7 @@ export interface Archetype {
   readonly tags: Readonly<Record<string, readonly string[]>>;
 }
 
-const WEB_TRANSACTIONS: readonly Transaction[] = [
+const WEB_TRANSACTIONS: Archetype['transactions'] = [
   { name: 'Controller/catalog/show', share: 0.5, slowness: 0.7 },
   { name: 'Controller/basket/add', share: 0.3, slowness: 0.9 },
   { name: 'Controller/checkout/pay', share: 0.2, slowness: 1.9 },
@@ -71,7 +59,7 @@ function archetype(
     errorRatio: 0.01,
     queueSeconds: undefined,
     totalTimeFactor: 1,
-    components: [],
+    components: {},
     transactions: WEB_TRANSACTIONS,
     browser: undefined,
     browserEnabled: false,
@@ -92,12 +80,6 @@ function archetype(
   };
 }
 
-const part = (metric: string, callsPerRequest: number, share: number): SimulatedComponent => ({
-  metric,
-  callsPerRequest,
-  share,
-});
-
 /**
  * The applications of the world, in order; beyond the last the row starts again. Between them they show every way
  * in which applications differ for a reader (docs/simulator.md lists them).
@@ -111,11 +93,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 900, seconds: 0.21 },
     background: { perMinute: 30, seconds: 1.4 },
     queueSeconds: 0.012,
-    components: [
-      part('Datastore/MySQL/allWeb', 6, 0.34),
-      part('Memcache/allWeb', 3.5, 0.06),
-      part('External/allWeb', 0.4, 0.18),
-    ],
+    components: { 'Datastore/MySQL/allWeb': [6, 0.34], 'Memcache/allWeb': [3.5, 0.06], 'External/allWeb': [0.4, 0.18] },
     browser: { viewsPerRequest: 0.4, seconds: 2.6 },
     browserEnabled: true,
     instancesPerHost: 4,
@@ -131,12 +109,12 @@ export const ARCHETYPES: readonly Archetype[] = [
     tags: { team: ['payments'], Environment: ['production'] },
     language: 'java',
     web: { perMinute: 620, seconds: 0.14 },
-    components: [
-      part('Datastore/Postgres/allWeb', 4, 0.3),
-      part('Datastore/MongoDB/allWeb', 1.2, 0.12),
-      part('Datastore/Redis/allWeb', 5, 0.05),
-      part('External/allWeb', 1.5, 0.25),
-    ],
+    components: {
+      'Datastore/Postgres/allWeb': [4, 0.3],
+      'Datastore/MongoDB/allWeb': [1.2, 0.12],
+      'Datastore/Redis/allWeb': [5, 0.05],
+      'External/allWeb': [1.5, 0.25],
+    },
     statements: 2350,
     instancesPerHost: 2,
   }),
@@ -148,7 +126,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 75, seconds: 0.62 },
     apdexTarget: 1,
     totalTimeFactor: undefined,
-    components: [part('Database/allWeb', 11, 0.55), part('External/allWeb', 0.2, 0.04)],
+    components: { 'Database/allWeb': [11, 0.55], 'External/allWeb': [0.2, 0.04] },
     summaryCounts: 'none',
     alertPolicy: false,
     port: undefined,
@@ -161,7 +139,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 40, seconds: 1.3 },
     background: { perMinute: 4, seconds: 40 },
     apdexTarget: 2,
-    components: [part('Datastore/JDBC/allWeb', 9, 0.6), part('Database/allWeb', 9, 0.6)],
+    components: { 'Datastore/JDBC/allWeb': [9, 0.6], 'Database/allWeb': [9, 0.6] },
     summaryCounts: 'hosts_and_instances',
   }),
   // Ruby agent before 3.11.0: ActiveRecord counts, Database must not.
@@ -172,11 +150,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 310, seconds: 0.26 },
     queueSeconds: 0.03,
     totalTimeFactor: undefined,
-    components: [
-      part('ActiveRecord/all', 8, 0.42),
-      part('Database/allWeb', 8.5, 0.45),
-      part('Memcache/allWeb', 2, 0.05),
-    ],
+    components: { 'ActiveRecord/all': [8, 0.42], 'Database/allWeb': [8.5, 0.45], 'Memcache/allWeb': [2, 0.05] },
     browser: { viewsPerRequest: 0.7, seconds: 3.4 },
     browserEnabled: true,
     instancesPerHost: 3,
@@ -188,7 +162,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 480, seconds: 0.06 },
     apdexTarget: 0.2,
     queueSeconds: 0,
-    components: [part('Datastore/Elasticsearch/allWeb', 1.1, 0.7)],
+    components: { 'Datastore/Elasticsearch/allWeb': [1.1, 0.7] },
     browserEnabled: true,
     hostsShareOneName: true,
     instancesPerHost: 2,
@@ -200,7 +174,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'go',
     web: { perMinute: 1500, seconds: 0.018 },
     apdexTarget: 0.05,
-    components: [part('External/allWeb', 1, 0.82)],
+    components: { 'External/allWeb': [1, 0.82] },
     garbageCollection: true,
   }),
   // Asynchronous: the components run in parallel and add up to more than the total.
@@ -209,11 +183,11 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'nodejs',
     web: { perMinute: 700, seconds: 0.09 },
     totalTimeFactor: 1.15,
-    components: [
-      part('Datastore/MongoDB/allWeb', 2, 0.7),
-      part('Datastore/Redis/allWeb', 4, 0.35),
-      part('External/allWeb', 0.8, 0.4),
-    ],
+    components: {
+      'Datastore/MongoDB/allWeb': [2, 0.7],
+      'Datastore/Redis/allWeb': [4, 0.35],
+      'External/allWeb': [0.8, 0.4],
+    },
     browser: { viewsPerRequest: 0.2, seconds: 1.7 },
     browserEnabled: true,
     instancesPerHost: 2,
@@ -223,7 +197,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     name: 'Blog',
     language: 'php',
     web: { perMinute: 130, seconds: 0.11 },
-    components: [part('Datastore/MySQL/allWeb', 12, 0.5)],
+    components: { 'Datastore/MySQL/allWeb': [12, 0.5] },
     retiredMetrics: ['Memcache/allWeb'],
     port: undefined,
     alertPolicy: false,
@@ -235,7 +209,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'dotnet',
     web: { perMinute: 90, seconds: 0.24 },
     errorRatio: 0,
-    components: [part('Datastore/MSSQL/allWeb', 5, 0.5), part('External/allWeb', 0.3, 0.1)],
+    components: { 'Datastore/MSSQL/allWeb': [5, 0.5], 'External/allWeb': [0.3, 0.1] },
     serverSideConfig: true,
   }),
   // Background only: no HttpDispatcher, no Apdex.
@@ -258,7 +232,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'ruby',
     web: { perMinute: 0, seconds: 0.1 },
     background: { perMinute: 120, seconds: 0.35 },
-    components: [part('Datastore/Postgres/allWeb', 2, 0.4)],
+    components: { 'Datastore/Postgres/allWeb': [2, 0.4] },
     customMetrics: [{ name: 'Custom/Queue/outgoing/depth', mean: 230 }],
   }),
   // Does not report: gray, no summaries, no time of last report, no hosts.
@@ -276,7 +250,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'go',
     web: { perMinute: 55, seconds: 0.03 },
     apdexTarget: 0.1,
-    components: [part('Datastore/Postgres/allWeb', 2, 0.6)],
+    components: { 'Datastore/Postgres/allWeb': [2, 0.6] },
     garbageCollection: true,
   }),
   // Odd characters everywhere a name can have them.
@@ -284,7 +258,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     name: 'Quote " back\\slash {brace} [bracket] 100% & <tag> Übergröße 日本',
     language: 'nodejs',
     web: { perMinute: 25, seconds: 0.3 },
-    components: [part('Datastore/Odd [store] 50%/allWeb', 3, 0.5)],
+    components: { 'Datastore/Odd [store] 50%/allWeb': [3, 0.5] },
     transactions: [{ name: 'Expressjs/GET//a "b" [c]/100%', share: 1, slowness: 1 }],
     customMetrics: [{ name: 'Custom/Gauge[bytes|host] 100%/Größe', mean: 4096 }],
   }),
@@ -294,7 +268,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     language: 'dotnet',
     web: { perMinute: 0.4, seconds: 0.4 },
     errorRatio: 0.05,
-    components: [part('Datastore/MSSQL/allWeb', 20, 0.5)],
+    components: { 'Datastore/MSSQL/allWeb': [20, 0.5] },
     transactions: [{ name: 'MVC/Admin/Index', share: 1, slowness: 1 }],
   }),
 ];

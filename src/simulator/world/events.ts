@@ -1,7 +1,7 @@
 import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
 import type { SimulatedApplication } from './worldEntities.ts';
-import { MINUTE } from './worldEntities.ts';
+import { guidOf, MINUTE } from './worldEntities.ts';
 import type { World } from './world.ts';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
@@ -15,8 +15,6 @@ export type StoredEvent = Attributes & {
 /** Which events are wanted, and where they go. */
 export interface EventSearch {
   readonly world: World;
-  /** Gives the guids of entities by what they are and their number. */
-  readonly guidOf: (type: 'APPLICATION' | 'KEY_TRANSACTION' | 'SERVICE_LEVEL' | 'MONITOR', id: number) => string;
   /** From the first to before the second, in milliseconds; both at most now. */
   readonly since: number;
   readonly until: number;
@@ -105,8 +103,8 @@ function sampled(
   count: (done: InstanceMinute, application: SimulatedApplication) => number,
   attributes: (sample: SampledEvent) => Attributes,
 ): Source {
-  return ({ world, guidOf, since, until, mayMatch, visit }, application) => {
-    const guid = guidOf('APPLICATION', application.id);
+  return ({ world, since, until, mayMatch, visit }, application) => {
+    const guid = guidOf(world.options.accountId, 'APPLICATION', application.id);
     const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
     const scope = world.scope({ application: application.id });
     if (scope === undefined || !mayMatch(whose)) return;
@@ -180,7 +178,7 @@ const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
 const CHECK_MINUTES = 5;
 
 /** Every reporting application with web traffic has a monitor that checks it every five minutes from each location. */
-function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function syntheticChecks({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { index, name, archetype } = application;
   if (!archetype.reporting || archetype.web === undefined) return;
   const { seed } = world.options;
@@ -193,7 +191,7 @@ function syntheticChecks({ world, guidOf, since, until, visit }: EventSearch, ap
         timestamp: minute * MINUTE + 1000 * place,
         monitorName: `${name} - ping`,
         monitorId: `monitor-${index + 1}`,
-        entityGuid: guidOf('MONITOR', application.id),
+        entityGuid: guidOf(world.options.accountId, 'MONITOR', application.id),
         locationLabel,
         location: `AWS_${place}`,
         type: 'SIMPLE',
@@ -209,7 +207,7 @@ const SNAPSHOT_MINUTES = 5;
 const ERROR_BUDGET = 0.5;
 
 /** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
-function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function serviceLevels({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { index, name, archetype, alertPolicyId } = application;
   if (!archetype.reporting || archetype.web === undefined || alertPolicyId === undefined) return;
   const phase = fraction(world.options.seed, index, 8200);
@@ -218,7 +216,7 @@ function serviceLevels({ world, guidOf, since, until, visit }: EventSearch, appl
     const failing = ERROR_BUDGET * (0.6 + 0.5 * Math.sin(2 * Math.PI * (phase + minute / (7 * DAY_MINUTES))));
     visit({
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf('SERVICE_LEVEL', application.id),
+      'entity.guid': guidOf(world.options.accountId, 'SERVICE_LEVEL', application.id),
       'entity.name': `${name} - success`,
       'entity.type': 'EXT-SERVICE_LEVEL',
       sliCompliance: 100 - failing,
@@ -232,7 +230,7 @@ const DAY_MINUTES = 1440;
 const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 
 /** The opening and the end of every incident of applications with an alert policy. */
-function incidents({ world, guidOf, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function incidents({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
   const { id, name, index, alertPolicyId, archetype } = application;
   if (!archetype.reporting || alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
@@ -248,7 +246,7 @@ function incidents({ world, guidOf, since, until, visit }: EventSearch, applicat
       policyId: alertPolicyId,
       policyName: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}`,
       priority,
-      'entity.guid': guidOf('APPLICATION', id),
+      'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
       'entity.name': name,
       'entity.type': 'APM_APPLICATION_ENTITY',
       targetName: name,
@@ -287,7 +285,7 @@ const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 
 /** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
 function changes(
-  { world, guidOf, since, until, visit }: EventSearch,
+  { world, since, until, visit }: EventSearch,
   { id, index, name, archetype }: SimulatedApplication,
   isNewForm: boolean,
 ): void {
@@ -298,7 +296,7 @@ function changes(
     const minute = Math.floor((span + fraction(world.options.seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
     visit({
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf('APPLICATION', id),
+      'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
       'entity.name': name,
       appName: name,
       appId: id,

@@ -29,23 +29,18 @@ export interface WorldScope {
   readonly instancesOfApplication: number;
 }
 
-/**
- * Whether a metric can be read in a scope. `documented` follows the vendor's metric lists, where components,
- * queue time and total time are the application's alone; `all` answers for hosts whatever their agents report.
- */
-type HostMetrics = 'documented' | 'all';
-
-function isAvailable(definition: MetricDefinition, level: WorldScope['level'], hostMetrics: HostMetrics): boolean {
-  if (level === 'application' || definition.reach === 'everywhere') return true;
-  return definition.reach === 'agent' && hostMetrics === 'all';
-}
-
 export interface WorldOptions {
   readonly seed: number;
   readonly applications: number;
   readonly hostsPerApplication: number;
   readonly keyTransactions: number;
-  readonly hostMetrics: HostMetrics;
+  /**
+   * Which metrics hosts and instances have: `documented` follows the vendor's metric lists, where components, queue time and
+   * total time are the application's alone; `all` answers for hosts whatever their agents report.
+   */
+  readonly hostMetrics: 'documented' | 'all';
+  /** The account that all of it is in. */
+  readonly accountId: number;
 }
 
 /**
@@ -56,13 +51,12 @@ export class World {
   readonly options: WorldOptions;
   readonly #amendments: ReadonlyMap<number, Amendment>;
   /** Metric definitions depend on nothing but the archetype; the cache only saves building them again. */
-  readonly #definitions: Map<Archetype, ReadonlyMap<string, MetricDefinition>>;
+  readonly #definitions = new Map<Archetype, ReadonlyMap<string, MetricDefinition>>();
 
   constructor(options: WorldOptions, amendments: ReadonlyMap<number, Amendment> = new Map()) {
     if (options.hostsPerApplication > MAX_HOSTS) throw new RangeError(`at most ${MAX_HOSTS} hosts per application`);
     this.options = options;
     this.#amendments = amendments;
-    this.#definitions = new Map();
   }
 
   /** This world with one entity changed on top of earlier changes; `undefined` takes all its changes back. */
@@ -119,14 +113,17 @@ export class World {
 
   /** The metrics that can be read in a scope, by name. */
   metrics(scope: WorldScope): readonly MetricDefinition[] {
-    return [...this.#definitionsOf(scope).values()].filter((metric) =>
-      isAvailable(metric, scope.level, this.options.hostMetrics),
-    );
+    return [...this.#definitionsOf(scope).values()].filter((metric) => this.#isAvailable(metric, scope));
   }
 
   metric(scope: WorldScope, name: string): MetricDefinition | undefined {
     const metric = this.#definitionsOf(scope).get(name);
-    return metric !== undefined && isAvailable(metric, scope.level, this.options.hostMetrics) ? metric : undefined;
+    return metric !== undefined && this.#isAvailable(metric, scope) ? metric : undefined;
+  }
+
+  #isAvailable({ reach }: MetricDefinition, { level }: WorldScope): boolean {
+    if (level === 'application' || reach === 'everywhere') return true;
+    return reach === 'agent' && this.options.hostMetrics === 'all';
   }
 
   /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn. */
@@ -184,5 +181,6 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     hostsPerApplication: options.hostsPerApplication ?? 2,
     keyTransactions: options.keyTransactions ?? Math.max(8, Math.floor(applications / 2)),
     hostMetrics: options.hostMetrics ?? 'documented',
+    accountId: options.accountId ?? 1_234_567,
   });
 }

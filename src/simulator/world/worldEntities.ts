@@ -178,7 +178,7 @@ export function lastReportedAt(application: SimulatedApplication, now: number): 
 
 const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 /** An application of the account that the key cannot see. */
-export const INVISIBLE_APPLICATION_ID = 9_999_999;
+const INVISIBLE_APPLICATION_ID = 9_999_999;
 
 /** A transaction that somebody marked as important. */
 export interface SimulatedKeyTransaction {
@@ -243,4 +243,30 @@ export function keyTransactions(
       },
     ];
   });
+}
+
+/** The account of an application that the key cannot see. */
+const OTHER_ACCOUNT = 7_654_321;
+/** In the guid, a key transaction has another id than the one that the REST interface uses. */
+const KEY_TRANSACTION_OFFSET = 1_777_770;
+
+const DOMAINS = { APPLICATION: 'APM', KEY_TRANSACTION: 'EXT', SERVICE_LEVEL: 'EXT', MONITOR: 'SYNTH' };
+
+function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): string {
+  const own = type === 'KEY_TRANSACTION' ? id + KEY_TRANSACTION_OFFSET : id;
+  return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${own}`).toString('base64');
+}
+
+export const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
+
+/** The service's name of an entity: account, domain, type and its own id, in base64 without the padding. */
+export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
+  return unpadded(paddedGuid(account, type, id));
+}
+
+/** The guid that a key transaction names as its application's: of some with the padding, of some without. */
+export function owningApplicationGuid(account: number, key: SimulatedKeyTransaction): string {
+  const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
+  const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);
+  return key.id % 2 === 0 ? guid : unpadded(guid);
 }

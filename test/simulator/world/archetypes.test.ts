@@ -57,7 +57,7 @@ const CASES: readonly (readonly [string, (application: SimulatedApplication) => 
   [
     'components that exceed the total',
     (one) =>
-      one.archetype.components.reduce((sum, part) => sum + part.share, 0) * 0.9 >
+      Object.values(one.archetype.components).reduce((sum, [, share]) => sum + share, 0) * 0.9 >
       (one.archetype.totalTimeFactor ?? Infinity),
   ],
   ['browser data', (one) => calls(one, 'EndUser') > 0 && calls(one, 'EndUser/Apdex') > 0],
