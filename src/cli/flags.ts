@@ -65,23 +65,6 @@ export function formatFlag(choices: readonly string[]): Option {
   return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
 }
 
-/** The flags of `serve`, validated. */
-export interface ServeFlags {
-  /** Undefined when not given: config.yaml, or the environment. */
-  readonly configFile: string | undefined;
-  readonly listen: readonly ListenAddress[];
-  readonly telemetryPath: string;
-  readonly webConfigFile: string | undefined;
-  readonly enableLifecycle: boolean;
-  readonly maxRequests: number;
-  readonly externalUrl: URL | undefined;
-  readonly routePrefix: string;
-  /** False: without the families `process_*` and `nodejs_*`. */
-  readonly processMetrics: boolean;
-  readonly systemdSocket: boolean;
-  readonly configCheck: boolean;
-}
-
 const DEFAULT_ADDRESS = ':9126';
 
 /** Adds the flags of the web side, which `serve` and `demo` take. */
@@ -111,11 +94,15 @@ export function addWebFlags(command: Command): Command {
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
+/** The flags of `serve`, validated. */
+export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
+
 /** The flags as `serve` uses them; `options` is what commander parsed. */
-export function readServeFlags(options: Readonly<Record<string, unknown>>): ServeFlags {
+export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   const externalUrl = options['web.externalUrl'] as URL | undefined;
   const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
   return {
+    /** Undefined when not given: config.yaml, or the environment. */
     configFile: options['config.file'] as string | undefined,
     listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
     telemetryPath: options['web.telemetryPath'] as string,
@@ -124,6 +111,7 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>): Serv
     maxRequests: options['web.maxRequests'] as number,
     externalUrl,
     routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
+    /** False: without the families `process_*` and `nodejs_*`. */
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
     configCheck: options['config.check'] === true,

@@ -30,14 +30,14 @@ interface FileProblem {
   readonly problem: string;
 }
 
-/** A file as it was read. `identity` changes when the file is another one or has changed; undefined without a file. */
-type FileRead = ({ readonly bytes: Buffer } | FileProblem) & { readonly identity: string | undefined };
-
 /**
  * Reads a file that a configuration, a flag or a variable names. Links are followed; what they end at must be a regular
- * file of at most 8 MB. It never waits for a pipe or a device.
+ * file of at most 8 MB. It never waits for a pipe or a device. `identity` changes when the file is another one or has
+ * changed; it is undefined without a file.
  */
-export function readFile(path: string): FileRead {
+export function readFile(
+  path: string,
+): ({ readonly bytes: Buffer } | FileProblem) & { readonly identity: string | undefined } {
   let file: number;
   try {
     file = openSync(path, FLAGS);

@@ -132,18 +132,17 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-interface Numbers {
+/** The numbers of a column in a row; `isBad` where something else than a number, true, false or null stood there. */
+function numbersOf(
+  written: unknown,
+  scale: number,
+): {
   readonly numbers: readonly { readonly percentile: string | undefined; readonly value: number }[];
-  /** True: something else than a number, true, false or null stood there. */
   readonly isBad: boolean;
-}
-
-function numbersOf(written: unknown, scale: number): Numbers {
+} {
   const read = numberOf(written, scale);
-  if (read !== undefined)
-    return read === null
-      ? { numbers: [], isBad: false }
-      : { numbers: [{ percentile: undefined, value: read }], isBad: false };
+  if (read === null) return { numbers: [], isBad: false };
+  if (read !== undefined) return { numbers: [{ percentile: undefined, value: read }], isBad: false };
   const entries = isRecord(written) ? Object.entries(written) : [];
   if (entries.length === 0 || !entries.every(([key]) => /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key))) {
     return { numbers: [], isBad: true };

@@ -131,49 +131,36 @@ interface Entity {
   readonly labels: Labels;
 }
 
-/** What is read of an application before its data; also how it is written to disk. */
-interface Layout {
-  readonly entities: readonly Entity[];
-}
-
 /** The application and its hosts, with the metric names to ask for; from disk when an earlier run has read them. */
-async function readLayout(
+async function readEntities(
   subject: Subject,
   range: TimeRange,
   { reader }: LiveAccount,
   call: CallOptions,
   folder: WorkFolder,
-): Promise<Layout> {
+): Promise<readonly Entity[]> {
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, and only whole.
-  if (folder.has(file)) return (await folder.read(file)) as Layout;
+  if (folder.has(file)) return ((await folder.read(file)) as { readonly entities: readonly Entity[] }).entities;
   const applicationId = subject.id;
   const { datastores: names } = reader;
   const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
   const namesOf = (scope: Scope): string[] => queryNames(datastores, scope, reader.api);
-  const layout: Layout = {
-    entities: [
-      {
-        key: 'application',
-        scope: 'application',
-        applicationId,
-        names: namesOf('application'),
-        labels: subject.labels,
-      },
-      // By place: the name of a host may hold anything, and a file name may not.
-      ...hosts.map(({ key, host }, place) => ({
-        key: `host-${place}`,
-        scope: 'host' as const,
-        applicationId,
-        hostKey: key,
-        names: namesOf('host'),
-        labels: hostLabelsOf(subject, key, host),
-      })),
-    ],
-  };
-  await folder.write(file, layout);
-  return layout;
+  const entities: Entity[] = [
+    { key: 'application', scope: 'application', applicationId, names: namesOf('application'), labels: subject.labels },
+    // By place: the name of a host may hold anything, and a file name may not.
+    ...hosts.map(({ key, host }, place) => ({
+      key: `host-${place}`,
+      scope: 'host' as const,
+      applicationId,
+      hostKey: key,
+      names: namesOf('host'),
+      labels: hostLabelsOf(subject, key, host),
+    })),
+  ];
+  await folder.write(file, { entities });
+  return entities;
 }
 
 function subjectOf({ applicationId, hostKey, names }: Entity): MetricDataSubject {
@@ -236,9 +223,9 @@ export async function backfillApplication(subject: Subject, context: Application
     context.done(count);
     return;
   }
-  const layout = await persistently(() => readLayout(subject, state.range, account, call, folder), sleep);
-  await readChunks(home, layout, context);
-  const finished = await context.calculating.run(() => calculateAll(home, subject, layout, context));
+  const entities = await persistently(() => readEntities(subject, state.range, account, call, folder), sleep);
+  await readChunks(home, entities, context);
+  const finished = await context.calculating.run(() => calculateAll(home, subject, entities, context));
   await folder.write(finishedFile(subject), finished);
   await folder.remove(`${home}/read`);
 }
@@ -267,7 +254,7 @@ function chunkFile(home: string, entity: Pick<Entity, 'key'>, index: number): st
   return `${home}/read/${entity.key}/${index}.json`;
 }
 
-async function readChunks(home: string, { entities }: Layout, context: ApplicationContext): Promise<void> {
+async function readChunks(home: string, entities: readonly Entity[], context: ApplicationContext): Promise<void> {
   const { folder, account, call, chunks, sleep } = context;
   const read = account.reader.metricSeries;
   context.expected(entities.length * chunks.length);
@@ -301,7 +288,7 @@ async function readChunks(home: string, { entities }: Layout, context: Applicati
 async function calculateAll(
   home: string,
   subject: Subject,
-  { entities }: Layout,
+  entities: readonly Entity[],
   context: ApplicationContext,
 ): Promise<WrittenEntity[]> {
   const database = await chooseDatabase(home, subject, context);

@@ -1,6 +1,7 @@
 import { RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { parseTime } from '../../api/records/fields.ts';
+import type { TimeRange } from '../../api/reader.ts';
 import { windowAt } from '../../collect/due.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process.ts';
@@ -27,12 +28,6 @@ const MINUTE = 60;
 /** A time as it is given on the command line, in seconds: since 1970, or before now. */
 type Moment = { readonly at: number } | { readonly ago: number };
 
-/** The samples that are wanted: at times after `from`, up to and including `to`; Unix seconds, whole minutes. */
-interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Reads an ISO 8601 time with its zone, `now`, or how long ago (`7d`, `-7d`). Throws an Error with a sentence. */
 export function parseMoment(text: string): Moment {
   if (text === 'now') return { ago: 0 };
@@ -46,7 +41,7 @@ export function parseMoment(text: string): Moment {
 }
 
 /**
- * The range in whole minutes. It ends no later than the newest window of a scrape at `now`, because the minutes after that
+ * The range of the samples, in whole minutes: at times after `from`, up to and including `to`. It ends no later than the newest window of a scrape at `now`, because the minutes after that
  * are not complete upstream. Throws a UsageError for what is empty or in the future.
  *
  * @param now Unix milliseconds
@@ -55,7 +50,7 @@ export function parseMoment(text: string): Moment {
 export function resolveRange(
   given: { readonly from: Moment; readonly to: Moment | undefined },
   { now, delay }: { readonly now: number; readonly delay: number },
-): Range {
+): TimeRange {
   const seconds = now / 1000;
   const newest = windowAt(now, { window: 0, delay }).to;
   const from = toMinute(given.from, seconds);

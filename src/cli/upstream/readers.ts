@@ -40,20 +40,23 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
   };
 }
 
-interface ReaderOptions {
-  readonly secrets: Secrets;
-  /** Where proxy settings are looked up. */
-  readonly environment: Environment;
-  readonly observer: (account: string) => CallObserver;
-  /** Told once when a key file can no longer be used. */
-  readonly keyProblem: (account: string, problem: string) => void;
-}
-
 /**
  * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
  * sentence when the key or a certificate file cannot be read.
+ *
+ * @param options.environment where proxy settings are looked up
+ * @param options.keyProblem told once when a key file can no longer be used
  */
-export function openReader(account: AccountConfig, config: Config, options: ReaderOptions): AccountReader {
+export function openReader(
+  account: AccountConfig,
+  config: Config,
+  options: {
+    readonly secrets: Secrets;
+    readonly environment: Environment;
+    readonly observer: (account: string) => CallObserver;
+    readonly keyProblem: (account: string, problem: string) => void;
+  },
+): AccountReader {
   const opened = KeySource.open(account, {
     now: Date.now,
     onKey: (key) => options.secrets.add(key),

@@ -18,9 +18,6 @@ import type { Replacement } from './textPlace.ts';
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Expansion =
-  { readonly text: string; readonly replacements: readonly Replacement[] } | { readonly problem: string };
-
 /** A `${` with what belongs to it: a name and its end, or the begin of its default; nothing where it begins no placeholder. */
 const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
 
@@ -30,7 +27,10 @@ const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or
  * Replaces `${NAME}` and `${NAME:-default}` (the default counts when the variable is not set or empty); `$${` stands
  * for `${`. What a variable holds is taken as it is, never looked through for placeholders again.
  */
-export function expandPlaceholders(text: string, env: Environment): Expansion {
+export function expandPlaceholders(
+  text: string,
+  env: Environment,
+): { readonly text: string; readonly replacements: readonly Replacement[] } | { readonly problem: string } {
   const parts: string[] = [];
   const replacements: Replacement[] = [];
   let length = 0;
@@ -162,35 +162,13 @@ const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   'tag:yaml.org,2002:map': (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** Something at fault in the tree; `offset` counts from the start of the text. */
-interface TreeProblem {
-  readonly offset: number;
-  readonly path: Path;
-  readonly message: string;
-}
-
-/** What became known of the nodes of a document. */
-interface PreparedDocument {
-  /** The first ones, in the order of the file, and how many there are besides. */
-  readonly problems: readonly TreeProblem[];
-  readonly more: number;
-  /** The nodes that are at fault: nothing further can be said about their values. */
-  readonly faulty: ReadonlySet<Node>;
-  /** For unquoted values with placeholders: the text that they expanded to, before it was typed. */
-  readonly texts: ReadonlyMap<Node, string>;
-  /** The placeholders of values that had some. */
-  readonly replacements: ReadonlyMap<Node, readonly Replacement[]>;
-  /** What each alias stands for. */
-  readonly targets: ReadonlyMap<Node, Node>;
-}
-
 type Ancestors = readonly (Document | Node | Pair)[];
 
 /**
  * Makes a document ready for conversion into plain values, in place: replaces placeholders from the environment and
  * types what they gave, and takes out what is at fault (keys, tags, aliases, nesting), all of which is told.
  */
-export function prepareDocument(document: Document.Parsed, env: Environment): PreparedDocument {
+export function prepareDocument(document: Document.Parsed, env: Environment): Preparation {
   const preparation = new Preparation(document, env);
   visit(document, {
     Map: (_key, node, ancestors) => (preparation.mapping(node, ancestors) ? undefined : visit.SKIP),
@@ -203,13 +181,18 @@ export function prepareDocument(document: Document.Parsed, env: Environment): Pr
   return preparation;
 }
 
-/** The document while its nodes are visited, from the top of the file down. */
-class Preparation implements PreparedDocument {
-  readonly problems: TreeProblem[] = [];
+/** What becomes known of the nodes of a document while they are visited, from the top of the file down. */
+class Preparation {
+  /** The first ones, in the order of the file, and how many there are besides; offsets count from the start of the text. */
+  readonly problems: { readonly offset: number; readonly path: Path; readonly message: string }[] = [];
   more = 0;
+  /** The nodes that are at fault: nothing further can be said about their values. */
   readonly faulty = new Set<Node>();
+  /** For unquoted values with placeholders: the text that they expanded to, before it was typed. */
   readonly texts = new Map<Node, string>();
+  /** The placeholders of values that had some. */
   readonly replacements = new Map<Node, readonly Replacement[]>();
+  /** What each alias stands for. */
   readonly targets = new Map<Node, Node>();
   readonly #document: Document.Parsed;
   readonly #env: Environment;
@@ -304,7 +287,7 @@ class Preparation implements PreparedDocument {
   }
 
   /** Finding the place of a problem goes through all nodes beside it, so only those that are told get one. */
-  #add(problem: () => TreeProblem): void {
+  #add(problem: () => Preparation['problems'][number]): void {
     if (this.problems.length < MOST_FAULTS) this.problems.push(problem());
     else this.more += 1;
   }
