@@ -127,16 +127,13 @@ function readyHandler(deps: WebDependencies): Handler {
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
     if (reload === undefined) {
-      sendText(
-        response,
+      throw new RefusedError(
         403,
         'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
       );
-      return;
     }
     if (isOfAnotherSite(request, settings.externalUrl)) {
-      sendText(response, 403, 'A page of another site may not reload the exporter.');
-      return;
+      throw new RefusedError(403, 'A page of another site may not reload the exporter.');
     }
     const result = await reload();
     if (result.ok) sendText(response, 200, 'Reloaded');

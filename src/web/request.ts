@@ -33,9 +33,9 @@ export function isHostHeader(host: string): boolean {
 /** A request that is not answered: what the client gets is this status and the message. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
-  readonly status: 400 | 503;
+  readonly status: number;
 
-  constructor(status: 400 | 503, message: string) {
+  constructor(status: number, message: string) {
     super(message);
     this.status = status;
   }

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { sendPage, sendText, type PlacedHandler } from '../sending.ts';
+import { sendPage, type PlacedHandler } from '../sending.ts';
 import type { ApplicationView } from '../../collect/view.ts';
 import type { WebCollector, WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToAnswer, wayBack, RefusedError, queryOf } from '../request.ts';
@@ -31,8 +31,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
     const unknown = [...wanted].find((account) => !known.includes(account));
     if (unknown !== undefined) {
       const name = JSON.stringify(unknown.slice(0, 60));
-      sendText(response, 404, `The configuration has no account ${name}, or the account reads no applications.`);
-      return;
+      throw new RefusedError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
     if (!collection.background) await place.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
@@ -43,10 +42,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
         ? [`${account} lists no application: look whether the key still sees all of the account`]
         : [];
     });
-    if (absent.length > 0) {
-      sendText(response, 503, `No targets: ${absent.join('; ')}.`);
-      return;
-    }
+    if (absent.length > 0) throw new RefusedError(503, `No targets: ${absent.join('; ')}.`);
     const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],

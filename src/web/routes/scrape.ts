@@ -1,17 +1,9 @@
 import type { OwnMetrics, OwnFamily } from '../../exposition/ownFamilies.ts';
 import type { RenderedAnswer } from '../../exposition/exposition.ts';
-import {
-  ClientGoneError,
-  sendExposition,
-  sendPieces,
-  sendText,
-  unlessGone,
-  wantedBy,
-  type PlacedHandler,
-} from '../sending.ts';
+import { ClientGoneError, sendExposition, sendPieces, unlessGone, wantedBy, type PlacedHandler } from '../sending.ts';
 import type { ProbeResult } from '../../collect/view.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { timeToAnswer, queryOf, readSelection, readProbeQuery } from '../request.ts';
+import { timeToAnswer, queryOf, readSelection, readProbeQuery, RefusedError } from '../request.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
 /**
@@ -70,12 +62,10 @@ export function probeHandler(deps: WebDependencies): PlacedHandler {
     const collector = deps.collector();
     const result = await place.waitFor((signal) => collector.probe(account, applicationId, waitMs, signal));
     if (result.kind === 'unknown_account') {
-      sendText(response, 404, 'There is no such account in the configuration.');
-      return;
+      throw new RefusedError(404, 'There is no such account in the configuration.');
     }
     if (result.kind === 'unknown_application') {
-      sendText(response, 404, `The account has no application ${applicationId} among those that are exported.`);
-      return;
+      throw new RefusedError(404, `The account has no application ${applicationId} among those that are exported.`);
     }
     const seconds = (deps.monotonic() - startedAt) / 1000;
     const { blocks, cut } = result.kind === 'answer' ? result : NOTHING;

@@ -68,12 +68,24 @@ export function systemdSockets(environment: Readonly<Record<string, string | und
   return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
 }
 
+const UNKNOWN = 'the host name is not known; correct --web.listen-address.';
+
+/** What the codes of errors mean, and what to change. */
+const WHY_NOT: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process uses this address; stop it or choose another --web.listen-address.',
+  EACCES: 'no permission for this port; choose one above 1023 with --web.listen-address.',
+  EADDRNOTAVAIL: 'this machine has no such address; correct --web.listen-address.',
+  ENOTFOUND: UNKNOWN,
+  EAI_AGAIN: UNKNOWN,
+};
+
 /** Listens, on a socket that systemd has opened or an address, and gives the address as `host:port`. Throws a {@link ListenError}. */
 export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
   const asked =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(asked, error)));
+    const fail = ({ code = '', message }: NodeJS.ErrnoException) =>
+      reject(new ListenError(`Cannot listen on ${asked}: ${WHY_NOT[code] ?? message}`));
     server.once('error', fail);
     server.listen('fd' in target ? { fd: target.fd } : { port: target.port, host: target.host }, () => {
       server.off('error', fail);
@@ -84,20 +96,4 @@ export async function listen(server: Server, target: ListenAddress | { readonly 
   // Node does not tell the path of a unix socket that systemd handed over.
   if (address === null || typeof address === 'string') return address ?? asked;
   return formatAddress(address.address, address.port);
-}
-
-function whyNot(asked: string, error: NodeJS.ErrnoException): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `Cannot listen on ${asked}: another process uses this address; stop it or choose another --web.listen-address.`;
-    case 'EACCES':
-      return `Cannot listen on ${asked}: no permission for this port; choose one above 1023 with --web.listen-address.`;
-    case 'EADDRNOTAVAIL':
-      return `Cannot listen on ${asked}: this machine has no such address; correct --web.listen-address.`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `Cannot listen on ${asked}: the host name is not known; correct --web.listen-address.`;
-    default:
-      return `Cannot listen on ${asked}: ${error.message}`;
-  }
 }
