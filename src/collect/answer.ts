@@ -3,15 +3,7 @@ import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from 
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
 import { concerns } from './inventory.ts';
-import {
-  writeListed,
-  type ApplicationData,
-  type ApplicationRecord,
-  type HostRecord,
-  type KeyTransactionRecord,
-  type Rolling,
-  type WindowReading,
-} from './records.ts';
+import { writeListed, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs } from './refresh.ts';
@@ -95,7 +87,7 @@ export class AccountAnswer {
     }
     for (const record of inventory.keyTransactions.values()) {
       if (!concerns(record.keyTransaction, applicationId)) continue;
-      this.#keyTransaction(record);
+      this.#entry(inventory.keyTransactionList, record);
       yield undefined;
     }
     if (applicationId !== undefined) return;
@@ -112,57 +104,46 @@ export class AccountAnswer {
   }
 
   #application(record: ApplicationRecord): void {
-    const { applicationList } = this.#account.inventory;
-    const { labels, data, rolling } = record;
-    const state = this.#listed(applicationList, rolling);
-    if (state !== 'missing') {
-      this.#add('applications', labels, this.#samplesOf(record));
-    }
+    const { labels, data } = record;
+    this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
     for (const entity of [data.datastoreList, data.customNameList]) if (entity !== undefined) this.#single(entity);
-    const isServed = this.#single(data.metrics) !== 'missing';
-    if (isServed && data.reading !== undefined) {
-      this.#addReading('application_metrics', labels, data.reading);
-      this.#countCut(data.reading);
-    }
-    this.#machines(data);
-  }
-
-  #machines(data: ApplicationData): void {
+    this.#countCut(this.#metrics(data.metrics, labels, data.reading));
     const { hostList, instanceList } = data;
     if (hostList !== undefined) {
       this.#list(hostList);
-      let isFirst = true;
+      let first: WindowReading | undefined;
       for (const host of data.hosts.values()) {
-        const reading = this.#host(hostList, host);
-        if (reading !== undefined && isFirst) this.#countCut(reading);
-        if (reading !== undefined) isFirst = false;
+        this.#entry(hostList, host);
+        const served = this.#metrics(host.metrics, host.labels, host.reading);
+        first ??= served;
       }
+      this.#countCut(first);
     }
     if (instanceList === undefined) return;
     this.#list(instanceList);
-    for (const { labels, samples } of data.instances.values()) {
-      const state = this.#listed(instanceList, undefined);
-      if (state !== 'missing') this.#add('instances', labels, samples);
-    }
+    for (const instance of data.instances.values()) this.#entry(instanceList, instance);
   }
 
-  /** @returns the metric data of the host that the answer holds */
-  #host(list: Entity, record: HostRecord): WindowReading | undefined {
-    const { labels, metrics, rolling, reading } = record;
-    const state = this.#listed(list, rolling);
-    if (state !== 'missing') this.#add('hosts', labels, this.#samplesOf(record));
-    const isServed = this.#single(metrics) !== 'missing';
-    if (!isServed || reading === undefined) return undefined;
-    this.#addReading('host_metrics', labels, reading);
-    return reading;
-  }
-
-  #keyTransaction(record: KeyTransactionRecord): void {
-    const { labels, rolling } = record;
-    const state = this.#listed(this.#account.inventory.keyTransactionList, rolling);
+  /** Something that a list brings, in the state of the list; with the rolling values read apart while they are not too old. */
+  #entry(list: Entity, record: ListRecord): void {
+    const { labels, samples, rolling } = record;
+    const state = this.#stateOf(list);
+    const ofRolling = rolling === undefined ? undefined : this.#stateOf(rolling.entity);
+    if (list.held !== undefined) this.#count(list, state, rolling?.entity);
+    if (rolling !== undefined && ofRolling !== undefined) this.#window(rolling.entity, ofRolling);
     if (state === 'missing') return;
-    this.#add('key_transactions', labels, this.#samplesOf(record));
+    const isTooOld = rolling?.values !== undefined && ofRolling === 'missing';
+    this.#add(list.group, labels, isTooOld ? writeListed(this.#account.context.writer, record) : samples);
+  }
+
+  /** @returns the metric data, where the answer holds them */
+  #metrics(entity: Entity, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
+    const isServed = this.#single(entity) !== 'missing';
+    if (!isServed || reading === undefined) return undefined;
+    this.#add(entity.group, labels, reading.samples);
+    this.#add('custom_metrics', labels, reading.customSamples);
+    return reading;
   }
 
   #stateOf(entity: Entity): EntityState {
@@ -190,22 +171,6 @@ export class AccountAnswer {
     return list === keyTransactionList && !applicationList.tried;
   }
 
-  /** Something that a list brings; the state of the list. */
-  #listed(list: Entity, rolling: Rolling | undefined): EntityState {
-    const state = this.#stateOf(list);
-    const ofRolling = rolling === undefined ? undefined : this.#stateOf(rolling.entity);
-    if (list.held !== undefined) this.#count(list, state, rolling?.entity);
-    if (rolling !== undefined && ofRolling !== undefined) this.#window(rolling.entity, ofRolling);
-    return state;
-  }
-
-  /** With the rolling values that were read apart, as long as those are not too old. */
-  #samplesOf(record: ApplicationRecord | HostRecord | KeyTransactionRecord): WrittenSamples {
-    const { samples, rolling } = record;
-    const isTooOld = rolling?.values !== undefined && this.#stateOf(rolling.entity) === 'missing';
-    return isTooOld ? writeListed(this.#account.context.writer, record) : samples;
-  }
-
   /** @param entity what it is read as: a list entry by its list */
   #count(entity: Entity, state: EntityState, rolling: Entity | undefined): void {
     const { timetable } = this.#account;
@@ -230,14 +195,10 @@ export class AccountAnswer {
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);
   }
 
-  #addReading(group: Group, labels: WrittenLabels, { samples, customSamples }: WindowReading): void {
-    this.#add(group, labels, samples);
-    this.#add('custom_metrics', labels, customSamples);
-  }
-
-  #countCut({ cut, customSamples: { number } }: WindowReading): void {
-    if (!this.#scope.groups.has('custom_metrics')) return;
-    for (const [family, series] of cut) this.cut.push({ family, series, number });
+  #countCut(reading: WindowReading | undefined): void {
+    if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
+    const { number } = reading.customSamples;
+    for (const [family, series] of reading.cut) this.cut.push({ family, series, number });
   }
 
   #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {

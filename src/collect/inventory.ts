@@ -1,7 +1,6 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { TimeSlice } from '../eventLoop/turns.ts';
 import { hostPlaces } from '../metrics/customMetrics.ts';
-import { instanceSamples } from '../metrics/entityFamilies.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
@@ -231,11 +230,12 @@ export class Inventory {
     const { account, writer } = this.#context;
     data.instances = this.#sync(data.instances, instances, {
       keyOf: ({ id }) => id,
-      record: (instance, before): InstanceRecord => ({
-        instance,
-        labels: writeLabels(instanceLabels(account.name, account.labels, application, instance), before?.labels),
-        samples: before?.instance === instance ? before.samples : writer.write('instances', instanceSamples(instance)),
-      }),
+      record: (instance, before) => {
+        const labels = writeLabels(instanceLabels(account.name, account.labels, application, instance), before?.labels);
+        const record: InstanceRecord = { instance, labels, samples: before?.samples ?? NO_SAMPLES, rolling: undefined };
+        if (before?.instance !== instance) record.samples = writeListed(writer, record);
+        return record;
+      },
       entitiesOf: () => [],
     });
   }

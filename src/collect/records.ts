@@ -2,7 +2,7 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
-import { applicationSamples, hostSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
+import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
 import type { Scope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
@@ -54,10 +54,8 @@ export interface HostRecord extends Listed {
   reading: WindowReading | undefined;
 }
 
-export interface InstanceRecord {
-  readonly instance: Instance;
-  readonly labels: WrittenLabels;
-  readonly samples: WrittenSamples;
+export interface InstanceRecord extends Listed {
+  instance: Instance;
 }
 
 export interface KeyTransactionRecord extends Listed {
@@ -111,6 +109,9 @@ export interface ApplicationRecord extends Listed {
   data: ApplicationData | undefined;
 }
 
+/** What a list brings. */
+export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
+
 /** Everything that is read of an application, its hosts included, at the end of a list. */
 export function entitiesOf({ data, rolling }: ApplicationRecord, found: Entity[] = []): Entity[] {
   if (data === undefined) return found;
@@ -143,13 +144,10 @@ export const writeApplication = (
 ): WrittenSamples => writer.write('applications', applicationSamples(application, values, tags));
 
 /** The samples of a list entry as it is now, with rolling values that are read apart, or without. */
-export function writeListed(
-  writer: SampleWriter,
-  record: ApplicationRecord | HostRecord | KeyTransactionRecord,
-  values?: RollingValues,
-): WrittenSamples {
+export function writeListed(writer: SampleWriter, record: ListRecord, values?: RollingValues): WrittenSamples {
   if ('application' in record) return writeApplication(writer, record.application, record.tags, values);
   if ('host' in record) return writer.write('hosts', hostSamples(record.host, values));
+  if ('instance' in record) return writer.write('instances', instanceSamples(record.instance));
   return writer.write('key_transactions', keyTransactionSamples(record.keyTransaction, values));
 }
 

@@ -69,12 +69,8 @@ export class AccountCalls implements CallObserver {
   }
 
   #know(endpoint: string): void {
-    if (this.#endpoints.has(endpoint)) {
-      return;
-    }
+    if (this.#endpoints.has(endpoint)) return;
     this.#endpoints.add(endpoint);
-    for (const reason of FAILURE_REASONS) {
-      this.#failures.inc({ account: this.#account, endpoint, reason }, 0);
-    }
+    for (const reason of FAILURE_REASONS) this.#failures.inc({ account: this.#account, endpoint, reason }, 0);
   }
 }

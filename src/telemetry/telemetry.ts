@@ -7,16 +7,6 @@ import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/cat
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';
 import { AccountCalls } from './accountCalls.ts';
 
-interface Build {
-  readonly version: string;
-  readonly revision: string;
-}
-
-interface TelemetryOptions extends Build {
-  /** False: without the families `process_*` and `nodejs_*`. */
-  readonly processMetrics: boolean;
-}
-
 /** The exporter's own metrics. */
 export class Telemetry {
   readonly #registry = new Registry();
@@ -30,7 +20,9 @@ export class Telemetry {
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
-  constructor({ version, revision, processMetrics }: TelemetryOptions) {
+  /** @param build `processMetrics` false: without the families `process_*` and `nodejs_*` */
+  constructor(build: { readonly version: string; readonly revision: string; readonly processMetrics: boolean }) {
+    const { version, revision, processMetrics } = build;
     this.#process = processMetrics ? new ProcessMetrics() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
@@ -48,11 +40,7 @@ export class Telemetry {
 
   /** The accounts of a new configuration: the series of all others end. */
   keepAccounts(names: readonly string[]): void {
-    for (const name of this.#accounts.keys()) {
-      if (!names.includes(name)) {
-        this.#accounts.delete(name);
-      }
-    }
+    for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
   }
 
   /** A scrape is about to be answered; `partial` when any due entity of it is not fresh. */
@@ -68,9 +56,7 @@ export class Telemetry {
   /** The configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */
   reloaded(ok: boolean, at: number): void {
     this.#reload.set(Number(ok));
-    if (ok) {
-      this.#reloadTime.set(at / 1000);
-    }
+    if (ok) this.#reloadTime.set(at / 1000);
   }
 
   /**
@@ -92,9 +78,7 @@ export class Telemetry {
   /** All families, for one answer, as they are when its collected part is known. */
   own(statuses: readonly AccountStatus[]): OwnMetrics {
     return async ({ series }) => {
-      for (const family of series.keys()) {
-        this.#dropped.inc({ family }, 0);
-      }
+      for (const family of series.keys()) this.#dropped.inc({ family }, 0);
       const parts = [
         await registryFamilies(this.#registry),
         [{ ...EXPORTER.series, series: [...series].map(([family, count]) => seriesGauge(family, count)) }],
@@ -120,10 +104,7 @@ export class Telemetry {
 
   #callsOf(account: string): AccountCalls {
     let calls = this.#accounts.get(account);
-    if (calls === undefined) {
-      calls = new AccountCalls(account);
-      this.#accounts.set(account, calls);
-    }
+    if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls(account)));
     return calls;
   }
 }
