@@ -229,8 +229,8 @@ export class Kinds {
       const data = this.#inventory.dataOf(subject)?.data;
       const scope = kind === 'host_metrics' ? 'host' : 'application';
       const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
-      const { names, values } = asked;
-      return { ...applicationOf(entity), hostKey: subject.hostKey, names, values, wanted: asked };
+      const { applicationId } = applicationOf(entity);
+      return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, wanted: asked };
     };
     // What is known of the names may change while a call is under way: an answer is read as it was asked for.
     const arrive = (entity: Entity, answer: MetricDataAnswer, was: { readonly wanted: Wanted }): number => {
