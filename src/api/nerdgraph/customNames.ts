@@ -1,5 +1,5 @@
 import type { Asked } from './batching.ts';
-import { RowsRead, type Kind } from './dataReads.ts';
+import { RowsRead, type Kind } from './reads.ts';
 import type { Account } from './keyAccount.ts';
 import {
   aligned,
@@ -14,6 +14,7 @@ import {
   rowsOf,
   TIMESLICE,
   type Condition,
+  type Json,
   type Selection,
 } from './nrql.ts';
 import type { SubjectRows } from './rows.ts';
@@ -114,7 +115,7 @@ function sharedBeginning(names: readonly string[]): string {
 }
 
 /** Whatever window was answered is good enough for names. */
-function namesOf(answer: Readonly<Record<string, unknown>>): readonly string[] {
+function namesOf(answer: Json): readonly string[] {
   const [row] = rowsOf(answer, [], false)?.rows ?? [];
   const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MOST_NAMES) {

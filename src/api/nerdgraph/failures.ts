@@ -1,9 +1,8 @@
+import type { Json } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/body.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { KeyMask } from '../http/keyMask.ts';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** The most serious meaning of an error first: of several errors in one body it decides. */
 const MEANINGS = [
@@ -31,15 +30,8 @@ type Mark =
   | { readonly code: string }
   | { readonly words: RegExp };
 
-interface Row {
-  readonly mark: Mark;
-  readonly meaning: Meaning;
-  /** Where the service was seen to say so, or says that it does. */
-  readonly source: string;
-}
-
-/** The first row that fits an error tells what it means. */
-export const TABLE: readonly Row[] = [
+/** The first row that fits an error tells what it means; `source`: where the service was seen to say so, or says that it does. */
+export const TABLE: readonly { readonly mark: Mark; readonly meaning: Meaning; readonly source: string }[] = [
   { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
   { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
   {
@@ -113,7 +105,7 @@ export interface Needed {
 }
 
 /** What the body of an answer of status 200 reports; undefined where it is good. */
-export function judge(body: Body, status: number, mask: KeyMask, { root, list }: Needed): Verdict | undefined {
+export function judge(body: Json, status: number, mask: KeyMask, { root, list }: Needed): Verdict | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
   const way = list === undefined ? root : [...root, ...list];
@@ -138,7 +130,7 @@ export function judge(body: Body, status: number, mask: KeyMask, { root, list }:
  * there failed, and is not absent.
  */
 export function failureBelow(
-  body: Body,
+  body: Json,
   status: number,
   mask: KeyMask,
   way: readonly string[],
@@ -210,7 +202,7 @@ function meaningOf(error: unknown): Meaning {
 }
 
 /** All errors but those that come with good data. An `errors` that is no list is one error. */
-function errorsOf(body: Body): readonly unknown[] {
+function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MOST_ERRORS) : errors === undefined ? [] : [errors];
   const alone = body['error'] ?? undefined;
@@ -236,7 +228,7 @@ function isBelow(error: unknown, root: readonly string[]): boolean {
 }
 
 /** The first member on the way to the root that is not there. */
-function missingAt(body: Body, root: readonly string[]): string | undefined {
+function missingAt(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
   if (!isObject(value)) return 'data';
   for (const name of root) {

@@ -1,6 +1,6 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { MOST_ROWS, rowsOf, type Asked, type Part } from './batching.ts';
-import { RowsRead, type DataPlans, type FoundParts, type Kind } from './dataReads.ts';
+import { RowsRead, type DataPlans, type FoundParts, type Kind } from './reads.ts';
 import type { SubjectId } from './fleet.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, mergeRows, type BucketRow, type Row, type SubjectRows, type TimesliceQuery } from './rows.ts';

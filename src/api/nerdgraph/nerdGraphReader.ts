@@ -1,12 +1,11 @@
 import { Account, diagnose } from './keyAccount.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
-import { DataPlans, HostsRead, MetricDataRead } from './dataReads.ts';
 import { Fleet, Suspects } from './fleet.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './graphSeries.ts';
 import { QueriesRead } from './queriesRead.ts';
-import { RollingRead } from './rolling.ts';
+import { DataPlans, HostsRead, MetricDataRead, RollingRead } from './reads.ts';
 import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport } from './transport.ts';
 import { WantedMetrics } from './wanted.ts';

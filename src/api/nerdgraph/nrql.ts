@@ -3,15 +3,16 @@ import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
 
+/** An object of an answer. */
+export type Json = Readonly<Record<string, unknown>>;
+
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
-
-type Member = 'count' | 'total' | 'totalExclusive' | 'min' | 'max' | 'sumOfSquares';
 
 /** What a function is taken of. */
 type Expression =
   | typeof TIMESLICE
-  | `${typeof TIMESLICE}['${Member}']`
+  | `${typeof TIMESLICE}['${'totalExclusive' | 'sumOfSquares'}']`
   | 'apm.key.transaction.duration'
   | 'apm.key.transaction.error.count';
 
@@ -35,8 +36,6 @@ export class Condition {
     this.joined = joined;
   }
 }
-
-type Literal = string | number;
 
 export interface Query {
   readonly select: readonly [Selection, ...Selection[]];
@@ -68,11 +67,11 @@ export function nrql({ select, where, facet = [], range, bucketMinutes }: Query)
   return parts.join(' ');
 }
 
-export function equals(attribute: Attribute, value: Literal): Condition {
+export function equals(attribute: Attribute, value: string | number): Condition {
   return new Condition(`${attribute} = ${literal(value)}`);
 }
 
-export function isIn(attribute: Attribute, values: readonly [Literal, ...Literal[]]): Condition {
+export function isIn(attribute: Attribute, values: readonly [string | number, ...(string | number)[]]): Condition {
   return new Condition(`${attribute} IN (${values.map(literal).join(',')})`);
 }
 
@@ -122,7 +121,7 @@ function selection(each: Selection): string {
 }
 
 /** The two characters that would end or change a literal are escaped; a name may hold any other. */
-function literal(value: Literal): string {
+function literal(value: string | number): string {
   if (typeof value === 'string') return `'${value.replace(/[\\']/g, '\\$&')}'`;
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} cannot stand in a query`);
   return String(value);
@@ -151,8 +150,6 @@ export function stepOf(seconds: number): number {
   if (seconds < HOUR) return 60;
   return seconds < DAY ? 300 : 600;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The most rows of a query that asks for buckets; its facets are limited apart. */
 const MOST_BUCKET_ROWS = 50_000;

@@ -3,7 +3,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { BatchRead, CallOptions, Outcome, QueryAnswer, QuerySubject, TimeRange } from '../reader.ts';
 import { UpstreamError } from '../types.ts';
 import type { Account } from './keyAccount.ts';
-import { allRowsOf, nearWindow } from './nrql.ts';
+import { allRowsOf, nearWindow, type Json } from './nrql.ts';
 import type { Transport } from './transport.ts';
 
 const GROUP = 'queries';
@@ -65,11 +65,7 @@ export class QueriesRead implements BatchRead<QuerySubject, QueryAnswer> {
 }
 
 /** Throws a CallFailure for an answer that cannot be used, or is not whole. */
-function answerOf(
-  result: Readonly<Record<string, unknown>>,
-  rules: QuerySubject['rules'],
-  asked: TimeRange,
-): QueryAnswer {
+function answerOf(result: Json, rules: QuerySubject['rules'], asked: TimeRange): QueryAnswer {
   const answered = allRowsOf(result);
   const { rows, facets } = answered;
   const answer = { rows, facets, otherResult: result['otherResult'] };

@@ -1,6 +1,6 @@
 import type { Batch, QueryKind } from './batching.ts';
 import type { SubjectId } from './fleet.ts';
-import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
+import { Facets, nearWindow, rowsOf, type Attribute, type Json } from './nrql.ts';
 import { isNeverNegative, type Wanted } from './wanted.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -8,8 +8,6 @@ import { isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
 import type { LeftOut } from '../records/lenient.ts';
 import { isDatastore, type UpstreamError } from '../types.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * What a query gives of one metric of one application or host, or of a key transaction: the columns under the names that the

@@ -67,7 +67,7 @@ export class Timeslices {
     try {
       const account = await this.#account.id(call);
       const reads = planQueries(asked, this.fleet, query).map((batch) =>
-        new BatchRead(this.transport, this.fleet, account, query, found, call).run(batch),
+        new SplitRead(this.transport, this.fleet, account, query, found, call).run(batch),
       );
       await Promise.all(reads);
       for (const part of asked) this.#learn(part, query, found.get(part.id));
@@ -97,7 +97,7 @@ export class Timeslices {
  * A batch that fails is divided only when the service answers at all, so one of its subjects is asked first, and another
  * one where that fails: with the batch itself that makes three calls in a row, after which an account counts as silent.
  */
-class BatchRead {
+class SplitRead {
   readonly #transport: Transport;
   readonly #fleet: Fleet;
   readonly #account: number;

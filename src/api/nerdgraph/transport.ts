@@ -1,5 +1,5 @@
 import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
-import { nrql, type Query } from './nrql.ts';
+import { nrql, type Json, type Query } from './nrql.ts';
 import type { AnswerRules } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
@@ -94,8 +94,6 @@ export type CallGroup =
   | 'custom_metrics'
   | 'metric_names'
   | 'queries';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Seconds that the service may work on a query; it takes 5 to 120. */
 const SHORTEST_TIMEOUT = 5;
