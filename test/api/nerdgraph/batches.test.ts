@@ -6,43 +6,13 @@ import { WantedMetrics } from '../../../src/api/nerdgraph/wanted.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import { application } from './listed.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
-import { startBetween, type Between, type Fault } from './proxy.ts';
+import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
 
-interface Rows {
-  data: {
-    actor: {
-      account: {
-        nrql: {
-          results: Record<string, unknown>[];
-          otherResult: unknown;
-          metadata: { timeWindow: { begin: number; end: number } };
-        };
-      };
-    };
-  };
-}
-
-/** Changes the rows of an answer. */
-const edit =
-  (change: (nrql: Rows['data']['actor']['account']['nrql'], text: string) => void): Fault =>
-  (response, { nrql: text }, good) => {
-    if (text === '') return false;
-    const body = JSON.parse(good) as Rows;
-    change(body.data.actor.account.nrql, text);
-    response.end(JSON.stringify(body));
-    return true;
-  };
-
-const failWhere =
-  (isBad: (nrql: string) => boolean, errorClass: string, message = 'no'): Fault =>
-  (response, { nrql: text }) => {
-    if (text === '' || !isBad(text)) return false;
-    response.end(JSON.stringify({ data: null, errors: [{ message, extensions: { errorClass } }] }));
-    return true;
-  };
+const failWhere = (isBad: (nrql: string) => boolean, errorClass: string, message = 'no'): Fault =>
+  where(isBad, say(message, errorClass));
 
 /** The ids that a query asks for. */
 function idsIn(text: string): readonly string[] {

@@ -4,7 +4,7 @@ import type { UpstreamError } from '../../../src/api/types.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
-import { startBetween, type Asked, type Between, type Fault } from './proxy.ts';
+import { edit, startBetween, type Asked, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = [1_000_001, 1_000_002, 1_000_003];
@@ -118,9 +118,9 @@ const error = (message: string, extensions?: unknown, data: unknown = null): Fau
 
 /** Changes the good answer, as an object. */
 const change =
-  (edit: (text: string) => string): Fault =>
+  (rewrite: (text: string) => string): Fault =>
   (response, _, good) => {
-    json(response, edit(good));
+    json(response, rewrite(good));
     return true;
   };
 
@@ -280,12 +280,7 @@ describe('a reader of NerdGraph that meets a fault', () => {
 });
 
 describe('what the service says about a good answer', () => {
-  const saying = (messages: unknown): Fault =>
-    change((good) => {
-      const answer = JSON.parse(good) as { data: { actor: { account?: { nrql: { metadata: object } } } } };
-      Object.assign(answer.data.actor.account?.nrql.metadata ?? {}, { messages });
-      return JSON.stringify(answer);
-    });
+  const saying = (messages: unknown): Fault => edit(({ metadata }) => Object.assign(metadata, { messages }));
 
   it('is reported once an hour of each endpoint, without the key, and the answer is used', async () => {
     let minutes = 0;

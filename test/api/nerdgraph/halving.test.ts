@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
 import { NAMES, RANGE } from './nerdGraphReading.ts';
-import { startBetween, type Between, type Fault } from './proxy.ts';
+import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
 const IDS = Array.from({ length: 100 }, (_, index) => 1_000_001 + index);
 const WORLD = { applications: 100, hostsPerApplication: 1, keyTransactions: 0 };
@@ -12,21 +12,11 @@ function idsIn(text: string): number[] {
   return [...new Set(text.match(/\b10000\d\d\b|\b1000100\b/g))].map(Number);
 }
 
-const say = (message: string, errorClass?: string): Fault => {
-  const extensions = errorClass === undefined ? {} : { extensions: { errorClass } };
-  return (response) => {
-    response.end(JSON.stringify({ data: null, errors: [{ message, ...extensions }] }));
-    return true;
-  };
-};
-
 const cut: Fault = (response) => (response.destroy(), true);
 
 /** Strikes queries about any of these applications. */
-const where =
-  (isStruck: (ids: readonly number[]) => boolean, fault: Fault): Fault =>
-  (response, asked, good) =>
-    asked.nrql !== '' && isStruck(idsIn(asked.nrql)) && fault(response, asked, good);
+const whereIds = (isStruck: (ids: readonly number[]) => boolean, fault: Fault): Fault =>
+  where((nrql) => isStruck(idsIn(nrql)), fault);
 
 function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome<MetricDataAnswer>[]> {
   const subjects = ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
@@ -55,7 +45,7 @@ describe('three bad applications of a hundred', () => {
     ['an odd error', say('odd')],
   ])('fail none of the others, whatever they break queries with: %s', async (_, fault) => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
-    between.fault = where((ids) => ids.some((id) => BAD.includes(id)), fault);
+    between.fault = whereIds((ids) => ids.some((id) => BAD.includes(id)), fault);
     expect(failed(await readAll(between))).toEqual(BAD);
     const [again, queries] = await counted(between, () => readAll(between));
     expect(failed(again)).toEqual(BAD);
@@ -67,14 +57,14 @@ describe('three bad applications of a hundred', () => {
     async (places) => {
       const between = await startBetween(WORLD);
       const bad = places.map((place) => 1_000_000 + place);
-      between.fault = where((ids) => ids.some((id) => bad.includes(id)), say('that query is a little too big'));
+      between.fault = whereIds((ids) => ids.some((id) => bad.includes(id)), say('that query is a little too big'));
       expect(failed(await readAll(between))).toEqual(bad);
     },
   );
 
   it('cost few queries where all of a hundred are too big', async () => {
     const between = await startBetween(WORLD);
-    between.fault = where(() => true, say('that query is a little too big'));
+    between.fault = whereIds(() => true, say('that query is a little too big'));
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect(failed(outcomes)).toEqual(IDS);
     expect(queries).toBeLessThan(50);
@@ -83,7 +73,7 @@ describe('three bad applications of a hundred', () => {
   it('fail none of the others where the first of all is among them', async () => {
     const between = await startBetween(WORLD);
     const bad = [1_000_001, 1_000_002, 1_000_003];
-    between.fault = where((ids) => ids.some((id) => bad.includes(id)), cut);
+    between.fault = whereIds((ids) => ids.some((id) => bad.includes(id)), cut);
     expect(failed(await readAll(between))).toEqual(bad);
   });
 });
@@ -93,7 +83,7 @@ describe('one bad application of two', () => {
     const between = await startBetween({ ...WORLD, applications: 2 });
     const ids = IDS.slice(0, 2);
     const bad = ids[place]!;
-    between.fault = where((some) => some.includes(bad), say('oops', 'SERVER_ERROR'));
+    between.fault = whereIds((some) => some.includes(bad), say('oops', 'SERVER_ERROR'));
     for (let refresh = 0; refresh < 3; refresh += 1) expect(failed(await readAll(between, ids), ids)).toEqual([bad]);
   });
 });
@@ -101,7 +91,7 @@ describe('one bad application of two', () => {
 describe('an account that answers nothing', () => {
   it('is asked three times in all, then once for each query, and read again as soon as it answers', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
-    between.fault = where(() => true, say('slow', 'TIMEOUT'));
+    between.fault = whereIds(() => true, say('slow', 'TIMEOUT'));
     expect((await counted(between, () => readAll(between)))[1]).toBe(3);
     expect((await counted(between, () => readAll(between)))[1]).toBe(1);
     // A reader that replaces it knows.
@@ -124,7 +114,7 @@ describe('an application that breaks queries', () => {
   it('is asked alone afterwards, and with the others again after thirty good answers', async () => {
     const between = await startBetween({ ...WORLD, applications: 3 });
     const ids = IDS.slice(0, 3);
-    between.fault = where((some) => some.includes(ids[1]!), say('oops', 'SERVER_ERROR'));
+    between.fault = whereIds((some) => some.includes(ids[1]!), say('oops', 'SERVER_ERROR'));
     expect(failed(await readAll(between, ids), ids)).toEqual([ids[1]]);
     between.fault = undefined;
     const queries: number[] = [];
@@ -139,7 +129,7 @@ describe('an application that breaks queries', () => {
     const between = await startBetween(WORLD, { monotonic: () => now });
     const bad = IDS[9]!;
     const isBad = (ids: readonly number[]): boolean => ids.includes(bad);
-    between.fault = where(isBad, say('oops', 'SERVER_ERROR'));
+    between.fault = whereIds(isBad, say('oops', 'SERVER_ERROR'));
     await readAll(between);
     const { reader, call } = between;
     const rolling = () => reader.rolling!.read([{ kind: 'application', applicationId: bad }], RANGE, call);
@@ -167,7 +157,7 @@ describe('an application that breaks queries', () => {
       })),
     );
     expect(subjects).toHaveLength(40);
-    between.fault = where((ids) => ids.includes(IDS[0]!), say('oops', 'SERVER_ERROR'));
+    between.fault = whereIds((ids) => ids.includes(IDS[0]!), say('oops', 'SERVER_ERROR'));
     const [read, queries] = await counted(between, () => reader.metricData.read(subjects, RANGE, call));
     expect(read.map((outcome) => 'error' in outcome)).toEqual(subjects.map((_, index) => index < 20));
     expect(queries).toBeLessThanOrEqual(9);
@@ -181,8 +171,7 @@ describe('an application that breaks queries', () => {
     const [hosts] = await reader.hosts.read([{ applicationId: IDS[0]! }], RANGE, call);
     const keys = hosts !== undefined && 'value' in hosts ? hosts.value.map(({ key }) => key) : [];
     const bad = keys[7]!;
-    between.fault = (response, asked, good) =>
-      (asked.nrql.includes(`'${bad}'`) || !asked.nrql.includes('host IN')) && say('oops', 'ODD')(response, asked, good);
+    between.fault = where((nrql) => nrql.includes(`'${bad}'`) || !nrql.includes('host IN'), say('oops', 'ODD'));
     const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, names: NAMES }));
     for (const most of [12, 2]) {
       const [read, queries] = await counted(between, () => reader.metricData.read(subjects, RANGE, call));
@@ -197,7 +186,7 @@ describe('what the service words as passing', () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const bad = IDS[40]!;
     const words = "Your query either timed out or we're under heavy load. Try again in a few minutes.";
-    between.fault = where((ids) => ids.includes(bad), say(words));
+    between.fault = whereIds((ids) => ids.includes(bad), say(words));
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect([failed(outcomes), queries]).toEqual([IDS, 3]);
     between.notes.splits.length = 0;
@@ -209,7 +198,7 @@ describe('what the service words as passing', () => {
   it('and passes costs one more call', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     let left = 1;
-    between.fault = where(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
+    between.fault = whereIds(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect([failed(outcomes), queries]).toEqual([[], 2]);
   });
@@ -223,7 +212,7 @@ describe('applications of which the service says that none was matched', () => {
     const isEmpty = (outcome: Outcome<MetricDataAnswer>): boolean =>
       'value' in outcome && outcome.value.metrics.size === 0;
     const silent = (await readAll(between)).map(isEmpty);
-    between.fault = where((ids) => ids.some((id) => unmatched.includes(id)), say(UNMATCHED, 'INVALID_INPUT'));
+    between.fault = whereIds((ids) => ids.some((id) => unmatched.includes(id)), say(UNMATCHED, 'INVALID_INPUT'));
     const outcomes = await readAll(between);
     expect(failed(outcomes)).toEqual([]);
     expect(IDS.filter((_, index) => isEmpty(outcomes[index]!) && !silent[index]!)).toEqual(unmatched);
@@ -241,8 +230,7 @@ describe('applications of which the service says that none was matched', () => {
     await reader.listApplications({}, call);
     const list = await reader.listKeyTransactions({}, call);
     const subjects = list.map(({ id }) => ({ kind: 'key_transaction', keyTransactionId: id }) as const);
-    between.fault = (response, asked, good) =>
-      asked.nrql.includes('appId') && say(UNMATCHED, 'INVALID_INPUT')(response, asked, good);
+    between.fault = where((nrql) => nrql.includes('appId'), say(UNMATCHED, 'INVALID_INPUT'));
     const outcomes = await reader.rolling!.read(subjects, RANGE, call);
     expect(outcomes.map((outcome) => 'value' in outcome)).toEqual(list.map(() => true));
     const [first] = outcomes;
@@ -254,13 +242,7 @@ describe('a gauge below zero', () => {
   it('is a value, whatever its name, and fails neither its application nor the search for names', async () => {
     const between = await startBetween({ ...WORLD, applications: 2 });
     const row = { facet: ['1000001', 'Memory/NonHeap/Max'], c: 2, t: -2, x: -2, mn: -1, mx: -1 };
-    between.fault = (response, asked, good) => {
-      if (asked.nrql === '') return false;
-      const body = JSON.parse(good) as { data: { actor: { account: { nrql: { results: unknown[] } } } } };
-      body.data.actor.account.nrql.results.push(row);
-      response.end(JSON.stringify(body));
-      return true;
-    };
+    between.fault = edit(({ results }) => results.push(row));
     const names = ['HttpDispatcher', 'Memory/NonHeap/Max'];
     const subject = { applicationId: IDS[0]!, hostKey: undefined, names };
     const [data] = await between.reader.metricData.read([subject], RANGE, between.call);

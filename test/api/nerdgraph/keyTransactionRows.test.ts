@@ -3,12 +3,9 @@ import type { Outcome } from '../../../src/api/reader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import type { Reading } from '../support/reading.ts';
-import { startBetween, type Between, type Fault } from './proxy.ts';
+import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
 type NrqlRow = Record<string, unknown>;
-interface Answer {
-  data: { actor: { account: { nrql: { results: NrqlRow[] } } } };
-}
 
 const WORLD = { applications: 4, hostsPerApplication: 1, keyTransactions: 8 };
 
@@ -16,15 +13,10 @@ const WORLD = { applications: 4, hostsPerApplication: 1, keyTransactions: 8 };
 const isOfKeyTransactions = (nrql: string): boolean => nrql.includes('apm.key.transaction.duration');
 
 /** Changes the rows of key transactions. */
-const edit =
-  (change: (rows: NrqlRow[]) => void): Fault =>
-  (response, { nrql }, good) => {
-    if (!isOfKeyTransactions(nrql)) return false;
-    const body = JSON.parse(good) as Answer;
-    change(body.data.actor.account.nrql.results);
-    response.end(JSON.stringify(body));
-    return true;
-  };
+const editRows = (change: (rows: NrqlRow[]) => void): Fault =>
+  edit(({ results }) => {
+    change(results);
+  }, isOfKeyTransactions);
 
 /** A reader that knows its key transactions, what it reads of them, and the guid of the third. */
 async function listed(): Promise<{
@@ -71,7 +63,7 @@ describe('the rows of key transactions', () => {
     const { between, read, third } = await listed();
     const whole = await read();
     between.asked.length = 0;
-    between.fault = edit((rows) => {
+    between.fault = editRows((rows) => {
       change(rowOf(rows, third), rows);
     });
     const outcomes = await read();
@@ -86,7 +78,7 @@ describe('the rows of key transactions', () => {
     const summaries = (outcomes: readonly Outcome<RollingValues>[]) =>
       outcomes.map((outcome) => ('value' in outcome ? outcome.value.summary : undefined));
     const whole = summaries(await read());
-    between.fault = edit((rows) => (rowOf(rows, third)['x'] = 'some'));
+    between.fault = editRows((rows) => (rowOf(rows, third)['x'] = 'some'));
     expect(summaries(await read())).toEqual(
       whole.map((summary, index) => (index === 2 ? { ...summary, errorRate: undefined } : summary)),
     );
@@ -97,14 +89,14 @@ describe('the rows of key transactions', () => {
   it('count a row of something that was not asked for, and go without it', async () => {
     const { between, read, third } = await listed();
     const whole = await read();
-    between.fault = edit((rows) => rows.push({ ...rowOf(rows, third), facet: 'MXxBUE18T1RIRVJ8MQ' }));
+    between.fault = editRows((rows) => rows.push({ ...rowOf(rows, third), facet: 'MXxBUE18T1RIRVJ8MQ' }));
     expect(await read()).toEqual(whole);
     expect(leftOut(between)).toEqual([expect.stringMatching(/left out 1 bad record/)]);
   });
 
   it('that do not say what they are about fail only the one that they belong to', async () => {
     const { between, read, third } = await listed();
-    between.fault = edit((rows) => {
+    between.fault = editRows((rows) => {
       const row = rows.find(({ facet }) => [facet].flat()[0] === third);
       delete row?.['facet'];
       delete row?.['entity.guid'];
@@ -121,11 +113,7 @@ describe('the rows of key transactions', () => {
       const asked = between.asked.map(({ nrql }) => nrql).filter(isOfKeyTransactions);
       return asked.map((nrql) => new Set(nrql.match(/'[A-Za-z0-9+/=]{20,}'/g)).size).sort((a, b) => a - b);
     };
-    between.fault = (response, { nrql }) => {
-      if (!isOfKeyTransactions(nrql) || !nrql.includes(third)) return false;
-      response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass: 'ODD' } }] }));
-      return true;
-    };
+    between.fault = where((nrql) => isOfKeyTransactions(nrql) && nrql.includes(third), say('no', 'ODD'));
     const outcomes = await read();
     expect(outcomes.map((outcome) => 'error' in outcome)).toEqual(Array.from({ length: 8 }, (_, at) => at === 2));
     expect(await queries()).toEqual([1, 7]);
@@ -147,16 +135,10 @@ describe('the rows of key transactions', () => {
         .map((index) => outcomes[index])
         .map((each) => each !== undefined && 'value' in each && each.value.summary);
     };
-    between.fault = edit((rows) => rows.splice(0));
+    between.fault = editRows((rows) => rows.splice(0));
     for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: 0, apdexScore: undefined });
     // Nothing is known of a key transaction whose application is silent, too.
-    between.fault = (response, { nrql }, good) => {
-      if (nrql === '') return false;
-      const body = JSON.parse(good) as Answer;
-      body.data.actor.account.nrql.results = [];
-      response.end(JSON.stringify(body));
-      return true;
-    };
+    between.fault = edit((answer) => (answer.results = []));
     for (const summary of await summaries()) expect(summary).toMatchObject({ throughput: undefined });
   });
 

@@ -5,7 +5,7 @@ import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf } from '../support/reading.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { ACCOUNT, NAMES, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
-import { startBetween, type Fault } from './proxy.ts';
+import { edit, say, startBetween, where, type Fault } from './proxy.ts';
 
 type Entity = Record<string, unknown>;
 interface Page {
@@ -14,7 +14,7 @@ interface Page {
   };
 }
 
-const edit =
+const editSearch =
   (change: (search: Page['data']['actor']['entitySearch']) => void): Fault =>
   (response, { text }, good) => {
     if (!text.includes('entitySearch')) return false;
@@ -155,11 +155,7 @@ describe('the account', () => {
     const between = await startBetween({ applications: 2 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
-    between.fault = (response, { nrql }) => {
-      if (nrql === '') return false;
-      response.end(JSON.stringify({ data: null, errors: [{ message: 'that query is a little too big' }] }));
-      return true;
-    };
+    between.fault = where(() => true, say('that query is a little too big'));
     const failures = [
       await failureOf(reader.diagnose(RANGE, call)),
       await failureOf(reader.listMetricNames({ applicationId: 1_000_001 }, call)),
@@ -197,7 +193,7 @@ describe('the list of applications', () => {
     ],
   ])('is refused as a whole where %s', async (_, change, words) => {
     const between = await startBetween({ applications: 3 });
-    between.fault = edit(change);
+    between.fault = editSearch(change);
     const failure = await failureOf(between.reader.listApplications({}, between.call));
     expect(failure.failure.reason).toBe('invalid_response');
     expect(failure.message).toMatch(words);
@@ -234,7 +230,7 @@ describe('the list of applications', () => {
     ['left out when it is of another account', { accountId: 7 }, undefined],
   ])('has an application %s', async (_, fields, expected) => {
     const between = await startBetween({ applications: 3 });
-    between.fault = edit(({ results }) => Object.assign(results!.entities[1]!, fields));
+    between.fault = editSearch(({ results }) => Object.assign(results!.entities[1]!, fields));
     const list = await between.reader.listApplications({}, between.call);
     const second = list.find(({ id }) => id === 1_000_002);
     if (expected === undefined) expect(second).toBeUndefined();
@@ -301,11 +297,8 @@ describe('key transactions', () => {
     const between = await startBetween({ applications: 3, keyTransactions: 60 });
     const { reader, call, notes } = between;
     let calls = 0;
-    between.fault = (response, { text }) => {
-      if (!text.includes('entities(guids') || (calls += 1) !== 2) return false;
-      response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass: 'ODD' } }] }));
-      return true;
-    };
+    between.fault = (response, asked, good) =>
+      asked.text.includes('entities(guids') && (calls += 1) === 2 && say('no', 'ODD')(response, asked, good);
     const listed = await reader.listKeyTransactions({}, call);
     expect(listed).toHaveLength(60);
     const unread = listed.filter((each) => each.unread !== undefined).map(({ id }) => id);
@@ -356,13 +349,7 @@ describe('key transactions', () => {
     const whole = await reader.rolling!.read(subjects, RANGE, call);
     const foreign = listed.findIndex(({ applicationId }) => applicationId === 9_999_999);
     expect(whole[foreign]).toHaveProperty('value.summary.throughput', expect.any(Number));
-    const refuse = (errorClass: string): Fault => {
-      return (response, { nrql }) => {
-        if (!nrql.includes('9999999')) return false;
-        response.end(JSON.stringify({ data: null, errors: [{ message: 'no', extensions: { errorClass } }] }));
-        return true;
-      };
-    };
+    const refuse = (errorClass: string) => where((nrql) => nrql.includes('9999999'), say('no', errorClass));
     between.fault = refuse('ACCESS_DENIED');
     expect(await reader.rolling!.read(subjects, RANGE, call)).toEqual(whole);
     between.fault = refuse('ODD');
@@ -428,13 +415,7 @@ describe('a large answer', () => {
       ...{ c: 120, t: 30.123456789, x: 12.3456789, mn: 0.123456789, mx: 2.3456789, q: 9.87654321 },
     }));
     const names = [...NAMES, ...Array.from({ length: 16 }, (_, index) => `Custom/Name/${index}`)];
-    between.fault = (response, { nrql }, good) => {
-      if (nrql === '') return false;
-      const body = JSON.parse(good) as { data: { actor: { account: { nrql: { results: unknown } } } } };
-      body.data.actor.account.nrql.results = rows;
-      response.end(JSON.stringify(body));
-      return true;
-    };
+    between.fault = edit((answer) => (answer.results = rows));
     const subjects = Array.from({ length: 290 }, (_, index) => ({
       applicationId: 1_000_001,
       hostKey: `host-${index}.production.example.com`,

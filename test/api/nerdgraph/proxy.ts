@@ -17,6 +17,39 @@ export interface Asked {
 /** Answers a call in its own way; `good` is what the service said. False: the service's answer goes through. */
 export type Fault = (response: ServerResponse, asked: Asked, good: string) => boolean | undefined;
 
+/** What the service says of a query, as far as tests change it. */
+export interface NrqlAnswer {
+  results: Record<string, unknown>[];
+  otherResult: unknown;
+  metadata: { messages: unknown; timeWindow: { begin: number; end: number } };
+}
+
+/** Changes the answers to queries; those that `isStruck` names. */
+export const edit =
+  (change: (answer: NrqlAnswer, nrql: string) => void, isStruck = (nrql: string) => nrql !== ''): Fault =>
+  (response, { nrql }, good) => {
+    if (!isStruck(nrql)) return false;
+    const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlAnswer } } } };
+    change(body.data.actor.account.nrql, nrql);
+    response.end(JSON.stringify(body));
+    return true;
+  };
+
+/** Answers with an error in a body of status 200. */
+export const say =
+  (message: string, errorClass?: string): Fault =>
+  (response) => {
+    const extensions = errorClass === undefined ? {} : { extensions: { errorClass } };
+    response.end(JSON.stringify({ data: null, errors: [{ message, ...extensions }] }));
+    return true;
+  };
+
+/** Strikes the queries that `isStruck` names. */
+export const where =
+  (isStruck: (nrql: string) => boolean, fault: Fault): Fault =>
+  (response, asked, good) =>
+    asked.nrql !== '' && isStruck(asked.nrql) && fault(response, asked, good);
+
 export interface Between extends Reading {
   readonly simulator: Simulator;
   readonly asked: Asked[];
