@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { UpstreamError } from '../../../src/api/types.ts';
 import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
 import { failureOf, serve, startReading, readMetricData } from '../support/reading.ts';
@@ -31,10 +31,9 @@ const flood: Responder = (response) => {
   more();
 };
 
-const FAULTS: Record<
-  string,
-  { answer: Responder; reason: string; words: RegExp; attempts?: number; timeout?: number }
-> = {
+const TIMEOUT_MS = 500;
+
+const FAULTS: Record<string, { answer: Responder; reason: string; words: RegExp; attempts?: number }> = {
   'a reset connection': {
     answer: (response) => response.socket?.resetAndDestroy(),
     reason: 'network',
@@ -66,20 +65,21 @@ const FAULTS: Record<
     attempts: 2,
   },
   'no answer': {
-    answer: () => undefined,
+    answer: () => void vi.advanceTimersByTime(TIMEOUT_MS),
     reason: 'timeout',
     words: /no answer within 0\.5 s/,
-    timeout: 500,
   },
   'a slow drip': {
     answer: (response) => {
       response.writeHead(200);
-      const timer = setInterval(() => response.write(' '), 20);
+      const timer = setInterval(() => {
+        response.write(' ');
+        vi.advanceTimersByTime(TIMEOUT_MS / 10);
+      }, 20);
       response.on('close', () => clearInterval(timer));
     },
     reason: 'timeout',
     words: /no whole answer within 0\.5 s/,
-    timeout: 500,
   },
   'malformed JSON': { answer: send('{"applications":['), reason: 'invalid_response', words: /the answer is not JSON/ },
   'an empty body': { answer: send(''), reason: 'invalid_response', words: /empty/ },
@@ -146,10 +146,10 @@ const cases = Object.entries(FAULTS).flatMap(([fault, what]) =>
 
 describe('a fault of upstream', () => {
   it.each(cases)('$fault fails a call for $name, and the next good answer heals it', async (each) => {
-    const { server, reader, call, notes } = await serve(each.answer, {
-      requestTimeoutMs: each.timeout ?? 20_000,
-      maxRetries: 1,
-    });
+    // The timers of the reader go on only where a fault moves them, so that no good answer can be too late.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { server, reader, call, notes } = await serve(each.answer, { requestTimeoutMs: TIMEOUT_MS, maxRetries: 1 });
     const error: UpstreamError = await failureOf(each.make(reader, call));
     expect(error.failure.reason).toBe(each.reason);
     expect(error.message).toMatch(each.words);
