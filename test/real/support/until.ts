@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<T>(what: string, condition: () => Promise<T | undefined>, limit = 180_000): Promise<T> {
   const end = Date.now() + limit;
   let fault = '';
+  // Short at first, then longer: what takes seconds need not be asked for twenty times in each.
+  let pause = 50;
   while (Date.now() < end) {
     try {
       const result = await condition();
@@ -14,7 +16,8 @@ export async function until<T>(what: string, condition: () => Promise<T | undefi
     } catch (error) {
       fault = `; last fault: ${String(error)}`;
     }
-    await sleep(50);
+    await sleep(pause);
+    pause = Math.min(300, pause * 1.2);
   }
   throw new Error(`waited ${limit / 1000} s in vain for ${what}${fault}`);
 }
