@@ -42,10 +42,6 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
   const { accountId } = world.options;
   const kind = application.archetype;
   const reports = isReporting(application, now);
-  const figures = () => {
-    const scope = world.scope({ application: application.id });
-    return scope === undefined ? undefined : rollingSummary(world, scope, now);
-  };
   return {
     __typename: 'ApmApplicationEntityOutline',
     guid: guidOf(accountId, 'APPLICATION', application.id),
@@ -63,7 +59,8 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
       trustedAccountId: accountId,
       ...kind.tags,
     }),
-    alertSeverity: () => SEVERITY[health(reports, kind.alertPolicy, figures())],
+    alertSeverity: () =>
+      SEVERITY[health(reports, kind.alertPolicy, rollingSummary(world, world.whole(application), now))],
     applicationId: application.id,
     language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
     apmSummary: () => apmSummary(context, application),
@@ -75,13 +72,10 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
 }
 
 /** The figures of the last minutes: seconds, calls per minute, percent; null when the application does not report. */
-function apmSummary(
-  { world, now }: EntityContext,
-  application: SimulatedApplication,
-): Readonly<Record<string, number>> | null {
-  const scope = world.scope({ application: application.id });
-  const web = scope === undefined ? undefined : rollingSummary(world, scope, now);
-  const background = scope === undefined ? undefined : backgroundSummary(world, scope, now);
+function apmSummary({ world, now }: EntityContext, application: SimulatedApplication) {
+  const scope = world.whole(application);
+  const web = rollingSummary(world, scope, now);
+  const background = backgroundSummary(world, scope, now);
   if (web === undefined || background === undefined) return null;
   const throughput = web.throughput + background.throughput;
   const busy = web.throughput * web.response_time + background.throughput * background.response_time;
@@ -102,8 +96,8 @@ function apmSummary(
 function keyTransactionOutline({ world, now }: EntityContext, key: SimulatedKeyTransaction) {
   const { accountId } = world.options;
   const guid = guidOf(accountId, 'KEY_TRANSACTION', key.id);
-  const reports = keyTransactionReports(world, key, now);
-  const hasPolicy = world.application(key.source.applicationId)?.alertPolicyId !== undefined;
+  const reports = keyTransactionReports(key, now);
+  const hasPolicy = key.source.application.archetype.alertPolicy;
   const isBare = key.state === 'bare';
   return {
     __typename: 'KeyTransactionEntityOutline',
@@ -122,7 +116,6 @@ function keyTransactionOutline({ world, now }: EntityContext, key: SimulatedKeyT
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
 export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTransaction) {
   const { guid, name, accountId, reporting } = keyTransactionOutline(context, key);
-  const source = context.world.application(key.source.applicationId);
   const owner = context.world.application(key.applicationId);
   return {
     __typename: 'KeyTransactionEntity',
@@ -134,7 +127,7 @@ export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTr
       if (key.isFailing) throw new Error('An error occurred resolving this field');
       return key.apdexTarget;
     },
-    browserApdexTarget: source?.archetype.endUserApdexTarget ?? null,
+    browserApdexTarget: key.source.application.archetype.endUserApdexTarget,
     metricName: key.transactionName,
     application: {
       guid: owningApplicationGuid(accountId, key),

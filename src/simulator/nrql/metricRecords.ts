@@ -59,7 +59,8 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
-  const meant = applications.flatMap(({ id, name }) => {
+  const meant = applications.flatMap((application) => {
+    const { id, name } = application;
     const attributes: Series['attributes'] = {
       appId: String(id),
       appName: name,
@@ -69,13 +70,12 @@ function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selecti
       scope: undefined,
       [TIMESLICE_VALUE]: PRESENT,
     };
-    return isMet(where, attributes) === false ? [] : [{ id, attributes }];
+    return isMet(where, attributes) === false ? [] : [{ application, attributes }];
   });
   if (meant.length === 0)
     throw new NrqlError('No application was matched (did you specify appId, appName or entity.guid?)');
-  for (const { id, attributes: common } of meant) {
-    const scope = world.scope({ application: id });
-    if (scope === undefined) continue;
+  for (const { application, attributes: common } of meant) {
+    const scope = world.whole(application);
     const candidates = world.metrics(scope).flatMap((metric) => {
       const named = {
         ...common,
@@ -89,7 +89,7 @@ function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selecti
     });
     if (candidates.length === 0) continue;
     const seriesOf = (host: string): readonly Series[] => {
-      const shown = isShown(scope.application, host) ? host : null;
+      const shown = isShown(application, host) ? host : null;
       return candidates
         .map(({ attributes, record }) => ({
           attributes: attributes['host'] === null ? attributes : { ...attributes, host: shown },
@@ -104,8 +104,8 @@ function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selecti
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
 function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
   for (const { id, source, state } of world.keyTransactions()) {
-    const scope = world.scope({ application: source.applicationId });
-    if (scope === undefined || state === 'idle' || state === 'silent') continue;
+    if (state === 'idle' || state === 'silent') continue;
+    const scope = world.whole(source.application);
     const names = {
       [KEY_TRANSACTION_DURATION]: `WebTransaction/${source.transaction}`,
       [KEY_TRANSACTION_ERRORS]: `Errors/WebTransaction/${source.transaction}`,

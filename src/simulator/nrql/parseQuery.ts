@@ -62,10 +62,7 @@ export class Tally {
 
   /** Adds all that another one has added. */
   merge(other: Tally): void {
-    this.count += other.count;
-    this.sum += other.sum;
-    this.min = Math.min(this.min, other.min);
-    this.max = Math.max(this.max, other.max);
+    this.add(other.count, other.sum, other.min, other.max);
     for (const value of other.values) this.values.push(value);
     if (other.last[0] >= this.last[0]) this.last = other.last;
   }
@@ -85,11 +82,10 @@ const FUNCTIONS = {
     return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
   },
   uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),
-  uniqueCount: ({ values }) => new Set(values).size,
 } satisfies Readonly<Record<string, (tally: Tally, numbers: readonly number[]) => ColumnValue>>;
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
 /** Those that read every value, not only what they add up to. */
-const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniques', 'uniqueCount']);
+const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniques']);
 /** Those that records of metrics can answer. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
 
@@ -207,18 +203,14 @@ function mapNumbers(answer: ColumnValue, change: (value: number) => number): Col
   return Object.fromEntries(members.map(([key, value]) => [key, value === null ? null : change(value)]));
 }
 
-/** Two expressions with a sign between them; null where that is no number. */
-function arithmetic(sign: '+' | '-' | '*' | '/', left: NrqlExpression, right: NrqlExpression): NrqlExpression {
+/** A product or a quotient; null where that is no number. */
+function arithmetic(sign: '*' | '/', left: NrqlExpression, right: NrqlExpression): NrqlExpression {
   return {
     calls: [...left.calls, ...right.calls],
     evaluate: (tallies, milliseconds) => {
       const by = right.evaluate(tallies, milliseconds);
       if (typeof by !== 'number' || (sign === '/' && by === 0)) return null;
-      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => {
-        if (sign === '+') return value + by;
-        if (sign === '-') return value - by;
-        return sign === '*' ? value * by : value / by;
-      });
+      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => (sign === '*' ? value * by : value / by));
     },
   };
 }
@@ -276,7 +268,7 @@ class QueryParser {
   }
 
   #column(): NrqlQuery['select'][number] {
-    const of = this.#sum();
+    const of = this.#product();
     return { of, key: this.#alias() ?? of.key ?? 'result' };
   }
 
@@ -284,27 +276,17 @@ class QueryParser {
     return this.#reader.takeWord('AS') ? this.#reader.expect('a name', 'word', 'name', 'text').value : undefined;
   }
 
-  /** Sums and differences of products and quotients. */
-  #sum(): NrqlExpression {
-    return this.#operands(['+', '-'], () => this.#operands(['*', '/'], () => this.#factor()));
-  }
-
-  #operands(signs: readonly ('+' | '-' | '*' | '/')[], read: () => NrqlExpression): NrqlExpression {
-    let left = read();
+  #product(): NrqlExpression {
+    let left = this.#factor();
     for (;;) {
-      const sign = this.#reader.takeSign(...signs);
+      const sign = this.#reader.takeSign('*', '/');
       if (sign === undefined) return left;
-      left = arithmetic(sign, left, read());
+      left = arithmetic(sign, left, this.#factor());
     }
   }
 
   #factor(): NrqlExpression {
     const reader = this.#reader;
-    if (reader.takeSign('(') !== undefined) {
-      const inner = this.#sum();
-      reader.expectSign(')');
-      return inner;
-    }
     if (reader.peek().kind === 'number') return constant(Number(reader.take().value));
     if (reader.takeWord('FILTER')) return this.#one(this.#filtered().part);
     if (reader.takeWord('PERCENTAGE')) {

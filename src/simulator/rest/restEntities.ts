@@ -103,7 +103,7 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
   const { world, now } = call;
   const kind = application.archetype;
   const reporting = isReporting(application, now);
-  const scope = scopeOf(call, { application: application.id });
+  const scope = world.whole(application);
   const figures = rollingSummary(world, scope, now);
   return {
     id: application.id,
@@ -176,12 +176,12 @@ function instanceRecord(call: RestCall, application: SimulatedApplication, insta
 function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
   const { world, now } = call;
   const figures = keyTransactionSummary(world, key, now);
-  const reporting = keyTransactionReports(world, key, now);
-  const application = world.application(key.source.applicationId);
+  const reporting = keyTransactionReports(key, now);
+  const { application } = key.source;
   const status = {
-    health_status: health(reporting, application?.alertPolicyId !== undefined, figures),
+    health_status: health(reporting, application.archetype.alertPolicy, figures),
     reporting,
-    ...(application === undefined || !reporting ? {} : lastReport(call, application)),
+    ...(reporting ? lastReport(call, application) : {}),
   };
   return {
     id: key.id,
@@ -189,11 +189,7 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
     transaction_name: key.transactionName,
     ...(key.state === 'bare' ? {} : status),
     ...webSummary(call, figures, key.apdexTarget),
-    ...endUserSummary(
-      call,
-      keyTransactionEndUserSummary(world, key, now),
-      application?.archetype.endUserApdexTarget ?? 0,
-    ),
+    ...endUserSummary(call, keyTransactionEndUserSummary(world, key, now), application.archetype.endUserApdexTarget),
     links: { application: key.applicationId },
   };
 }

@@ -106,10 +106,9 @@ function sampled(
   return ({ world, since, until, mayMatch, visit }, application) => {
     const guid = guidOf(world.options.accountId, 'APPLICATION', application.id);
     const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
-    const scope = world.scope({ application: application.id });
-    if (scope === undefined || !mayMatch(whose)) return;
+    if (!mayMatch(whose)) return;
     const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
-    for (const { done, instance, minute } of world.minutes(scope, from, to)) {
+    for (const { done, instance, minute } of world.minutes(world.whole(application), from, to)) {
       for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
         const random = sequence(hash(done.entropy, place, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);

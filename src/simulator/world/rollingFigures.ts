@@ -72,11 +72,10 @@ export function keyTransactionSummary(
   key: SimulatedKeyTransaction,
   now: number,
 ): RollingFigures | undefined {
-  const { transaction, applicationId } = key.source;
-  const scope = world.scope({ application: applicationId });
-  if (!keyTransactionReports(world, key, now) || scope === undefined) return undefined;
+  const { transaction, application } = key.source;
+  if (!keyTransactionReports(key, now)) return undefined;
   const names = [`WebTransaction/${transaction}`, `Errors/WebTransaction/${transaction}`, `Apdex/${transaction}`];
-  return rolling(world, scope, key.state === 'idle' ? [] : names, lastTen(now));
+  return rolling(world, world.whole(application), key.state === 'idle' ? [] : names, lastTen(now));
 }
 
 /** Page views of a key transaction over the last ten complete minutes. Response time in seconds. */
@@ -85,18 +84,17 @@ export function keyTransactionEndUserSummary(
   key: SimulatedKeyTransaction,
   now: number,
 ): RollingFigures | undefined {
-  const { transaction, applicationId } = key.source;
-  const scope = world.scope({ application: applicationId });
-  if (!keyTransactionReports(world, key, now) || key.state === 'idle' || scope === undefined) return undefined;
+  const { transaction, application } = key.source;
+  const scope = world.whole(application);
+  if (!keyTransactionReports(key, now) || key.state === 'idle') return undefined;
   if (world.metric(scope, `EndUser/${transaction}`) === undefined) return undefined;
   const names = [`EndUser/${transaction}`, undefined, `EndUser/Apdex/${transaction}`];
   return rolling(world, scope, names, lastTen(now), 1);
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */
-export function keyTransactionReports(world: World, key: SimulatedKeyTransaction, now: number): boolean {
-  const application = world.application(key.source.applicationId);
-  return key.state !== 'silent' && application !== undefined && isReporting(application, now);
+export function keyTransactionReports({ state, source }: SimulatedKeyTransaction, now: number): boolean {
+  return state !== 'silent' && isReporting(source.application, now);
 }
 
 /** Red and orange go by what users notice: failing requests and Apdex. Without an alert policy nothing is judged. */

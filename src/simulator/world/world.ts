@@ -3,10 +3,9 @@ import {
   type SimulatedInstance,
   type Amendment,
   type SimulatedHost,
-  applicationId,
+  applicationIds,
   hostsOf,
   identify,
-  indexOfApplication,
   instancesOf,
   MAX_HOSTS,
   type SimulatedKeyTransaction,
@@ -69,13 +68,13 @@ export class World {
 
   /** Every application that was not removed, in the order of the list. */
   applications(): readonly SimulatedApplication[] {
-    return Array.from({ length: this.options.applications }, (_, index) =>
-      this.application(applicationId(index)),
-    ).filter((application) => application !== undefined);
+    return applicationIds(this.options.applications)
+      .map((id) => this.application(id))
+      .filter((application) => application !== undefined);
   }
 
   application(id: number): SimulatedApplication | undefined {
-    const application = identify(indexOfApplication(id), this.options.applications, this.#amendments);
+    const application = identify(id, this.options.applications, this.#amendments);
     return application?.amendment.removed === true ? undefined : application;
   }
 
@@ -91,19 +90,22 @@ export class World {
 
   /** The key transactions of applications that were not removed. */
   keyTransactions(): readonly SimulatedKeyTransaction[] {
-    return keyTransactions(this.options.keyTransactions, this.options.applications, this.#amendments).filter(
-      ({ source }) => this.application(source.applicationId) !== undefined,
-    );
+    return keyTransactions(this.options.keyTransactions, this.options.applications, this.#amendments);
+  }
+
+  /** The scope of a whole application. */
+  whole(application: SimulatedApplication): WorldScope {
+    const instances = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
+    return { level: 'application', application, instances, instancesOfApplication: instances.length };
   }
 
   /** The scope of these ids, or undefined when one of them does not exist. Give a host or an instance, not both. */
   scope(ids: { application: number; host?: number; instance?: number }): WorldScope | undefined {
     const application = this.application(ids.application);
     if (application === undefined) return undefined;
-    const everyInstance = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
-    const scope = { application, instances: everyInstance, instancesOfApplication: everyInstance.length };
-    if (ids.host === undefined && ids.instance === undefined) return { level: 'application', ...scope };
-    const instances = everyInstance.filter(
+    const scope = this.whole(application);
+    if (ids.host === undefined && ids.instance === undefined) return scope;
+    const instances = scope.instances.filter(
       ({ id, host, hostId }) =>
         isShown(application, host) && (ids.host === undefined ? id === ids.instance : hostId === ids.host),
     );

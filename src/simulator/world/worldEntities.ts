@@ -74,20 +74,21 @@ export interface SimulatedInstance {
 
 const NO_AMENDMENT: Amendment = {};
 
-export function applicationId(index: number): number {
-  return FIRST_APPLICATION_ID + index;
+/** The ids of so many applications, in the order of the list. */
+export function applicationIds(applications: number): readonly number[] {
+  return Array.from({ length: applications }, (_, index) => FIRST_APPLICATION_ID + index);
 }
 
-/** The application at this place, or undefined beyond the end. */
+/** The application of an id; undefined beyond the so many that there are. */
 export function identify(
-  index: number,
+  id: number,
   applications: number,
   amendments: ReadonlyMap<number, Amendment>,
 ): SimulatedApplication | undefined {
+  const index = id - FIRST_APPLICATION_ID;
   const kind = ARCHETYPES[index % ARCHETYPES.length];
   if (!Number.isInteger(index) || index < 0 || index >= applications || kind === undefined) return undefined;
   const round = Math.floor(index / ARCHETYPES.length);
-  const id = applicationId(index);
   const amendment = amendments.get(id) ?? NO_AMENDMENT;
   return {
     index,
@@ -97,10 +98,6 @@ export function identify(
     alertPolicyId: kind.alertPolicy ? FIRST_ALERT_POLICY_ID + index : undefined,
     amendment,
   };
-}
-
-export function indexOfApplication(id: number): number {
-  return id - FIRST_APPLICATION_ID;
 }
 
 function hostName(application: SimulatedApplication, index: number): string {
@@ -189,7 +186,7 @@ export interface SimulatedKeyTransaction {
   readonly applicationId: number;
   readonly apdexTarget: number;
   /** Where its figures come from: `WebTransaction/<transaction>` of this application. */
-  readonly source: { readonly applicationId: number; readonly transaction: string };
+  readonly source: { readonly application: SimulatedApplication; readonly transaction: string };
   /** `idle`: zeros; `silent`: does not report; `bare`: a body of 2014, without status fields. */
   readonly state: 'busy' | 'idle' | 'silent' | 'bare';
   readonly isFailing: boolean;
@@ -203,7 +200,7 @@ const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>>
 const INVISIBLE_INDEX = 2;
 
 /**
- * The key transactions of a world. The first busy ones follow the transactions of the web applications in turn; the
+ * The key transactions of a world, without those of removed applications. The first busy ones follow the transactions of the web applications in turn; the
  * second is idle, the third belongs to an invisible application, the fourth is bare, the fifth silent.
  */
 export function keyTransactions(
@@ -211,12 +208,13 @@ export function keyTransactions(
   applications: number,
   amendments: ReadonlyMap<number, Amendment>,
 ): readonly SimulatedKeyTransaction[] {
-  const parents = Array.from({ length: applications }, (_, index) => index).flatMap((index) => {
-    const application = identify(index, applications, new Map());
+  const parents = applicationIds(applications).flatMap((id) => {
+    const application = identify(id, applications, amendments);
     const kind = application?.archetype;
     if (application === undefined || kind?.reporting !== true || (kind.web?.perMinute ?? 0) === 0) return [];
     return kind.transactions.slice(-1).map(({ name, slowness }) => ({
       application,
+      named: identify(id, applications, new Map())?.name ?? '',
       transaction: name,
       apdexTarget: kind.apdexTarget * slowness,
     }));
@@ -224,11 +222,11 @@ export function keyTransactions(
   return Array.from({ length: count }, (_, index) => index).flatMap((index): readonly SimulatedKeyTransaction[] => {
     const parent = parents[index % parents.length];
     if (parent === undefined) return [];
-    const { transaction, apdexTarget, application } = parent;
-    const name = `${application.name}: ${transaction.split('/').slice(1).join('/')}`;
+    const { transaction, apdexTarget, application, named } = parent;
+    const name = `${named}: ${transaction.split('/').slice(1).join('/')}`;
     const id = FIRST_KEY_TRANSACTION_ID + index;
     const amendment = amendments.get(id) ?? NO_AMENDMENT;
-    if (amendment.removed === true) return [];
+    if (amendment.removed === true || application.amendment.removed === true) return [];
     const numbered = index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`;
     return [
       {
@@ -237,7 +235,7 @@ export function keyTransactions(
         transactionName: `WebTransaction/${transaction}`,
         applicationId: amendment.application ?? (index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id),
         apdexTarget,
-        source: { applicationId: application.id, transaction },
+        source: { application, transaction },
         state: SPECIAL_STATES[index] ?? 'busy',
         isFailing: amendment.failing ?? false,
       },

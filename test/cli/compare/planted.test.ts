@@ -67,7 +67,7 @@ function unexplained({ differences }: Comparison): string[] {
 }
 
 function keyTransactionOf(applicationId: number): number {
-  const found = simulator.world.keyTransactions().find(({ source }) => source.applicationId === applicationId);
+  const found = simulator.world.keyTransactions().find(({ source }) => source.application.id === applicationId);
   if (found === undefined) throw new Error(`application ${applicationId} has no key transaction`);
   return found.id;
 }

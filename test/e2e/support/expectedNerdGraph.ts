@@ -129,7 +129,7 @@ function expectKeyTransaction(series: SeriesMap, world: World, key: SimulatedKey
   add('rolling_apdex_target_seconds', key.apdexTarget);
 
   const minutes = before(asked.window, 10);
-  const source = world.application(key.source.applicationId);
+  const source = world.application(key.source.application.id);
   const measured =
     source === undefined || key.state === 'idle' || key.state === 'silent'
       ? undefined

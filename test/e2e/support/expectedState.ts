@@ -99,7 +99,7 @@ export function expectKeyTransaction(
     series.add(`${prefix}_last_reported_timestamp_seconds`, labels, reports ? minute * 60 : undefined);
     expectHealth(series, prefix, labels, health);
   }
-  const scope = world.scope({ application: key.source.applicationId });
+  const scope = world.scope({ application: key.source.application.id });
   if (scope === undefined || !reports) return;
   series.add(`${prefix}_rolling_apdex_target_seconds`, labels, key.apdexTarget);
   if (key.state === 'idle') {

@@ -117,7 +117,7 @@ describe('an amended world', () => {
     expect(world.application(FIRST)).toBeUndefined();
     expect(world.scope({ application: FIRST })).toBeUndefined();
     expect(world.applications()).toHaveLength(15);
-    expect(world.keyTransactions().filter(({ source }) => source.applicationId === FIRST)).toEqual([]);
+    expect(world.keyTransactions().filter(({ source }) => source.application.id === FIRST)).toEqual([]);
   });
 
   it('stops reporting ten minutes after the last data, and loses its hosts after an hour', () => {
