@@ -128,25 +128,14 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
 }
 
 /** Host and instance bodies have no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
-function partOfApplication(
-  call: RestCall,
-  application: SimulatedApplication,
-  scope: WorldScope,
-  instances: number,
-): JsonObject {
+function partOfApplication(call: RestCall, application: SimulatedApplication, scope: WorldScope): JsonObject {
   const figures = rollingSummary(call.world, scope, call.now);
   const kind = application.archetype;
+  const counted = kind.summaryCounts === 'none' ? {} : { instance_count: scope.instances.length };
   return {
     language: kind.language,
     health_status: health(isReporting(application, call.now), kind.alertPolicy, figures),
-    ...(figures === undefined
-      ? {}
-      : {
-          application_summary: summary(call, {
-            ...figures,
-            ...(kind.summaryCounts === 'none' ? {} : { instance_count: instances }),
-          }),
-        }),
+    ...(figures === undefined ? {} : { application_summary: summary(call, { ...figures, ...counted }) }),
   };
 }
 
@@ -156,7 +145,7 @@ function hostRecord(call: RestCall, application: SimulatedApplication, host: Sim
     id: host.id,
     application_name: application.name,
     host: host.host,
-    ...partOfApplication(call, application, scope, scope.instances.length),
+    ...partOfApplication(call, application, scope),
     links: { application: application.id, application_instances: scope.instances.map(({ id }) => id) },
   };
 }
@@ -168,7 +157,7 @@ function instanceRecord(call: RestCall, application: SimulatedApplication, insta
     application_name: application.name,
     host: instance.host,
     ...(instance.port === undefined ? {} : { port: instance.port }),
-    ...partOfApplication(call, application, scope, 1),
+    ...partOfApplication(call, application, scope),
     links: { application: application.id, application_host: instance.hostId },
   };
 }

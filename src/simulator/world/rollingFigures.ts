@@ -1,6 +1,6 @@
 import { type SimulatedKeyTransaction, firstIncompleteMinute, isReporting, MINUTE } from './worldEntities.ts';
 import type { WorldScope, World } from './world.ts';
-import { EMPTY } from './timesliceValues.ts';
+import { EMPTY, ratio } from './timesliceValues.ts';
 
 /** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
 export interface RollingFigures {
@@ -9,8 +9,6 @@ export interface RollingFigures {
   readonly error_rate: number;
   readonly apdex_score: number;
 }
-
-const ratio = (numerator: number, denominator: number): number => (denominator === 0 ? 0 : numerator / denominator);
 
 /** The figures of some minutes by the metrics of calls, errors and Apdex: zeros of one that the application does not have. */
 function rolling(

@@ -5,7 +5,8 @@ export type MetricKind =
 /** `minutes` is the length of time the timeslice has data for. */
 type ValueFunction = (slice: StoredTimeslice, minutes: number) => number;
 
-const ratio = (numerator: number, denominator: number): number => (denominator === 0 ? 0 : numerator / denominator);
+export const ratio = (numerator: number, denominator: number): number =>
+  denominator === 0 ? 0 : numerator / denominator;
 const milliseconds = (seconds: number): number => seconds * 1000;
 
 const count: ValueFunction = (slice) => slice.count;
@@ -157,16 +158,9 @@ export function timing(count: number, mean: number, spread: number, exclusiveSha
   };
 }
 
-/** The timeslice of an Apdex metric. `target` is T in seconds. */
-export function apdex(satisfied: number, tolerating: number, frustrated: number, target: number): StoredTimeslice {
-  return {
-    count: satisfied,
-    total: tolerating,
-    totalExclusive: frustrated,
-    min: target,
-    max: target,
-    sumOfSquares: 0,
-  };
+/** The timeslice of an Apdex metric: satisfied, tolerating and frustrated requests. `target` is T in seconds. */
+export function apdex(count: number, total: number, totalExclusive: number, target: number): StoredTimeslice {
+  return { count, total, totalExclusive, min: target, max: target, sumOfSquares: 0 };
 }
 
 /** Adds timeslices of one metric: over minutes, over the instances of a host, over the hosts of an application. */

@@ -32,9 +32,7 @@ export function sequence(start: number): () => number {
 }
 
 /** The whole number below or above `mean`, so that many draws average to it. */
-function wholeNumber(mean: number, chance: number): number {
-  return Math.floor(mean + chance);
-}
+const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + chance);
 
 /** In each such span an application has at most one incident of the world's own making. */
 export const SPAN_MINUTES = 8 * 60;
