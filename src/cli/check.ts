@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { formatFault } from '../config/fault.ts';
+import { counted, formatFault } from '../config/fault.ts';
 import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/reader.ts';
@@ -122,7 +122,7 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
     if (problem !== undefined) return `query ${name}: problem: ${problem}`;
     const parts = [
-      `${rows} rows`,
+      counted(rows, 'row'),
       `columns ${columns.length === 0 ? 'none' : columns.join(', ')}`,
       `labels ${labels.length === 0 ? 'none' : labels.join(', ')}`,
       `${series} series`,

@@ -5,7 +5,7 @@ import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import type { LogOptions } from './flags.ts';
 import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
-import { formatFault, type Fault } from '../config/fault.ts';
+import { counted, formatFault, type Fault } from '../config/fault.ts';
 import type { ReadOptions } from '../config/load.ts';
 import {
   DEFAULT_CONFIG_FILE,
@@ -39,7 +39,8 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
   if (end === undefined) return undefined;
   const day = new Date(end * 1000).toISOString().slice(0, 10);
   const days = Math.floor((end * 1000 - now) / DAY_MS);
-  const when = days < 0 ? `which the vendor ended on ${day}` : `which the vendor ends on ${day}, in ${days} days`;
+  const when =
+    days < 0 ? `which the vendor ended on ${day}` : `which the vendor ends on ${day}, in ${counted(days, 'day')}`;
   return `REST, ${when}: "api: nerdgraph" reads the same account`;
 }
 

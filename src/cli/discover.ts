@@ -4,6 +4,7 @@ import { findApplications, findKeyTransactions, readAll, type FoundByAccount } f
 import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/reader.ts';
 import { windowAt } from '../collect/due.ts';
+import { counted } from '../config/fault.ts';
 import { table, showProgress } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
@@ -201,16 +202,16 @@ type Rows = readonly (readonly (string | number)[])[];
 
 function asTables(discovered: Discovered): string {
   const sections: [string, Rows][] = [
-    ['applications', applicationRows(discovered)],
-    ['hosts', hostRows(discovered)],
-    ...(discovered.hasInstances ? [['instances', instanceRows(discovered)] as [string, Rows]] : []),
-    ['key transactions', keyTransactionRows(discovered)],
+    ['application', applicationRows(discovered)],
+    ['host', hostRows(discovered)],
+    ...(discovered.hasInstances ? [['instance', instanceRows(discovered)] as [string, Rows]] : []),
+    ['key transaction', keyTransactionRows(discovered)],
   ];
   const isShown = (rows: Rows): boolean => discovered.everything || rows.length > 1;
   return sections
     .filter(([, rows]) => isShown(rows))
     .map(([what, rows]) => {
-      const heading = `Account ${discovered.account}: ${rows.length - 1} ${what}\n`;
+      const heading = `Account ${discovered.account}: ${counted(rows.length - 1, what)}\n`;
       return rows.length > 1 ? `${heading}${table(rows)}\n` : heading;
     })
     .join('\n');

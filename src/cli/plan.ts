@@ -1,5 +1,6 @@
 import type { AccountStatus, Plan } from '../collect/view.ts';
 import { formatDuration } from '../config/duration.ts';
+import { counted } from '../config/fault.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
@@ -91,7 +92,7 @@ export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): str
 
 /** For people; ends in a line feed. */
 function asTable(plan: ReturnType<typeof planOf>): string {
-  const { account, groups, callsPerMinute, budget, share, counted, series, advice, stretch } = plan;
+  const { account, groups, callsPerMinute, budget, share, counted: ofData, series, advice, stretch } = plan;
   const rows = groups.map((group) => [
     group.group,
     group.callsPerMinute.toFixed(2),
@@ -111,7 +112,7 @@ function asTable(plan: ReturnType<typeof planOf>): string {
       ['total', callsPerMinute.toFixed(2), percent(share), '', ''],
     ]),
     `Budget: ${budget} calls per minute. ${verdict}`,
-    `Counted: ${counted.applications} applications and ${counted.hosts} hosts whose metric data are read.`,
+    `Counted: ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')} whose metric data are read.`,
     `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? ', those of queries not counted' : ''}.`,
     ...advice.map((text) => `Warning: ${escapeUnsafe(text)}`),
     '',

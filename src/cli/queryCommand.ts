@@ -4,6 +4,7 @@ import type { QueryAnswer } from '../api/reader.ts';
 import { windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
+import { counted } from '../config/fault.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/preparedDocument.ts';
 import { Exposition } from '../exposition/exposition.ts';
@@ -46,7 +47,7 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       const answer = await readOne(account.reader.queries, subject, range, account.call);
       const { from, to } = answer.window;
       const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
-      process.stderr.write(`${answer.rows.length} rows, from ${times.join(' to ')}\n`);
+      process.stderr.write(`${counted(answer.rows.length, 'row')}, from ${times.join(' to ')}\n`);
       print(await written(account.config, definition, answer, options));
     },
     prepare,

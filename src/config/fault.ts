@@ -81,6 +81,11 @@ export function firstFaults(faults: readonly Fault[], more = 0): Fault[] {
   return [...sorted.slice(0, MOST_FAULTS), rest];
 }
 
+/** `1 name`, `2 names`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none is near. */
 export function suggest(name: string, known: readonly string[]): string {
   const limit = Math.max(2, Math.floor(name.length / 3));

@@ -7,7 +7,7 @@ import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './config.ts';
-import { type Fault, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
+import { counted, type Fault, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
@@ -147,7 +147,10 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
   };
   if (Array.isArray(labels)) {
     if (labels.length !== facets.length && problems.length === 0) {
-      tell(['labels'], `has ${labels.length} names, but the query has ${facets.length} facets: give one for each`);
+      tell(
+        ['labels'],
+        `has ${counted(labels.length, 'name')}, but the query has ${counted(facets.length, 'facet')}: give one for each`,
+      );
     }
     for (const [place, name] of labels.entries())
       if (typeof name === 'string') check(name, ['labels', place], undefined);

@@ -114,12 +114,12 @@ describe('a query is refused', () => {
     [
       'fewer labels than facets',
       one('SELECT count(*) FROM T FACET a, b', 'labels: [a]'),
-      'labels: has 1 names, but the query has 2 facets',
+      'labels: has 1 name, but the query has 2 facets',
     ],
     [
       'labels without facets',
       one('SELECT count(*) FROM T', 'labels: [a]'),
-      'labels: has 1 names, but the query has 0 facets',
+      'labels: has 1 name, but the query has 0 facets',
     ],
     ['an invalid label', one('SELECT count(*) FROM T FACET a', 'labels: [a-b]'), 'labels[0]: is not a label name'],
     [

@@ -98,7 +98,7 @@ describe('discover', () => {
       runTool(['discover', '--app=1000001'], { config }),
     ]);
     expect(table.stdout).toMatch(
-      /^Account one: 1 applications$[^]*^Account one: 2 hosts$[^]*^Account one: 8 instances$/m,
+      /^Account one: 1 application$[^]*^Account one: 2 hosts$[^]*^Account one: 8 instances$/m,
     );
     expect(table.stdout).not.toContain('key transactions');
     expect(nothing).toEqual({

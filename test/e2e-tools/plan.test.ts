@@ -105,7 +105,7 @@ describe('plan', () => {
     expect(stdout).toMatch(
       /^Budget: 12 calls per minute\. It does not fit: every group is refreshed 3\.60 times slower\.$/m,
     );
-    expect(stdout).toContain('Counted: 1 applications and 40 hosts whose metric data are read.\n');
+    expect(stdout).toContain('Counted: 1 application and 40 hosts whose metric data are read.\n');
     // What does not fit is said once, and what to change once.
     expect(stdout.match(/times slower/g)).toHaveLength(1);
     expect(stdout.match(/limits\.requests_per_minute/g)).toHaveLength(1);

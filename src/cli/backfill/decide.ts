@@ -7,6 +7,7 @@ import { findApplications, listApplications } from '../upstream/reading.ts';
 import type { ResumeKey, State, Subject, TargetOptions } from './workFolder.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
+import { counted } from '../../config/fault.ts';
 import { formatMinute } from '../terminal.ts';
 import { parseMoment, resolveRange } from './backfillFlags.ts';
 
@@ -111,7 +112,7 @@ export async function decide(
   }
   const { subjects, notReporting } = await findSubjects(accounts, request);
   if (notReporting > 0)
-    note(`Left out because they do not report now: ${notReporting} applications; --app reads them anyway.`);
+    note(`Left out because they do not report now: ${counted(notReporting, 'application')}; --app reads them anyway.`);
   if (subjects.length === 0) throw new Error('there is no application to backfill: the command discover lists them');
   if (request.hosts && !subjects.some(({ hosts }) => hosts)) {
     note('The configuration switches the hosts of these applications off: there are no host series.');
