@@ -114,7 +114,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const rest = new RestService(shared, scheme);
   const graphql = await GraphqlService.open(shared);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [, path = '/', search = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '/') ?? [];
+    const [, path = '/', search = ''] = /^([^?]*)(?:\?(.*))?$/s.exec(request.url ?? '/') ?? [];
     if (options.control !== false && isControl(path)) await control(state, request, response, path);
     else {
       const isGraphql = path === NERDGRAPH_PATH;
