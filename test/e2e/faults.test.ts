@@ -216,7 +216,8 @@ beforeAll(async () => {
       ? struck(account, view)
       : ALL_KINDS.flatMap((kind) => brokenConnection(account, kind, view)),
   );
-  await lookAround();
+  // Struck, and with something held: what a probe may show of a failure, it shows now.
+  await lookAround(simulators.keys());
 
   for (const simulator of simulators.values()) simulator.faults.clear();
   for (const connection of connections) await connection.heal();
@@ -244,8 +245,8 @@ function healsLate({ kind, outcome }: Case): boolean {
 }
 
 /** Every page, for the search for keys. */
-async function lookAround(): Promise<void> {
-  const probes = [...simulators.keys()].map((name) => `/probe?account=${name}&app_id=${VICTIM.app_id}&debug=true`);
+async function lookAround(accounts: Iterable<string> = []): Promise<void> {
+  const probes = [...accounts].map((name) => `/probe?account=${name}&app_id=${VICTIM.app_id}&debug=true`);
   for (const path of ['/metrics', '/', '/api/status', '/config', '/sd', ...probes]) {
     const answer = await exporter.get(path, { 'X-Prometheus-Scrape-Timeout-Seconds': '2' });
     pages.push(`${path} ${answer.status}\n${await answer.text()}`);
