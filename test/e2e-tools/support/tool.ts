@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { ConfigInput } from '../../e2e/support/config.ts';
 import { configText } from '../../e2e/support/config.ts';
-import { NODE } from '../../e2e/support/program.ts';
+import { COMPILED, NODE } from '../../e2e/support/program.ts';
 
 /** The built program; `npm test` builds it first. */
 const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
@@ -38,7 +38,7 @@ export async function runTool(args: readonly string[], options: ToolOptions = {}
   }
   const child = spawn(NODE, [MAIN, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], ...options.env },
+    env: { PATH: process.env['PATH'], ...COMPILED, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { CACHE_FOLDER } from '../../real/support/debianPackages.ts';
 import { findProgram } from '../../real/support/realPrograms.ts';
 import { until } from '../../real/support/until.ts';
 import type { ParsedFamily } from '../../support/exposition.ts';
@@ -21,6 +22,9 @@ async function newestNode(): Promise<string> {
   process.stderr.write(`The built program is tried on ${process.version}: ${found.problem}\n`);
   return process.execPath;
 }
+
+/** Where Node.js keeps what it has compiled: hundreds of starts would compile the same program. */
+export const COMPILED = { NODE_COMPILE_CACHE: join(CACHE_FOLDER, 'compiled') };
 
 export interface ProgramOptions {
   readonly args?: readonly string[];
@@ -80,7 +84,7 @@ export function startProgram(options: ProgramOptions): Program {
     [...(options.nodeArgs ?? []), options.main ?? MAIN, ...(options.args ?? [])],
     {
       cwd: options.cwd ?? tmpdir(),
-      env: { PATH: process.env['PATH'], ...options.env },
+      env: { PATH: process.env['PATH'], ...COMPILED, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
