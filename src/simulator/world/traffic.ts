@@ -135,26 +135,19 @@ export function instanceMinute(
   const tasks = wholeNumber((background?.perMinute ?? 0) * ownShape, next());
   const failed = wholeNumber((requests + tasks) * errorRatio, errorRatio > 0 ? next() : 0);
   const share = (total: number): number => shareOf(total, ordinal, instances);
-  const done = fixed
-    ? {
-        requests: share(fixed.requests_per_minute),
-        responseSeconds: fixed.response_milliseconds / 1000,
-        errors: share(fixed.errors_per_minute),
-        background: share(fixed.background_per_minute),
-      }
-    : {
-        requests,
-        responseSeconds: (web?.seconds ?? 0) * ownSlowness,
-        errors: Math.min(requests + tasks, failed),
-        background: tasks,
-      };
-  const busySeconds = done.requests * done.responseSeconds + done.background * (background?.seconds ?? 0);
+  const ownRequests = fixed ? share(fixed.requests_per_minute) : requests;
+  const responseSeconds = fixed ? fixed.response_milliseconds / 1000 : (web?.seconds ?? 0) * ownSlowness;
+  const ownTasks = fixed ? share(fixed.background_per_minute) : tasks;
+  const busySeconds = ownRequests * responseSeconds + ownTasks * (background?.seconds ?? 0);
   return {
-    ...done,
+    requests: ownRequests,
+    responseSeconds,
+    errors: fixed ? share(fixed.errors_per_minute) : Math.min(requests + tasks, failed),
+    background: ownTasks,
     queueSeconds: (queueSeconds ?? 0) * ownSlowness,
     backgroundSeconds: (background?.seconds ?? 0.5) * (0.8 + 0.4 * next()),
-    pageViews: wholeNumber(done.requests * (browser?.viewsPerRequest ?? 0), next()),
-    pageSeconds: (browser?.seconds ?? 0) * (0.9 + 0.2 * next()) + done.responseSeconds,
+    pageViews: wholeNumber(ownRequests * (browser?.viewsPerRequest ?? 0), next()),
+    pageSeconds: (browser?.seconds ?? 0) * (0.9 + 0.2 * next()) + responseSeconds,
     cpuSeconds: 0.4 + Math.min(58, busySeconds * 0.3) * (0.9 + 0.1 * next()),
     memoryMegabytes: 180 + 240 * fraction(seed, application.index, ordinal, 3) + 40 * next(),
     entropy: start,
