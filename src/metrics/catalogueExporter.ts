@@ -6,10 +6,10 @@ export interface ExporterFamily {
   readonly labelNames: readonly string[];
 }
 
-type FamilyMaker = (name: string, labelNames: readonly string[], help: string) => ExporterFamily;
-
-const gauge: FamilyMaker = (name, labelNames, help) => ({ name, help, type: 'gauge', labelNames });
-const counter: FamilyMaker = (name, labelNames, help) => ({ name, help, type: 'counter', labelNames });
+const gauge = (name: string, labelNames: readonly string[], help: string): ExporterFamily => {
+  return { name, help, type: 'gauge', labelNames };
+};
+const counter: typeof gauge = (...family) => ({ ...gauge(...family), type: 'counter' });
 
 /** The exporter's own families, on `/metrics` only; the client library's process_* and nodejs_* stand beside them. */
 export const EXPORTER = {

@@ -102,39 +102,41 @@ function tagLabels({ tags = [] }: EntityInput['entry'], keys: readonly string[])
 
 const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';
 
-/** Where NerdGraph has the values of a kind of entity; false: nowhere. */
-type NerdgraphSources = Readonly<Record<'responseTime' | 'requests' | 'errorRatio' | 'apdexScore', string>> | false;
-
-/** `application_summary` (response time in milliseconds, throughput per minute), as all kinds of entities have it. */
-function traffic(nerdgraph: NerdgraphSources): Spec[] {
-  const where = (value: keyof Exclude<NerdgraphSources, false>) => ({ nerdgraph: nerdgraph && nerdgraph[value] });
+/**
+ * `application_summary` (response time in milliseconds, throughput per minute), as all kinds of entities have it.
+ *
+ * @param nerdgraph where NerdGraph has the values; false: nowhere
+ */
+function traffic(
+  nerdgraph: Readonly<Record<'responseTime' | 'requests' | 'errorRatio' | 'apdexScore', string>> | false,
+): Spec[] {
   return [
     {
       suffix: 'rolling_response_time_seconds',
       meaning: 'Response time of web transactions',
       source: `application_summary.response_time / 1000, ${ABSENT_WITHOUT_TRAFFIC}`,
-      ...where('responseTime'),
+      nerdgraph: nerdgraph && nerdgraph.responseTime,
       calculate: ({ rolling }) => divided(rolling.summary?.responseTime, 1000),
     },
     {
       suffix: 'rolling_requests_per_second',
       meaning: 'Requests per second',
       source: 'application_summary.throughput (per minute) / 60',
-      ...where('requests'),
+      nerdgraph: nerdgraph && nerdgraph.requests,
       calculate: ({ rolling }) => divided(rolling.summary?.throughput, 60),
     },
     {
       suffix: 'rolling_error_ratio',
       meaning: 'Errors per request',
       source: `application_summary.error_rate, ${ABSENT_WITHOUT_TRAFFIC}`,
-      ...where('errorRatio'),
+      nerdgraph: nerdgraph && nerdgraph.errorRatio,
       calculate: ({ rolling }) => rolling.summary?.errorRate,
     },
     {
       suffix: 'rolling_apdex_score',
       meaning: 'Apdex score, from 0 to 1',
       source: `application_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
-      ...where('apdexScore'),
+      nerdgraph: nerdgraph && nerdgraph.apdexScore,
       calculate: ({ rolling }) => rolling.summary?.apdexScore,
     },
   ];

@@ -44,12 +44,10 @@ export interface LabelledValue {
   readonly value: number | undefined;
 }
 
-/** What a row calculates: a value, or a value for each series of its own labels; undefined where it is absent. */
-export type Calculated = number | undefined | readonly LabelledValue[];
-
 /** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
 export interface Row<Input> extends CatalogueFamily {
-  readonly calculate: (input: Input) => Calculated;
+  /** A value, or a value for each series of its own labels; undefined where it is absent. */
+  readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
 
 /** The prefix of the names, the group whose refresh brings the values, and the time that they speak about. */

@@ -3,15 +3,6 @@ import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import { familyOf } from './family.ts';
 import type { Family, Sample } from './sample.ts';
 
-/** A metric of a query as configured. */
-export interface QueryMetricDefinition {
-  readonly name: string;
-  readonly help: string;
-  /** Key of the column; undefined: the only one. */
-  readonly value?: string | undefined;
-  readonly scale: number;
-}
-
 /** A query as configured: of the account, of one of its query files or of a pack. Durations are milliseconds. */
 export interface QueryDefinition {
   /** Of a pack's query with the name of the pack and a slash before it. */
@@ -19,7 +10,13 @@ export interface QueryDefinition {
   readonly nrql: string;
   /** Undefined: the names of the facets. */
   readonly labels?: readonly string[] | undefined;
-  readonly metrics: readonly QueryMetricDefinition[];
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly help: string;
+    /** Key of the column; undefined: the only one. */
+    readonly value?: string | undefined;
+    readonly scale: number;
+  }[];
   /** Undefined: as for all data. */
   readonly window?: number | undefined;
   readonly interval: number;
@@ -65,7 +62,7 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
 }
 
 function queryFamily(
-  { name, help, value }: QueryMetricDefinition,
+  { name, help, value }: QueryDefinition['metrics'][number],
   labels: readonly string[],
   percentiles: boolean,
 ): Family {

@@ -1,15 +1,7 @@
 import type { Api } from '../api/reader.ts';
 import { type DatabaseChoice, databaseMetrics } from '../formulas/responseTimes.ts';
 import { type WindowValues, isDatastore, METRIC, type TimedCalls, type Values } from '../formulas/metricInputs.ts';
-import {
-  samplesOf,
-  type Scope,
-  catalogueFamily,
-  type Calculated,
-  type FamilyKind,
-  type FamilySpec,
-  type Row,
-} from './family.ts';
+import { samplesOf, type Scope, catalogueFamily, type FamilyKind, type FamilySpec, type Row } from './family.ts';
 import type { Sample, Labels } from './sample.ts';
 
 /** What is asked for, kept and calculated because of these rows. */
@@ -79,7 +71,7 @@ export type WindowRowMaker = <Inputs extends object>(
      * @param inputs of each reading what was answered; a value that the row does not read is a type error
      * @param seconds length of the window
      */
-    readonly calculate: (inputs: Inputs, seconds: number) => Calculated;
+    readonly calculate: (inputs: Inputs, seconds: number) => ReturnType<WindowRow['calculate']>;
   },
 ) => WindowRow;
 

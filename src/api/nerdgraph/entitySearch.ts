@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { text, amount, count, id } from '../records/fields.ts';
+import { text, amount, count, id, type LeftOut, parseRecord, readPages, type PageLimits } from '../http/records.ts';
 import type { Account } from './keyAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Application, Tag } from '../types.ts';
@@ -7,8 +7,6 @@ import type { CallGroup, Document, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject } from '../http/jsonShape.ts';
 import type { CallOptions } from '../reader.ts';
-import { type LeftOut, parseRecord } from '../records/lenient.ts';
-import { readPages, type PageLimits } from '../records/pages.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import { amount, text } from '../records/fields.ts';
+import { amount, text, parseRecord } from '../http/records.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
@@ -9,7 +9,6 @@ import type { CallFailure } from '../http/callFailure.ts';
 import { isList } from '../http/jsonShape.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../reader.ts';
-import { parseRecord } from '../records/lenient.ts';
 
 /** The tag that holds the id which the REST interface gives a key transaction. */
 const ID_TAG = 'keyTransactionId';

@@ -1,4 +1,15 @@
-import { countCalls } from '../batches.ts';
+import {
+  countCalls,
+  type ApplicationSubject,
+  type BatchRead,
+  type CallOptions,
+  type MetricDataAnswer,
+  type MetricDataSubject,
+  type NextCall,
+  type Outcome,
+  type RollingSubject,
+  type TimeRange,
+} from '../reader.ts';
 import { nextQuery, partsOf, planQueries, type Asked, type Part, type QueryKind } from './batching.ts';
 import type { SubjectId } from './fleet.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
@@ -19,17 +30,6 @@ import {
 } from './wanted.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type {
-  ApplicationSubject,
-  BatchRead,
-  CallOptions,
-  MetricDataAnswer,
-  MetricDataSubject,
-  NextCall,
-  Outcome,
-  RollingSubject,
-  TimeRange,
-} from '../reader.ts';
 import type { Host, RollingValues } from '../types.ts';
 
 const HOUR = 3_600;

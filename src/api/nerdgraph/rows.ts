@@ -6,7 +6,7 @@ import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
-import type { LeftOut } from '../records/lenient.ts';
+import type { LeftOut } from '../http/records.ts';
 import { isDatastore, type UpstreamError } from '../types.ts';
 
 /**

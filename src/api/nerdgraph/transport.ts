@@ -5,7 +5,7 @@ import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { BOUNDS, isList, isObject, type Bounds } from '../http/jsonShape.ts';
 import type { CallOptions, SplitReason } from '../reader.ts';
-import { LeftOut } from '../records/lenient.ts';
+import { checked, type LeftOut } from '../http/records.ts';
 import { UpstreamError } from '../types.ts';
 
 /** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
@@ -237,16 +237,8 @@ export class Transport {
   }
 
   /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  async checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
-    const leftOut = new LeftOut();
-    try {
-      return await read(leftOut);
-    } catch (error) {
-      throw error instanceof CallFailure ? this.fail(group, error) : error;
-    } finally {
-      const words = leftOut.words();
-      if (words !== undefined) this.#client.reports.leftOut(endpointOf(group), words);
-    }
+  checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
+    return checked(this.#client.reports, endpointOf(group), read);
   }
 }
 

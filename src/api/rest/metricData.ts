@@ -1,8 +1,7 @@
 import { CallFailure } from '../http/callFailure.ts';
 import { BOUNDS, isList, isObject } from '../http/jsonShape.ts';
-import { formatTime, parseTime } from '../records/fields.ts';
+import { formatTime, parseTime, type LeftOut } from '../http/records.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
-import type { LeftOut } from '../records/lenient.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';

@@ -5,8 +5,7 @@ import { under } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { BOUNDS, type Bounds } from '../http/jsonShape.ts';
-import { checked, parseList, parseSingle, type LeftOut } from '../records/lenient.ts';
-import { readPages, type PageLimits } from '../records/pages.ts';
+import { checked, parseList, parseSingle, type LeftOut, readPages, type PageLimits } from '../http/records.ts';
 import { nextPage } from './nextPage.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */
@@ -143,7 +142,7 @@ export class RestClient {
     return readPages(address.search, limits, refuse, async (search, page) => {
       address.search = search;
       const answer = await this.#client.get(endpoint, new URL(address), call, BOUNDS.list);
-      const records = checked(reports, endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
+      const records = await checked(reports, endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
       return { fresh, next: records.length === 0 ? undefined : nextPage(answer.address, answer.link, refusePage) };

@@ -1,10 +1,15 @@
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import type { CallOptions, MetricDataSubject, TimeRange, SeriesChunk } from '../../api/reader.ts';
+import {
+  type CallOptions,
+  type MetricDataSubject,
+  type TimeRange,
+  type SeriesChunk,
+  inCalls,
+} from '../../api/reader.ts';
 import type { Scope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, valueOf } from '../upstream/reading.ts';
-import { inCalls } from '../../api/batches.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Subject, WorkFolder, State } from './workFolder.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';

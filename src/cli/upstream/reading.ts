@@ -1,5 +1,11 @@
-import { inCalls } from '../../api/batches.ts';
-import type { BatchRead, CallOptions, Outcome, TimeRange, UpstreamReader } from '../../api/reader.ts';
+import {
+  inCalls,
+  type BatchRead,
+  type CallOptions,
+  type Outcome,
+  type TimeRange,
+  type UpstreamReader,
+} from '../../api/reader.ts';
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import type { LiveAccount } from './session.ts';
 

@@ -1,4 +1,25 @@
-import { countCalls } from '../../../src/api/batches.ts';
+import {
+  countCalls,
+  type Api,
+  type ApplicationSubject,
+  type BatchRead,
+  type CallOptions,
+  type CustomNamesSubject,
+  type Diagnosis,
+  type MetricDataAnswer,
+  type MetricDataSubject,
+  type MetricNameList,
+  type MetricNameQuery,
+  type NextCall,
+  type Outcome,
+  type Overload,
+  type QueryAnswer,
+  type QuerySubject,
+  type RollingSubject,
+  type SeriesRead,
+  type TimeRange,
+  type UpstreamReader,
+} from '../../../src/api/reader.ts';
 import {
   UpstreamError,
   type FailureReason,
@@ -8,27 +29,6 @@ import {
   type KeyTransaction,
   type RollingValues,
 } from '../../../src/api/types.ts';
-import type {
-  Api,
-  ApplicationSubject,
-  BatchRead,
-  CallOptions,
-  CustomNamesSubject,
-  Diagnosis,
-  MetricDataAnswer,
-  MetricDataSubject,
-  MetricNameList,
-  MetricNameQuery,
-  NextCall,
-  Outcome,
-  Overload,
-  QueryAnswer,
-  QuerySubject,
-  RollingSubject,
-  SeriesRead,
-  TimeRange,
-  UpstreamReader,
-} from '../../../src/api/reader.ts';
 import { readRows } from '../../../src/nrql/queryRows.ts';
 import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';
