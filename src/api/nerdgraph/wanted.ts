@@ -103,19 +103,14 @@ export class Wanted {
   /** Two that ask for half of it each; undefined where there is but one name or pattern. */
   halves(): readonly [Wanted, Wanted] | undefined {
     const { names, filters, hasDatastores } = this;
-    if (names.length > 1) return [this.#part(names.slice(0, names.length >> 1)), this.#rest(names.length >> 1)];
-    if (names.length === 1 && (hasDatastores || filters.length > 0)) return [this.#part(names), this.#rest(1)];
+    const hasPatterns = hasDatastores || filters.length > 0;
+    const middle = names.length > 1 || !hasPatterns ? names.length >> 1 : names.length;
+    if (middle > 0) {
+      return [new Wanted(names.slice(0, middle), [], false), new Wanted(names.slice(middle), filters, hasDatastores)];
+    }
     if (filters.length < 2) return undefined;
-    const middle = filters.length >> 1;
-    return [new Wanted([], filters.slice(0, middle), hasDatastores), new Wanted([], filters.slice(middle), false)];
-  }
-
-  #part(names: readonly string[]): Wanted {
-    return new Wanted(names, [], false);
-  }
-
-  #rest(from: number): Wanted {
-    return new Wanted(this.names.slice(from), this.filters, this.hasDatastores);
+    const half = filters.length >> 1;
+    return [new Wanted([], filters.slice(0, half), hasDatastores), new Wanted([], filters.slice(half), false)];
   }
 
   #matches(name: string): boolean {
