@@ -64,6 +64,8 @@ export class Timetable {
   /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
   #jump = { at: -Infinity, dueFrom: Infinity };
   #made: MadePlan | undefined;
+  /** The plan that is being made now. */
+  #underWay: Promise<void> | undefined;
   #slowed = 1;
   /** How often an entity began to count. */
   #newlyAsked = 0;
@@ -217,12 +219,22 @@ export class Timetable {
    * @param exact also when anything has changed at all
    */
   async update(slice: TimeSlice, exact = false): Promise<void> {
+    const changes = this.#changes;
     if (this.#made !== undefined) {
-      const { at, changes, entities } = this.#made;
-      const changed = this.#changes - changes;
-      const isOther = changed > 0 && (exact || changed >= entities);
-      if (!isOther && this.#clock.monotonic() - at < PLAN_AGE) return;
+      const changed = changes - this.#made.changes;
+      const isOther = changed > 0 && (exact || changed >= this.#made.entities);
+      if (!isOther && this.#clock.monotonic() - this.#made.at < PLAN_AGE) return;
     }
+    // One plan is made at a time: of a large fleet it takes longer than the next entities need to ask for it.
+    while (this.#underWay !== undefined) {
+      await this.#underWay;
+      if (!exact || (this.#made?.changes ?? 0) >= changes) return;
+    }
+    this.#underWay = this.#make(slice).finally(() => (this.#underWay = undefined));
+    await this.#underWay;
+  }
+
+  async #make(slice: TimeSlice): Promise<void> {
     const making = this.#making();
     while (making.next().done !== true) {
       const turn = slice.over();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
@@ -80,3 +80,23 @@ function freshOf({ collector }: World): number {
   const group = collector.status()[0]?.groups.find((status) => status.group === 'application_metrics');
   return group?.entities.fresh ?? 0;
 }
+
+describe('the plan of a large fleet', () => {
+  it('is made once for all who ask for it at the same time', async () => {
+    const world = new World();
+    world.populate(50);
+    await world.scrape();
+    await world.clock.advance(10_000);
+    const counted = vi.spyOn(world.reader.metricData, 'callsFor');
+    // Nearly every piece of work lets others go on: so the plan takes many turns.
+    let milliseconds = 0;
+    const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
+    const probes = world.reader.applications.map(({ id }) => ({ ...EVERYTHING, applicationId: id }));
+    try {
+      await world.clock.run(Promise.all(probes.map((scope) => world.collector.refresh(scope, 5_000))));
+    } finally {
+      time.mockRestore();
+    }
+    expect(counted.mock.calls.length).toBe(1);
+  });
+});
