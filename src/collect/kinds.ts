@@ -128,9 +128,9 @@ export class Kinds {
     const [first] = entities;
     if (first === undefined) return [];
     const results: (number | Failed)[] = [];
-    const slice = new TimeSlice();
     try {
       const outcomes = await this.#rows[first.kind].read().read(entities, window, call);
+      const slice = new TimeSlice();
       for (const [index, entity] of entities.entries()) {
         const turn = slice.over();
         if (turn !== undefined) await turn;

@@ -153,7 +153,8 @@ export class Refresh {
 
   /** False where all of the scope is being asked for, in the same window and for those who wait now: they share it. */
   beginAskingForAll(windowEnd: number): boolean {
-    if (this.#askingFor === windowEnd) return false;
+    // One that has just ended tells nobody any more.
+    if (this.asking > 0 && this.#askingFor === windowEnd) return false;
     this.#askingFor = windowEnd;
     return true;
   }

@@ -182,7 +182,7 @@ describe('rolling values that the lists do not bring', () => {
 });
 
 describe('accounts that share a NerdGraph key', () => {
-  it('make at most 25 calls at once together, and leave other keys alone', async () => {
+  it('make at most 25 calls at once together, through a reload too, and leave other keys alone', async () => {
     const clock = new VirtualClock();
     const limits = { max_concurrent_requests: 20, requests_per_minute: 6_000 };
     const accounts = ['a', 'b', 'c'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
@@ -212,7 +212,11 @@ describe('accounts that share a NerdGraph key', () => {
         },
       },
     );
-    await clock.run(collector.refresh(EVERYTHING, 60_000));
+    const refreshed = collector.refresh(EVERYTHING, 60_000);
+    await clock.advance(150);
+    expect(inFlight.most).toBe(25);
+    collector.reconfigure({ accounts, collection: collectionConfig() });
+    await clock.run(refreshed);
     expect((await collector.answer(EVERYTHING)).complete).toBe(true);
     expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
   });

@@ -60,6 +60,20 @@ describe('a refresh', () => {
     expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
   });
 
+  it('comes at once where nothing is due, however close behind another', async () => {
+    const world = new World();
+    world.populate(1);
+    await world.scrape();
+    const at = world.clock.monotonic();
+    for (let behind = 0; behind < 8; behind += 1) {
+      const scrapes = [world.collector.refresh(EVERYTHING, 9_500)];
+      for (let turn = 0; turn < behind; turn += 1) await Promise.resolve();
+      scrapes.push(world.collector.refresh(EVERYTHING, 9_500));
+      await world.clock.run(Promise.all(scrapes));
+    }
+    expect(world.clock.monotonic()).toBe(at);
+  });
+
   it('costs two servers at 15 seconds what it costs one at 60', async () => {
     const calls = async (every: number, servers: number): Promise<number> => {
       const world = new World();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
 import { refreshInBackground } from '../../src/collect/clock.ts';
-import { application, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
+import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Answer } from '../../src/collect/view.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
@@ -346,6 +346,27 @@ describe('custom metrics', () => {
     await world.scrape();
     await world.nextMinute(1);
     expect(world.value(await world.scrape(), pool.name, { pool: 'p' })).toBe(3);
+  });
+
+  it('of hosts have as many series as the cap allows of the hosts that there are now', async () => {
+    const account = accountConfig({ custom_metrics: [{ ...QUEUE, scope: 'host', max_series: 2 }] });
+    const world = new World([account], collectionConfig({ intervals: { hosts: 60_000 } }));
+    world.populate(1, 1);
+    queues(world);
+    world.reader.names.set(1, ['Custom/Queue/a/depth']);
+    const served = async () => {
+      await world.nextMinute(1);
+      const { blocks, cut } = await world.scrape();
+      const series = blocks.filter(({ group }) => group === 'custom_metrics').length;
+      return { series, cut: cut.map((each) => each.series) };
+    };
+    expect(await served()).toEqual({ series: 1, cut: [] });
+    world.reader.hostsOf.set(
+      1,
+      [1, 2, 3].map((id) => host(id)),
+    );
+    await served();
+    expect(await served()).toEqual({ series: 2, cut: [1] });
   });
 
   it('keep their families through a reload that leaves them alone', async () => {
