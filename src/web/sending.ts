@@ -223,10 +223,11 @@ export class AnswerPlaces {
   }
 }
 
-/** An answer of one sentence in plain text. */
+/** An answer of one sentence in plain text, also in the place of one that was to be compressed. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
+  response.removeHeader('Content-Encoding');
   response.setHeader('Content-Type', 'text/plain; charset=utf-8');
   response.setHeader('Content-Length', body.length);
   response.end(body);

@@ -1,8 +1,16 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { AnswersUnderWay, clientGone, cutOffSlowReader, sendPieces } from '../../src/web/sending.ts';
+import { RefusedError } from '../../src/web/request.ts';
+import {
+  AnswersUnderWay,
+  clientGone,
+  cutOffSlowReader,
+  sendExposition,
+  sendPieces,
+  sendText,
+} from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
 let server: Server | undefined;
@@ -63,4 +71,16 @@ describe('a client that does not read', () => {
     client?.destroy();
     expect(await written).toBe(false);
   });
+});
+
+test('a refusal in the place of a compressed answer is plain text', async () => {
+  const response = await askedByDeafClient();
+  const underWay = new AnswersUnderWay(() => 0, 1);
+  underWay.begin(new ServerResponse(response.req), [Buffer.from('full')]);
+  const counts = { series: new Map<string, number>(), dropped: [], refused: 0 };
+  const answer = { ...counts, contentType: 'text/plain', contentEncoding: 'gzip' as const, pieces: PIECES, madeOf: {} };
+  const sent = sendExposition(response, answer, { gone: clientGone(response), underWay });
+  await expect(sent).rejects.toThrow(RefusedError);
+  sendText(response, 503, 'full');
+  expect(response.getHeader('content-encoding')).toBeUndefined();
 });
