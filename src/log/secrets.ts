@@ -16,6 +16,9 @@ const MOST_LOOKS = 100_000;
 /** A key of the service, or the beginning of one, whosever it is; licence keys are 40 characters that end in NRAL. */
 export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
+/** A whole key: many a name holds what could be the beginning of one, as `conrad-shop` does. */
+const WHOLE_KEY = /NR[A-Z]{2}-[A-Z0-9]{20,}|\b[A-Z0-9]{36}NRAL\b/gi;
+
 /** The same character all over. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
@@ -67,6 +70,11 @@ export class Secrets {
   /** As `mask`, for what somebody wrote: whatever looks like a key of the service is hidden too. */
   maskWritten(text: string): string {
     return this.mask(text).replace(KEY_LIKE, REPLACEMENT);
+  }
+
+  /** As `mask`, for what a command prints: whole keys of the service are hidden too, but no name that is only like one. */
+  maskPrinted(text: string): string {
+    return this.mask(text).replace(WHOLE_KEY, REPLACEMENT);
   }
 
   /**

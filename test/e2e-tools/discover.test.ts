@@ -154,6 +154,8 @@ describe('discover', () => {
       hostsPerApplication: 1,
       faults: [{ effect: 'status', status: 404, on: 'hosts', app: 1000002 }],
     });
+    // A name that holds what could be the beginning of a key.
+    faulty.change(1000001, { name: 'conrad-shop' });
     const { status, stdout, stderr } = await runTool(['discover', '--format=json'], {
       config: { accounts: [account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good')] },
     });
@@ -170,5 +172,6 @@ describe('discover', () => {
     const document = JSON.parse(stdout) as { accounts: { account: string; applications: { hosts: unknown }[] }[] };
     expect(document.accounts.map(({ account: name }) => name)).toEqual(['good']);
     expect(document.accounts[0]?.applications.map(({ hosts }) => hosts)).toEqual([[expect.anything()], null]);
+    expect(stdout).toContain('"conrad-shop"');
   });
 });

@@ -70,7 +70,7 @@ async function runReadingCommand<T>(
           observer: (name) => observeCalls(undefined, logger.child({ account: name })),
           keyProblem: () => undefined,
         }),
-      print: (text) => void process.stdout.write(secrets.maskWritten(text)),
+      print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
       complain,
     });
   } catch (error) {
