@@ -8,8 +8,8 @@ const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 /** The samples of an entity that has none. */
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
-/** Series of a family, or layouts, that are looked up before those that have gone are forgotten. */
-const MANY = 64;
+/** So few series of a family, or layouts, are kept whether they have gone or not. */
+const FEW = 64;
 
 /**
  * Writes the samples of entities when they arrive, so that an answer has only to put them together. One for the process:
@@ -63,7 +63,11 @@ export class SampleWriter {
 /** Keeps a value as long as somebody else does. */
 function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, value: T): T {
   known.set(key, new WeakRef(value));
-  if (known.size % MANY === 0) for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
+  const { size } = known;
+  // Those that have gone are looked for at each power of two: more often, many series would cost the square of their number.
+  if (size >= FEW && (size & (size - 1)) === 0) {
+    for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
+  }
   return value;
 }
 

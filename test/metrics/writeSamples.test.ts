@@ -1,7 +1,7 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Family, Labels } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 
@@ -39,6 +39,15 @@ describe('samples that were written', () => {
     const references = Array.from({ length: 200 }, (_, index) => writeAndForget(index + 1));
     await collectGarbage();
     expect(references.filter((reference) => reference.deref() !== undefined)).toEqual([]);
+  });
+
+  it('are looked over a few times each, however many new ones come at once', () => {
+    const deref = vi.spyOn(WeakRef.prototype, 'deref');
+    onTestFinished(() => deref.mockRestore());
+    const family = { ...FAMILY };
+    const samples = Array.from({ length: 5_000 }, (_, at) => ({ family, labels: { queue: `new-${at}` }, value: 1 }));
+    expect(writer.write('queries', samples).values).toHaveLength(5_000);
+    expect(deref.mock.calls.length).toBeLessThan(5 * 5_000);
   });
 
   it('share their columns while they are there', () => {
