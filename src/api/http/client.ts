@@ -130,9 +130,9 @@ export class Client {
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
-  /** Takes over from the client of the same account before a reload whether the account answers. */
+  /** Takes over from the client of the same account before a reload whether the account answers; another key is tried anew. */
   inherit(before: Client): void {
-    this.#failedInRow = before.#failedInRow;
+    if (this.#key.isLastOf(before.#key)) this.#failedInRow = before.#failedInRow;
   }
 
   /**

@@ -58,6 +58,15 @@ export class ApiKey {
     return this.#mask;
   }
 
+  /** Whether it is the key that another one read last. */
+  isLastOf(before: ApiKey): boolean {
+    try {
+      return this.current().key === before.#mask.key;
+    } catch {
+      return false;
+    }
+  }
+
   /** Hides the key that was read last in a text. */
   hide(text: string): string {
     return this.#mask.hide(text);

@@ -407,6 +407,15 @@ describe('trying again', () => {
     expect(server.asked).toHaveLength(4);
   });
 
+  it('is done with another key, whatever the reader before it has met', async () => {
+    const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
+    await failureOf(reader.listApplications({}, call));
+    const next = startReading(`${server.origin}/v2`, { maxRetries: 2, key: () => KEY.replace('TEST', 'NEXT') });
+    next.reader.inherit?.(reader);
+    await failureOf(next.reader.listApplications({}, next.call));
+    expect(server.asked).toHaveLength(6);
+  });
+
   it('ends at once when it is stopped while it waits', async () => {
     const abort = new AbortController();
     const { reader, call, notes } = await serve((response) => json(response, '', {}, 500), {
