@@ -64,5 +64,7 @@ function merged(page: URL, next: URL): string {
     if (!next.searchParams.has(name) && name !== 'page' && name !== 'cursor') parameters.append(name, value);
   }
   if (parameters.has('cursor')) parameters.delete('page');
-  return `?${parameters.toString()}`;
+  const address = new URL(page);
+  address.search = parameters.toString();
+  return address.search;
 }

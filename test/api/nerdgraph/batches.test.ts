@@ -476,6 +476,15 @@ describe('the plan of queries', () => {
     expect(callsOf(applications, hosts, by, types)).toBeLessThanOrEqual(most);
   });
 
+  it('keeps the text short for a thousand key transactions', () => {
+    const part = { wanted: wanted.of([]), hosts: undefined, namesHosts: false };
+    const parts = Array.from({ length: 1_000 }, (_, index) => ({ ...part, id: String(index).padStart(40, 'A') }));
+    const batches = planQueries(parts, fleetOf(0, 0), { ...KIND, by: 'key_transaction' });
+    expect(batches.flat()).toEqual(parts);
+    expect(batches.length).toBeLessThanOrEqual(7);
+    for (const batch of batches) expect(conditionOf(batch, 'key_transaction').text.length).toBeLessThan(7_700);
+  });
+
   it('puts what is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
     fleet.saw(2, { hosts: 600 });

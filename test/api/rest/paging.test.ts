@@ -117,6 +117,12 @@ describe('a list over several pages', () => {
     ['under another path', (response) => json(response, page(1), link('/v2/users.json')), /under another path/, 1],
     ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
     [
+      'back to its first page',
+      (response, _, index) => json(response, page(index), link('/v2/applications.json')),
+      /page 1: its next page has been read before/,
+      1,
+    ],
+    [
       'to ever new pages',
       (response, _, index) => json(response, page(index), link(`?page=${index + 2}`)),
       /does not end within 5 pages/,
