@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { CollectionConfig } from '../config/config.ts';
@@ -200,8 +200,11 @@ export class AnswerPlaces {
     const ended = new AbortController();
     this.#writing.delete(response);
     if (!gone.aborted) this.#waiting.set(response, ended);
+    const signal = AbortSignal.any([gone, ended.signal]);
+    // Each account listens; Node.js 20 writes a warning from the eleventh on.
+    setMaxListeners(0, signal);
     try {
-      return await unlessGone(work(AbortSignal.any([gone, ended.signal])), gone);
+      return await unlessGone(work(signal), gone);
     } finally {
       if (this.#waiting.delete(response)) this.#writing.add(response);
     }

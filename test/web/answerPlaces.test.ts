@@ -181,6 +181,27 @@ describe('clients that wait for upstream', () => {
     await eventually(() => expect(places.taken).toEqual({ waiting: 0, writing: 0 }));
   });
 
+  test('wait for any number of accounts without a warning', async () => {
+    const places = new AnswerPlaces(1, 'One is being answered already.', new AnswersUnderWay(() => 0));
+    const app = express();
+    app.get(
+      '/',
+      places.guard(async (_request, response, place) => {
+        await place.waitFor((signal) => {
+          for (let account = 0; account < 11; account += 1) signal.addEventListener('abort', () => undefined);
+          return Promise.resolve();
+        });
+        sendText(response, 200, 'answered');
+      }),
+    );
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    expect((await get(`${(await serve(app)).origin}/`)).text).toBe('answered\n');
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+  });
+
   test('wait for nothing once they have gone, and hold no place', async () => {
     const { places, ended, port, gate } = await waiting(40);
     for (let round = 1; round <= 3; round += 1) {
