@@ -135,6 +135,7 @@ class KeptAnswers {
     });
     const end = (): void => {
       kept.making = undefined;
+      kept.waiters.length = 0;
     };
     this.#last = kept.making.then(end, end);
     return kept.making;

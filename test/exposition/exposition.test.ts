@@ -1,4 +1,7 @@
 import fc from 'fast-check';
+import { setImmediate as settle } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Exposition, type RenderedAnswer } from '../../src/exposition/exposition.ts';
@@ -380,5 +383,20 @@ describe('large answers', () => {
     const lengths = taken.slice(0, 2).map(({ pieces }) => Buffer.concat(pieces).length);
     expect(distinct).toBe((lengths[0] ?? 0) + (lengths[1] ?? 0));
     expect(new Set(taken.map(({ madeOf }) => madeOf)).size).toBe(2);
+  });
+
+  it('hold nothing of who has waited for them', async () => {
+    const exposition = new Exposition();
+    const ask = async (): Promise<WeakRef<object>> => {
+      const { signal } = new AbortController();
+      await exposition.render(blocksOf(0), undefined, { ...options, gone: signal });
+      return new WeakRef(signal);
+    };
+    const waiter = await ask();
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    await settle();
+    collectGarbage();
+    expect(waiter.deref()).toBeUndefined();
   });
 });
