@@ -13,7 +13,7 @@ import {
   findConfig,
   readFrom,
   type ConfigOrigin,
-  type Machine,
+  type ConfigSources,
 } from '../config/find.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
@@ -94,7 +94,7 @@ function exitOnFaults(findings: readonly Findings[]): void {
 /** Reads every file, also after one that is at fault, so that all faults are told in one round. */
 export async function readFiles(
   { configFile, webConfigFile, pipe }: ConfigurationFiles,
-  machine: Machine = { exists: existsSync, env: process.env },
+  machine: ConfigSources = { exists: existsSync, env: process.env },
 ): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
   const { loaded, ...configuration } = await readConfiguration(configFile, machine, { pipe });
   return { loaded, findings: [configuration, ...webFindings(webConfigFile)] };
@@ -108,7 +108,7 @@ function webFindings(webConfigFile: string | undefined): Findings[] {
 
 async function readConfiguration(
   configFile: string | undefined,
-  machine: Machine,
+  machine: ConfigSources,
   options: ReadOptions,
 ): Promise<Findings & { readonly loaded: LoadedConfiguration | undefined }> {
   const found = findConfig(configFile, machine);

@@ -198,16 +198,16 @@ function asYaml({ account, applications }: Discovered): string {
   return [`# account ${account}: under applications.include`, ...entries, ''].join('\n');
 }
 
-type Rows = readonly (readonly (string | number)[])[];
+type TableRows = readonly (readonly (string | number)[])[];
 
 function asTables(discovered: Discovered): string {
-  const sections: [string, Rows][] = [
+  const sections: [string, TableRows][] = [
     ['application', applicationRows(discovered)],
     ['host', hostRows(discovered)],
-    ...(discovered.hasInstances ? [['instance', instanceRows(discovered)] as [string, Rows]] : []),
+    ...(discovered.hasInstances ? [['instance', instanceRows(discovered)] as [string, TableRows]] : []),
     ['key transaction', keyTransactionRows(discovered)],
   ];
-  const isShown = (rows: Rows): boolean => discovered.everything || rows.length > 1;
+  const isShown = (rows: TableRows): boolean => discovered.everything || rows.length > 1;
   return sections
     .filter(([, rows]) => isShown(rows))
     .map(([what, rows]) => {
@@ -217,7 +217,7 @@ function asTables(discovered: Discovered): string {
     .join('\n');
 }
 
-function applicationRows({ applications, hasInstances }: Discovered): Rows {
+function applicationRows({ applications, hasInstances }: Discovered): TableRows {
   const hasTags = applications.some(({ application }) => application.tags !== undefined);
   const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
   return [
@@ -235,7 +235,7 @@ function applicationRows({ applications, hasInstances }: Discovered): Rows {
   ];
 }
 
-function hostRows({ applications }: Discovered): Rows {
+function hostRows({ applications }: Discovered): TableRows {
   return [
     ['ID', 'HOST', 'APPLICATION ID', 'APPLICATION'],
     ...applications.flatMap(({ application, hosts }) =>
@@ -244,7 +244,7 @@ function hostRows({ applications }: Discovered): Rows {
   ];
 }
 
-function instanceRows({ applications }: Discovered): Rows {
+function instanceRows({ applications }: Discovered): TableRows {
   return [
     ['ID', 'HOST', 'PORT', 'APPLICATION ID', 'APPLICATION'],
     ...applications.flatMap(({ application, instances }) =>
@@ -253,7 +253,7 @@ function instanceRows({ applications }: Discovered): Rows {
   ];
 }
 
-function keyTransactionRows({ applications, keyTransactions, everything }: Discovered): Rows {
+function keyTransactionRows({ applications, keyTransactions, everything }: Discovered): TableRows {
   const names = new Map(applications.map(({ application }) => [application.id, application.name]));
   const unknown = everything ? '(not visible)' : '';
   return [

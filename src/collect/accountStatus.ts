@@ -1,4 +1,4 @@
-import type { Scope as EntityScope } from '../metrics/family.ts';
+import type { FamilyScope as EntityScope } from '../metrics/family.ts';
 import { WINDOW_TABLE } from '../metrics/windowFamilies.ts';
 import { wanted, type ApplicationData } from './records.ts';
 import { type EntityMatch, endOfLife } from '../config/config.ts';

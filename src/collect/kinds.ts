@@ -18,7 +18,7 @@ import {
   wanted,
   type ApplicationData,
   type ApplicationRecord,
-  type Wanted,
+  type WantedNames,
 } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
@@ -224,7 +224,7 @@ export class Kinds {
   /** Everything wanted of applications, or of their hosts, over one window. */
   #metricData(): EntityRead {
     const { customMetrics, reader } = this.#context;
-    const subjectOf = (entity: Entity): MetricDataSubject & { readonly wanted: Wanted } => {
+    const subjectOf = (entity: Entity): MetricDataSubject & { readonly wanted: WantedNames } => {
       const { kind, subject } = entity;
       const data = this.#inventory.dataOf(subject)?.data;
       const scope = kind === 'host_metrics' ? 'host' : 'application';
@@ -233,7 +233,7 @@ export class Kinds {
       return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, wanted: asked };
     };
     // What is known of the names may change while a call is under way: an answer is read as it was asked for.
-    const arrive = (entity: Entity, answer: MetricDataAnswer, was: { readonly wanted: Wanted }): number => {
+    const arrive = (entity: Entity, answer: MetricDataAnswer, was: { readonly wanted: WantedNames }): number => {
       const { window, metrics } = answer;
       const datastores = answer.datastores === undefined ? was.wanted.datastores : ('all' as const);
       const input = { values: { seconds: window.to - window.from, metrics }, datastores };

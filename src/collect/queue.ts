@@ -26,7 +26,7 @@ export interface Call {
 }
 
 /** An entity that waits, since when it is due, and whether its call may hang. It has left once it waits no longer. */
-interface Waiting {
+interface QueuedEntity {
   readonly entity: Entity;
   readonly since: number;
   readonly isSuspect: boolean;
@@ -49,7 +49,7 @@ export class Queue {
   readonly #timetable: Timetable;
   readonly #limiter: Limiter;
   readonly #lines = new Map(KINDS.map((kind) => [kind, { healthy: new Line(), suspect: new Line() }]));
-  readonly #waiting = new Map<Entity, Waiting>();
+  readonly #waiting = new Map<Entity, QueuedEntity>();
   /** How many entities the last call of a kind carried. */
   readonly #carried = new Map<Kind, number>();
   /** Calls under way that may hang, and how many of those in a row ended well. */
@@ -144,10 +144,10 @@ export class Queue {
   }
 
   /** What comes next: the most overdue, as the class says. */
-  #first(now: number): Waiting | undefined {
+  #first(now: number): QueuedEntity | undefined {
     const maySuspect = this.#maySuspect;
-    const rivals: { readonly waiting: Waiting; readonly overdue: number }[] = [];
-    let longestFailed: Waiting | undefined;
+    const rivals: { readonly waiting: QueuedEntity; readonly overdue: number }[] = [];
+    let longestFailed: QueuedEntity | undefined;
     for (const kind of KINDS) {
       const { healthy, suspect } = this.#linesOf(kind);
       const [head] = healthy.first(1);
@@ -193,7 +193,7 @@ export class Queue {
    * The entities that a call carries, in the order of their turns: the due ones before those that are early; failed ones only
    * with failed ones, doubtful hosts only with doubtful hosts.
    */
-  #fill({ entity: first, isSuspect }: Waiting, companions: (kind: Kind) => readonly Entity[]): readonly Entity[] {
+  #fill({ entity: first, isSuspect }: QueuedEntity, companions: (kind: Kind) => readonly Entity[]): readonly Entity[] {
     const window = this.#timetable.moveOn();
     const now = this.#clock.monotonic();
     const { healthy, suspect } = this.#linesOf(first.kind);
@@ -219,11 +219,11 @@ export class Queue {
 
 /** What waits of one kind: what is due first comes first, and of equal ones what came first. */
 class Line {
-  #items: Waiting[] = [];
+  #items: QueuedEntity[] = [];
   /** What stands before it has left. */
   #head = 0;
 
-  add(item: Waiting): void {
+  add(item: QueuedEntity): void {
     let place = this.#items.length;
     // Nearly always the last: what becomes due later comes later.
     if ((this.#items[place - 1]?.since ?? -Infinity) > item.since) {
@@ -239,7 +239,7 @@ class Line {
   }
 
   /** The first of those that still wait, at most so many. */
-  first(count: number): Waiting[] {
+  first(count: number): QueuedEntity[] {
     for (let first = this.#items[this.#head]; first !== undefined && isOver(first); first = this.#items[this.#head]) {
       this.#head += 1;
     }
@@ -247,7 +247,7 @@ class Line {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
     }
-    const found: Waiting[] = [];
+    const found: QueuedEntity[] = [];
     for (let index = this.#head; found.length < count; index += 1) {
       const item = this.#items[index];
       if (item === undefined) break;
@@ -257,7 +257,7 @@ class Line {
   }
 }
 
-function isOver({ hasLeft, entity }: Waiting): boolean {
+function isOver({ hasLeft, entity }: QueuedEntity): boolean {
   return hasLeft || entity.gone;
 }
 

@@ -3,7 +3,7 @@ import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
-import type { Scope } from '../metrics/family.ts';
+import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
 import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
@@ -63,7 +63,7 @@ export interface KeyTransactionRecord extends Listed {
 }
 
 /** What a metric data call asks for about an application, or about each of its hosts. */
-export interface Wanted {
+export interface WantedNames {
   /** Every metric name, each once. */
   readonly names: readonly string[];
   /** The values of a metric that the calculations or the custom metrics read. */
@@ -92,7 +92,7 @@ export interface ApplicationData {
   hostList: Entity | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   /** What its metric data calls ask for, and those of its hosts; nothing when that may have changed. */
-  wanted: { application?: Wanted; host?: Wanted };
+  wanted: { application?: WantedNames; host?: WantedNames };
   instanceList: Entity | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
   /** Undefined until its metric data have been read and tell it. */
@@ -157,7 +157,7 @@ const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
 const BUILT_IN_NAMES = queryNames([]);
 
 /** Of an application whose metric data are read no longer. */
-export const NOTHING_WANTED: Wanted = {
+export const NOTHING_WANTED: WantedNames = {
   names: [],
   values: usedValues,
   custom: NO_MATCHES,
@@ -168,15 +168,15 @@ export const NOTHING_WANTED: Wanted = {
  * What to ask for about an application, or each of its hosts, whose caps its hosts share. Made once: who changes the lists of
  * names, the custom metrics, or the number of hosts sets `data.wanted` to nothing.
  */
-export function wanted(customMetrics: readonly CustomMetric[], data: ApplicationData, scope: Scope): Wanted {
+export function wanted(customMetrics: readonly CustomMetric[], data: ApplicationData, scope: FamilyScope): WantedNames {
   return (data.wanted[scope] ??= toWanted(customMetrics, data, scope));
 }
 
 function toWanted(
   customMetrics: readonly CustomMetric[],
   { customNames, datastores, hosts }: ApplicationData,
-  scope: Scope,
-): Wanted {
+  scope: FamilyScope,
+): WantedNames {
   const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
   const entities = scope === 'host' ? hosts.size : 1;
   const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
@@ -220,7 +220,7 @@ function calculate(
   place: number | undefined,
   { customMetrics, writer }: Readonly<AccountContext>,
 ): WindowReading {
-  const scope: Scope = place === undefined ? 'application' : 'host';
+  const scope: FamilyScope = place === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
   const { custom } = wanted(customMetrics, data, scope);
   return {

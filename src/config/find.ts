@@ -67,7 +67,7 @@ export const DEFAULT_CONFIG_FILE = 'config.yaml';
 export type ConfigOrigin = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'environment' };
 
 /** Where it is looked for. */
-export interface Machine {
+export interface ConfigSources {
   readonly exists: (path: string) => boolean;
   readonly env: Environment;
 }
@@ -80,7 +80,7 @@ export interface Machine {
  */
 export function findConfig(
   flag: string | undefined,
-  { exists, env }: Machine,
+  { exists, env }: ConfigSources,
 ): { readonly origin: ConfigOrigin } | { readonly faults: readonly Fault[] } {
   if (flag !== undefined) return { origin: { kind: 'file', path: flag } };
   if (exists(DEFAULT_CONFIG_FILE)) return { origin: { kind: 'file', path: DEFAULT_CONFIG_FILE } };

@@ -1,5 +1,5 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
-import { familyOf, type Scope } from './family.ts';
+import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
 import { UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
 
@@ -10,7 +10,7 @@ export interface CustomMetricDefinition {
   readonly match: string;
   readonly value: string;
   readonly scale: number;
-  readonly scope: Scope;
+  readonly scope: FamilyScope;
   readonly max_series: number;
 }
 

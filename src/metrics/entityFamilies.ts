@@ -5,7 +5,7 @@ import {
   type FamilyKind,
   type FamilySpec,
   type LabelledValue,
-  type Row,
+  type FamilyRow,
 } from './family.ts';
 import { tagLabel } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
@@ -21,7 +21,7 @@ interface EntityInput {
 }
 
 /** A row before it belongs to a kind of entity. */
-type Spec = FamilySpec & Pick<Row<EntityInput>, 'calculate'>;
+type Spec = FamilySpec & Pick<FamilyRow<EntityInput>, 'calculate'>;
 
 /** The rows of one kind; `rolling` in the name of a family says that its values are the service's rolling ones. */
 function rowsOf(
@@ -29,7 +29,7 @@ function rowsOf(
   specs: readonly Spec[],
   rolling: FamilyKind['timeBase'] = 'rolling',
 ) {
-  return specs.map(({ calculate, ...spec }): Row<EntityInput> => {
+  return specs.map(({ calculate, ...spec }): FamilyRow<EntityInput> => {
     const timeBase = spec.suffix.includes('rolling') ? rolling : 'state';
     return { ...catalogueFamily({ ...kind, timeBase }, spec), calculate };
   });
@@ -369,7 +369,7 @@ export const KEY_TRANSACTION = rowsOf(
  * list says 0 for an average or a score: that is left out. A reader that reads rolling values apart leaves it out itself.
  */
 function samples(
-  rows: readonly Row<EntityInput>[],
+  rows: readonly FamilyRow<EntityInput>[],
   entry: EntityInput['entry'],
   apart: RollingValues | undefined,
   tags: readonly string[] = [],

@@ -2,7 +2,7 @@ import type { Api } from '../api/reader.ts';
 import type { Group, Family, Labels, Sample } from './sample.ts';
 
 /** The scope of window metrics. */
-export type Scope = 'application' | 'host';
+export type FamilyScope = 'application' | 'host';
 
 /** Over which time a family's values speak; HELP and docs/metrics.md say it in these words. */
 const TIME_BASES = {
@@ -45,7 +45,7 @@ export interface LabelledValue {
 }
 
 /** A row of the catalogue: a family together with its calculation. `Input` is what is known about an entity. */
-export interface Row<Input> extends CatalogueFamily {
+export interface FamilyRow<Input> extends CatalogueFamily {
   /** A value, or a value for each series of its own labels; undefined where it is absent. */
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
@@ -89,7 +89,7 @@ export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFa
 }
 
 /** The samples of an entity in these families, in their order. */
-export function samplesOf<Input>(rows: readonly Row<Input>[], input: Input): Sample[] {
+export function samplesOf<Input>(rows: readonly FamilyRow<Input>[], input: Input): Sample[] {
   const samples: Sample[] = [];
   for (const family of rows) {
     const calculated = family.calculate(input);

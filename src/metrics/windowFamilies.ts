@@ -19,7 +19,7 @@ import {
   windowRowMaker,
   windowTable,
 } from './windowTable.ts';
-import type { Scope, LabelledValue } from './family.ts';
+import type { FamilyScope, LabelledValue } from './family.ts';
 
 /** Said of every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
@@ -36,7 +36,7 @@ const components: Reading<readonly Component[] | undefined> = {
   of: (input) => input.components,
 };
 
-const ERRORS_ABSENT: Readonly<Record<Scope, string>> = {
+const ERRORS_ABSENT: Readonly<Record<FamilyScope, string>> = {
   application: 'an absent Errors/all counts 0 while there are requests',
   host: 'absent without Errors/all (with NerdGraph 0 while the host reports)',
 };
@@ -81,7 +81,7 @@ function hostMemory(row: WindowRowMaker): WindowRow {
   });
 }
 
-function rowsOf(scope: Scope): readonly WindowRow[] {
+function rowsOf(scope: FamilyScope): readonly WindowRow[] {
   const row = windowRowMaker(scope);
   const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
   return [

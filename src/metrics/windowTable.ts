@@ -1,12 +1,19 @@
 import type { Api } from '../api/reader.ts';
 import { type DatabaseChoice, databaseMetrics } from '../formulas/responseTimes.ts';
 import { type WindowValues, isDatastore, METRIC, type TimedCalls, type Values } from '../formulas/metricInputs.ts';
-import { samplesOf, type Scope, catalogueFamily, type FamilyKind, type FamilySpec, type Row } from './family.ts';
+import {
+  samplesOf,
+  type FamilyScope,
+  catalogueFamily,
+  type FamilyKind,
+  type FamilySpec,
+  type FamilyRow,
+} from './family.ts';
 import type { Sample, Labels } from './sample.ts';
 
 /** What is asked for, kept and calculated because of these rows. */
-export function windowTable(rows: Readonly<Record<Scope, readonly WindowRow[]>>) {
-  const used = new Map<Wanted['metric'], readonly string[]>();
+export function windowTable(rows: Readonly<Record<FamilyScope, readonly WindowRow[]>>) {
+  const used = new Map<WantedMetric['metric'], readonly string[]>();
   for (const { metric, values } of [...rows.application, ...rows.host].flatMap(({ wanted }) => wanted)) {
     used.set(metric, [...new Set([...(used.get(metric) ?? []), ...values])]);
   }
@@ -17,7 +24,7 @@ export function windowTable(rows: Readonly<Record<Scope, readonly WindowRow[]>>)
      * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
      * scope are left out; over REST a host is asked for the same names as its application.
      */
-    queryNames: (datastores: readonly string[], scope: Scope = 'application', api: Api = 'rest'): string[] => {
+    queryNames: (datastores: readonly string[], scope: FamilyScope = 'application', api: Api = 'rest'): string[] => {
       const asked = rows[scope].filter(({ interfaces }) => interfaces.includes(api));
       const names = asked.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
       return [...new Set([...names.filter((name) => name !== EVERY_DATASTORE), ...datastores])];
@@ -29,7 +36,7 @@ export function windowTable(rows: Readonly<Record<Scope, readonly WindowRow[]>>)
      * The samples of one application or host, in base units. `database` is the kind that counts for the application;
      * undefined while it is not known: then there are no components and no total time.
      */
-    windowSamples: (scope: Scope, values: WindowValues, database: DatabaseChoice | undefined): Sample[] => {
+    windowSamples: (scope: FamilyScope, values: WindowValues, database: DatabaseChoice | undefined): Sample[] => {
       const components = database === undefined ? undefined : componentsOf(values, database);
       return samplesOf(rows[scope], { values, components });
     },
@@ -37,7 +44,7 @@ export function windowTable(rows: Readonly<Record<Scope, readonly WindowRow[]>>)
 }
 
 /** What is known about one application or host over one window. */
-interface WindowInput {
+interface FormulaInput {
   readonly values: WindowValues;
   /** The components that count; undefined while the database kind is not known. */
   readonly components: readonly Component[] | undefined;
@@ -47,20 +54,20 @@ interface WindowInput {
 export const EVERY_DATASTORE = Symbol('every datastore type');
 
 /** A metric to ask for, and the values of it to keep. */
-interface Wanted {
+interface WantedMetric {
   readonly metric: string | typeof EVERY_DATASTORE;
   readonly values: readonly string[];
 }
 
 /** Something that a row reads: what it needs of upstream, and how it is found in what was answered. */
 export interface Reading<T> {
-  readonly wanted: readonly Wanted[];
-  readonly of: (input: WindowInput) => T;
+  readonly wanted: readonly WantedMetric[];
+  readonly of: (input: FormulaInput) => T;
 }
 
 /** A window family with its calculation and what it reads. */
-export interface WindowRow extends Row<WindowInput> {
-  readonly wanted: readonly Wanted[];
+export interface WindowRow extends FamilyRow<FormulaInput> {
+  readonly wanted: readonly WantedMetric[];
 }
 
 /** Makes one row of one scope. */
@@ -84,7 +91,7 @@ export function read<Value extends string>(
 }
 
 /** The maker of a scope's rows. */
-export function windowRowMaker(scope: Scope): WindowRowMaker {
+export function windowRowMaker(scope: FamilyScope): WindowRowMaker {
   const kind: FamilyKind = { prefix: `newrelic_${scope}`, group: `${scope}_metrics`, timeBase: 'window' };
   return ({ reads, calculate, ...spec }) => {
     const readings: [string, Reading<unknown>][] = Object.entries(reads);

@@ -2,7 +2,7 @@ import { scan } from './scan.ts';
 import type { NrqlProblem, Token } from './scan.ts';
 
 /** What one entry of SELECT gives. */
-export interface Column {
+export interface QueryColumn {
   /** Its key in the rows of the answer: the alias, or what the service calls it; undefined where that is not known. */
   readonly key: string | undefined;
   /** True: an object with a number for each percentile. */
@@ -21,7 +21,7 @@ export interface Statement {
   /** Why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
   /** Of the outermost query, as `facets` are. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly QueryColumn[];
   readonly facets: readonly Facet[];
 }
 
@@ -51,24 +51,24 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** The whole query, or what stands in one pair of parentheses. */
-interface Group {
-  readonly outer: Group | undefined;
+interface Parentheses {
+  readonly outer: Parentheses | undefined;
   /** Where it opens. */
   readonly at: number;
-  readonly parts: Part[];
+  readonly parts: TextPart[];
   clauses: readonly Clause[];
   /** The innermost query that it belongs to: itself, where it is one. */
-  query: Group | undefined;
+  query: Parentheses | undefined;
 }
 
-type Part = Token | Group;
+type TextPart = Token | Parentheses;
 
 interface Clause {
   /** Its first word, in lower case; empty for what stands before the first. */
   readonly word: string;
   readonly at: number;
   /** What stands between its commas; an entry may be empty. */
-  readonly entries: Part[][];
+  readonly entries: TextPart[][];
 }
 
 /**
@@ -83,7 +83,7 @@ export function readStatement(query: string): Statement {
   }
   const outermost = newGroup(undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
-  const limited = new Set<Group | undefined>();
+  const limited = new Set<Parentheses | undefined>();
   for (const group of groups) {
     group.clauses = clausesOf(group.parts);
     group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
@@ -103,7 +103,7 @@ export function readStatement(query: string): Statement {
       if (query !== outermost && !limited.has(query)) problems.push({ at, message: INNER_FACET });
     }
   }
-  const entriesOf = (word: string): Part[][] =>
+  const entriesOf = (word: string): TextPart[][] =>
     outermost.clauses.filter((clause) => clause.word === word).flatMap(({ entries }) => entries.filter(isFilled));
   return {
     problems: problems.toSorted((a, b) => a.at - b.at),
@@ -113,7 +113,7 @@ export function readStatement(query: string): Statement {
 }
 
 /** The whole query first, then every pair of parentheses in the order in which they open. */
-function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
+function groupsOf(tokens: readonly Token[], outermost: Parentheses, problems: NrqlProblem[]): readonly Parentheses[] {
   const groups = [outermost];
   let group = outermost;
   for (const token of tokens) {
@@ -134,11 +134,11 @@ function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProb
   return groups;
 }
 
-function newGroup(outer: Group | undefined, at: number): Group {
+function newGroup(outer: Parentheses | undefined, at: number): Parentheses {
   return { outer, at, parts: [], clauses: [], query: undefined };
 }
 
-function clausesOf(parts: readonly Part[]): Clause[] {
+function clausesOf(parts: readonly TextPart[]): Clause[] {
   const clauses: Clause[] = [{ word: '', at: 0, entries: [[]] }];
   for (const [index, part] of parts.entries()) {
     const word = wordOf(part) ?? '';
@@ -151,19 +151,19 @@ function clausesOf(parts: readonly Part[]): Clause[] {
   return clauses;
 }
 
-function columnOf(entry: readonly Part[]): Column {
+function columnOf(entry: readonly TextPart[]): QueryColumn {
   const { parts, alias } = withoutAlias(entry);
   const percentiles = parts.some((part, index) => wordOf(part) === 'percentile' && isGroup(parts[index + 1]));
   return { key: alias ?? keyOf(parts), percentiles };
 }
 
-function facetOf(entry: readonly Part[]): Facet {
+function facetOf(entry: readonly TextPart[]): Facet {
   const { parts, alias } = withoutAlias(entry);
   return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
 }
 
 /** What the service calls a column without alias: `count`, `average.duration`, or the attribute itself. */
-function keyOf(parts: readonly Part[]): string | undefined {
+function keyOf(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
   if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
   const [argument = []] = call.clauses[0]?.entries ?? [];
@@ -176,28 +176,31 @@ function keyOf(parts: readonly Part[]): string | undefined {
   return attribute === undefined ? undefined : `${word}.${attribute}`;
 }
 
-function attributeOf(parts: readonly Part[]): string | undefined {
+function attributeOf(parts: readonly TextPart[]): string | undefined {
   const [only, ...others] = parts;
   if (only === undefined || others.length > 0 || isGroup(only)) return undefined;
   return only.kind === 'word' || only.kind === 'name' ? only.text : undefined;
 }
 
 /** Splits an entry at `AS`. */
-function withoutAlias(entry: readonly Part[]): { readonly parts: readonly Part[]; readonly alias: string | undefined } {
+function withoutAlias(entry: readonly TextPart[]): {
+  readonly parts: readonly TextPart[];
+  readonly alias: string | undefined;
+} {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];
   if (alias === undefined || isGroup(alias) || alias.kind === 'symbol') return { parts: entry, alias: undefined };
   return { parts: entry.slice(0, as), alias: alias.text };
 }
 
-function wordOf(part: Part | undefined): string | undefined {
+function wordOf(part: TextPart | undefined): string | undefined {
   return part !== undefined && !isGroup(part) && part.kind === 'word' ? part.text.toLowerCase() : undefined;
 }
 
-function isGroup(part: Part | undefined): part is Group {
+function isGroup(part: TextPart | undefined): part is Parentheses {
   return part !== undefined && 'parts' in part;
 }
 
-function isFilled(entry: readonly Part[]): boolean {
+function isFilled(entry: readonly TextPart[]): boolean {
   return entry.length > 0;
 }

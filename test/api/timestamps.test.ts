@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTime, parseTime } from '../../src/api/http/records.ts';
+import { formatTime, parseTime } from '../../src/api/http/readRecords.ts';
 
 describe('formatTime', () => {
   it('writes UTC with a Z and without a fraction', () => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { metricsPage } from '../../scripts/generate/metricsPage.ts';
 import { averageTime } from '../../src/formulas/responseTimes.ts';
 import { sectionsOf } from '../../src/metrics/catalogue.ts';
-import type { Scope } from '../../src/metrics/family.ts';
+import type { FamilyScope } from '../../src/metrics/family.ts';
 import { WINDOW_TABLE } from '../../src/metrics/windowFamilies.ts';
 import { read, windowRowMaker, windowTable } from '../../src/metrics/windowTable.ts';
 
 /** The example of "Adding a window metric" in CONTRIBUTING.md. */
-const garbageCollection = (scope: Scope) =>
+const garbageCollection = (scope: FamilyScope) =>
   windowRowMaker(scope)({
     suffix: 'garbage_collection_time_seconds',
     meaning: 'Average time of a garbage collection',

@@ -214,7 +214,7 @@ function notJson(text: string): string {
 const LONGEST_ERROR = 64 * 1024;
 
 /** A good answer: its JSON object, the address that gave it, and its `Link` header. */
-export interface Answer {
+export interface HttpAnswer {
   readonly body: Readonly<Record<string, unknown>>;
   readonly address: URL;
   readonly link: string | undefined;
@@ -274,7 +274,7 @@ export function parseAnswer(
   { address, raw, receivedAt, mask }: Sent,
   text: string,
   { bounds, inspect = bodyFailure }: AnswerRules,
-): Answer {
+): HttpAnswer {
   const body = parseObject(text, raw.status, mask, bounds.elements);
   const failure = inspect(body, raw.status, mask);
   if (failure?.overload !== undefined) {

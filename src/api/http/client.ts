@@ -6,10 +6,10 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { isGood, parseAnswer, textOf, type Answer, type AnswerRules, type Sent } from './body.ts';
+import { isGood, parseAnswer, textOf, type HttpAnswer, type AnswerRules, type Sent } from './body.ts';
 import type { Bounds } from './jsonShape.ts';
 import { exchange, type Request } from './exchange.ts';
-import { Connections, type DispatcherOptions } from './dispatcher.ts';
+import { UpstreamConnections, type DispatcherOptions } from './dispatcher.ts';
 
 const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;
@@ -111,7 +111,7 @@ export interface ClientOptions extends DispatcherOptions {
 export class Client {
   /** Tells the observer of failures, and of what callers find in answers. */
   readonly reports: Reports;
-  readonly connections: Connections;
+  readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
   /**
@@ -124,7 +124,7 @@ export class Client {
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: ClientOptions) {
-    this.connections = new Connections(options);
+    this.connections = new UpstreamConnections(options);
     this.#options = options;
     this.#key = new ApiKey(options.key);
     this.reports = new Reports(options.observer, this.#key, options.monotonic);
@@ -144,16 +144,16 @@ export class Client {
   }
 
   /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
-  get(endpoint: string, address: URL, call: CallOptions, bounds: Bounds): Promise<Answer> {
+  get(endpoint: string, address: URL, call: CallOptions, bounds: Bounds): Promise<HttpAnswer> {
     return this.#call(endpoint, { address }, { bounds, retries: 'but_timeouts' }, call);
   }
 
   /** Posts a JSON text; otherwise as `get`. */
-  post(endpoint: string, request: Request, call: CallOptions, rules: AnswerRules): Promise<Answer> {
+  post(endpoint: string, request: Request, call: CallOptions, rules: AnswerRules): Promise<HttpAnswer> {
     return this.#call(endpoint, request, rules, call);
   }
 
-  async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<Answer> {
+  async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<HttpAnswer> {
     const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
     const { bytes, elements } = rules.bounds;
     const bounded = { ...rules, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
@@ -192,7 +192,7 @@ export class Client {
     request: Request,
     rules: AnswerRules,
     call: CallOptions,
-  ): Promise<Answer | CallFailure> {
+  ): Promise<HttpAnswer | CallFailure> {
     try {
       const { address } = request;
       const asked = this.#upgraded === undefined ? address : moved(address, this.#upgraded);
@@ -216,7 +216,7 @@ export class Client {
     request: Request,
     rules: AnswerRules,
     call: CallOptions,
-  ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<Answer> }> {
+  ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<HttpAnswer> }> {
     const release = await call.gate.enter(call.signal);
     let overload: Overload | undefined;
     let refused = false;
@@ -275,12 +275,12 @@ export class Client {
 }
 
 /** First the next calls go out for all answers that came in together. */
-async function readNextTurn(sent: Sent, rules: AnswerRules): Promise<Answer> {
+async function readNextTurn(sent: Sent, rules: AnswerRules): Promise<HttpAnswer> {
   await soonAfterInput();
   return parseAnswer(sent, await textOf(sent, rules), rules);
 }
 
-async function parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<Answer> {
+async function parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<HttpAnswer> {
   await turnAfterInput();
   return parseAnswer(sent, text, rules);
 }

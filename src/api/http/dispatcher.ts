@@ -78,7 +78,7 @@ function proxyAddress(setting: string): string {
 }
 
 /** The connections of one client, which are kept from call to call until its reader is replaced. */
-export class Connections {
+export class UpstreamConnections {
   readonly #options: DispatcherOptions;
   readonly #kept: Dispatcher;
   /** Undefined until the reader is replaced. */

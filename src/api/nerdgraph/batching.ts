@@ -13,7 +13,7 @@ const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
 /** What a query asks for of one application or key transaction. */
-export interface Part {
+export interface QueryPart {
   readonly id: SubjectId;
   readonly wanted: Wanted;
   /** The hosts that are asked for; undefined: the application itself, or whichever hosts it has. */
@@ -23,7 +23,7 @@ export interface Part {
 }
 
 /** The parts that one query asks for. */
-export type Batch = readonly Part[];
+export type Batch = readonly QueryPart[];
 
 /** A kind of query; what broke one is remembered by its name. */
 export interface QueryKind {
@@ -49,7 +49,7 @@ export interface Asked {
 }
 
 /** One part for each application and each set of metrics, with all the hosts that are asked for. */
-export function partsOf(asked: readonly Asked[]): Part[] {
+export function partsOf(asked: readonly Asked[]): QueryPart[] {
   const parts = new Map<SubjectId, { id: SubjectId; wanted: Wanted; hosts: Set<string> | undefined }[]>();
   for (const { id, host, wanted } of asked) {
     let ofSubject = parts.get(id);
@@ -82,7 +82,7 @@ class Size {
     return size;
   }
 
-  add(part: Part): void {
+  add(part: QueryPart): void {
     this.rows += rowsOf(part, this.#kind.by, this.#fleet);
     this.characters += typeof part.id === 'number' ? String(part.id).length + 1 : literalLength(part.id);
     // Applications that name no hosts and ask for the same share the text that says so.
@@ -98,7 +98,7 @@ class Size {
 }
 
 /** How many rows a query for a part is expected to give. */
-export function rowsOf({ id, wanted, hosts, namesHosts }: Part, by: QueryKind['by'], fleet: Fleet): number {
+export function rowsOf({ id, wanted, hosts, namesHosts }: QueryPart, by: QueryKind['by'], fleet: Fleet): number {
   const sizes = fleet.sizes(id);
   const rows = wanted.rows(sizes.datastores, sizes.matches);
   return by !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
@@ -148,7 +148,7 @@ export function nextQuery<S>(asking: Asking<S>, subjects: readonly S[], fleet: F
   return { count, calls: Math.max(1, calls) };
 }
 
-function partOf({ id, host, wanted }: Asked): Part {
+function partOf({ id, host, wanted }: Asked): QueryPart {
   return { id, wanted, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
@@ -158,8 +158,8 @@ function isSameAlone(first: Asked, other: Asked, { suspects }: Fleet, { name }: 
 }
 
 /** The queries that read these parts when nothing fails. What once broke a query is asked alone. */
-export function planQueries(parts: readonly Part[], fleet: Fleet, kind: QueryKind): Batch[] {
-  const together: Part[] = [];
+export function planQueries(parts: readonly QueryPart[], fleet: Fleet, kind: QueryKind): Batch[] {
+  const together: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
     const [whole, alone] = withoutSuspects(part, fleet, kind);
@@ -171,7 +171,7 @@ export function planQueries(parts: readonly Part[], fleet: Fleet, kind: QueryKin
       );
     } else together.push(whole);
   }
-  let batch: Part[] = [];
+  let batch: QueryPart[] = [];
   let size = new Size(fleet, kind);
   for (const part of together) {
     size.add(part);
@@ -187,7 +187,11 @@ export function planQueries(parts: readonly Part[], fleet: Fleet, kind: QueryKin
 }
 
 /** The part without the hosts that broke a query, and those apart: a query for all hosts would ask for them, too. */
-function withoutSuspects(part: Part, { suspects }: Fleet, { name }: QueryKind): [Part | undefined, Part[]] {
+function withoutSuspects(
+  part: QueryPart,
+  { suspects }: Fleet,
+  { name }: QueryKind,
+): [QueryPart | undefined, QueryPart[]] {
   const { id, hosts } = part;
   const alone = hosts?.filter((host) => suspects.has(name, id, host)) ?? [];
   if (hosts === undefined || alone.length === 0) return [part, []];

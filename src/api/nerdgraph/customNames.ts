@@ -1,5 +1,5 @@
 import type { Asked } from './batching.ts';
-import { RowsRead, type Kind } from './reads.ts';
+import { RowsRead, type RowsKind } from './reads.ts';
 import type { Account } from './keyAccount.ts';
 import {
   aligned,
@@ -134,7 +134,7 @@ function tooMany(): CallFailure {
 const KIND = {
   ...{ name: 'custom names', group: 'custom_metrics', by: 'application' },
   ...{ columns: 'names', seconds: DAY },
-} as const satisfies Kind;
+} as const satisfies RowsKind;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
 export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly string[]> {
@@ -147,7 +147,7 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
     this.#wanted = wanted;
   }
 
-  kindOf(): Kind {
+  kindOf(): RowsKind {
     return KIND;
   }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { text, amount, count, id, type LeftOut, parseRecord, readPages, type PageLimits } from '../http/records.ts';
+import { text, amount, count, id, type LeftOut, parseRecord, readPages, type PageLimits } from '../http/readRecords.ts';
 import type { Account } from './keyAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Application, Tag } from '../types.ts';

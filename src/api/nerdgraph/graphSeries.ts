@@ -1,9 +1,9 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, rowsOf, type Asked, type Part } from './batching.ts';
-import { RowsRead, type DataPlans, type FoundParts, type Kind } from './reads.ts';
+import { MOST_ROWS, rowsOf, type Asked, type QueryPart } from './batching.ts';
+import { RowsRead, type DataPlans, type FoundParts, type RowsKind } from './reads.ts';
 import type { SubjectId } from './fleet.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, mergeRows, type BucketRow, type Row, type SubjectRows, type TimesliceQuery } from './rows.ts';
+import { ITSELF, mergeRows, type BucketRow, type MetricRow, type SubjectRows, type TimesliceQuery } from './rows.ts';
 import { ValuePlan } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
@@ -33,7 +33,7 @@ type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 const KINDS = {
   application: { name: 'application metrics series', group: 'application_metrics', by: 'application' },
   host: { name: 'host metrics series', group: 'host_metrics', by: 'host' },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, RowsKind>;
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
 export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, SeriesChunk> implements SeriesRead {
@@ -48,7 +48,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return planChunks(range, window, now, LIMITS);
   }
 
-  kindOf({ hostKey }: MetricDataSubject): Kind {
+  kindOf({ hostKey }: MetricDataSubject): RowsKind {
     return KINDS[hostKey === undefined ? 'application' : 'host'];
   }
 
@@ -56,7 +56,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return this.#plans.askedOf(subject);
   }
 
-  protected override columnsOf(subjects: readonly MetricDataSubject[]): Kind['columns'] {
+  protected override columnsOf(subjects: readonly MetricDataSubject[]): RowsKind['columns'] {
     return this.#plans.columnsOf(subjects);
   }
 
@@ -70,8 +70,8 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
   }
 
   protected override async findParts(
-    parts: readonly Part[],
-    kind: Kind,
+    parts: readonly QueryPart[],
+    kind: RowsKind,
     chunk: SeriesChunk,
     call: CallOptions,
   ): Promise<FoundParts> {
@@ -87,7 +87,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return all ?? new Map();
   }
 
-  async #readRange(parts: readonly Part[], query: BucketQuery, call: CallOptions): Promise<FoundParts> {
+  async #readRange(parts: readonly QueryPart[], query: BucketQuery, call: CallOptions): Promise<FoundParts> {
     const found = new Map(await this.timeslices.read(parts, query, call));
     await this.#readHalves(parts, query, found, call);
     await this.#readGaps(parts, query, found, call);
@@ -96,7 +96,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
 
   /** Of applications that have too many rows for the range even by metric, each half of the range apart. */
   async #readHalves(
-    parts: readonly Part[],
+    parts: readonly QueryPart[],
     query: BucketQuery,
     found: Map<SubjectId, SubjectRows>,
     call: CallOptions,
@@ -118,7 +118,12 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
   }
 
   /** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
-  async #readGaps(parts: readonly Part[], query: BucketQuery, found: FoundParts, call: CallOptions): Promise<void> {
+  async #readGaps(
+    parts: readonly QueryPart[],
+    query: BucketQuery,
+    found: FoundParts,
+    call: CallOptions,
+  ): Promise<void> {
     const { range } = query;
     for (const part of parts) {
       const rows = found.get(part.id);
@@ -136,7 +141,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
   }
 
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {
-    const rows = new Map<string, Row>();
+    const rows = new Map<string, MetricRow>();
     for (const [name, inside] of timeslices) {
       const merged = mergeRows(inside.map(toRow));
       if (merged !== undefined) rows.set(name, merged);
@@ -187,7 +192,7 @@ function toTimeslices(rows: readonly BucketRow[]): Timeslice[] {
   });
 }
 
-function toRow({ values }: Timeslice): Row {
+function toRow({ values }: Timeslice): MetricRow {
   return {
     c: values['count'] ?? 0,
     t: values['sum'] ?? 0,

@@ -3,7 +3,7 @@ import { ACCOUNTS, type Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { UpstreamError } from '../types.ts';
 import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
-import { id, parseList } from '../http/records.ts';
+import { id, parseList } from '../http/readRecords.ts';
 import type { Fleet } from './fleet.ts';
 import { SIGN_OF_LIFE, WEB } from './wanted.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';

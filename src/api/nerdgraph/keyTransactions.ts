@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import { amount, text, parseRecord } from '../http/records.ts';
+import { amount, text, parseRecord } from '../http/readRecords.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';

@@ -10,7 +10,7 @@ import {
   type RollingSubject,
   type TimeRange,
 } from '../reader.ts';
-import { nextQuery, partsOf, planQueries, type Asked, type Part, type QueryKind } from './batching.ts';
+import { nextQuery, partsOf, planQueries, type Asked, type QueryPart, type QueryKind } from './batching.ts';
 import type { SubjectId } from './fleet.ts';
 import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
@@ -35,14 +35,14 @@ import type { Host, RollingValues } from '../types.ts';
 const HOUR = 3_600;
 
 /** What is asked over which time. */
-export interface Kind extends QueryKind {
+export interface RowsKind extends QueryKind {
   /** So many seconds before the end of the range; undefined: the range itself. */
   readonly seconds?: number;
 }
 
 /** What was read, by application or key transaction, and that by kind. */
 export type FoundParts = ReadonlyMap<SubjectId, SubjectRows>;
-export type Found = ReadonlyMap<Kind, FoundParts>;
+export type FoundByKind = ReadonlyMap<RowsKind, FoundParts>;
 
 /** Reads something that follows from rows, which come from as few queries as possible. */
 export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements BatchRead<S, A, R> {
@@ -52,7 +52,7 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
     this.timeslices = timeslices;
   }
 
-  abstract kindOf(subject: S): Kind;
+  abstract kindOf(subject: S): RowsKind;
   /** Undefined: nothing. */
   abstract askedOf(subject: S): Asked | undefined;
   /** @param range as it was asked for */
@@ -61,7 +61,7 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
   /** The most rows of a query over a range, where those of its kind are too many. */
   protected mostRows?(range: R): number;
 
-  protected columnsOf(_: readonly S[], kind: Kind): QueryKind['columns'] {
+  protected columnsOf(_: readonly S[], kind: RowsKind): QueryKind['columns'] {
     return kind.columns;
   }
 
@@ -83,8 +83,8 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
   }
 
   /** Rejects only with the reason of the signal. */
-  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<Found> {
-    const byKind = new Map<Kind, { readonly subjects: S[]; readonly asked: Asked[] }>();
+  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<FoundByKind> {
+    const byKind = new Map<RowsKind, { readonly subjects: S[]; readonly asked: Asked[] }>();
     for (const subject of subjects) {
       const asked = this.askedOf(subject);
       if (asked === undefined) continue;
@@ -103,11 +103,11 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
     return new Map(await Promise.all(reads));
   }
 
-  protected findParts(parts: readonly Part[], kind: Kind, range: R, call: CallOptions): Promise<FoundParts> {
+  protected findParts(parts: readonly QueryPart[], kind: RowsKind, range: R, call: CallOptions): Promise<FoundParts> {
     return this.timeslices.read(parts, { ...kind, range: rangeOf(kind, range) }, call);
   }
 
-  protected outcomeOf(subject: S, found: Found, range: R): Outcome<A> {
+  protected outcomeOf(subject: S, found: FoundByKind, range: R): Outcome<A> {
     const asked = this.askedOf(subject);
     const rows = asked === undefined ? undefined : found.get(this.kindOf(subject))?.get(asked.id);
     const error = rows?.failureOf(asked?.host);
@@ -115,7 +115,7 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
   }
 }
 
-function rangeOf({ seconds }: Kind, range: TimeRange): TimeRange {
+function rangeOf({ seconds }: RowsKind, range: TimeRange): TimeRange {
   return seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
 }
 
@@ -160,7 +160,7 @@ export class DataPlans {
 const METRIC_DATA = {
   application: { name: 'application metrics', group: 'application_metrics', by: 'application' },
   host: { name: 'host metrics', group: 'host_metrics', by: 'host' },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, RowsKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
 export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer> {
@@ -171,7 +171,7 @@ export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer
     this.#plans = plans;
   }
 
-  kindOf({ hostKey }: MetricDataSubject): Kind {
+  kindOf({ hostKey }: MetricDataSubject): RowsKind {
     return METRIC_DATA[hostKey === undefined ? 'application' : 'host'];
   }
 
@@ -188,7 +188,7 @@ export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer
   }
 }
 
-const HOST_LISTS: Kind = { name: 'host lists', group: 'hosts', by: 'host', columns: 'names', seconds: HOUR };
+const HOST_LISTS: RowsKind = { name: 'host lists', group: 'hosts', by: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
 export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
@@ -199,7 +199,7 @@ export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
     this.#wanted = wanted.of([SIGN_OF_LIFE, WEB]);
   }
 
-  kindOf(): Kind {
+  kindOf(): RowsKind {
     return HOST_LISTS;
   }
 
@@ -226,7 +226,7 @@ const ROLLING = {
     ...{ name: 'key transactions', group: 'key_transactions', by: 'key_transaction' },
     seconds: KEY_TRANSACTION_SECONDS,
   },
-} as const satisfies Record<RollingSubject['kind'], Kind>;
+} as const satisfies Record<RollingSubject['kind'], RowsKind>;
 const OWNERS = { name: 'owners of key transactions', group: 'key_transactions', by: 'application' } as const;
 
 type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
@@ -253,7 +253,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     };
   }
 
-  kindOf({ kind }: RollingSubject): Kind {
+  kindOf({ kind }: RollingSubject): RowsKind {
     return ROLLING[kind];
   }
 
@@ -298,7 +298,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
 
   #ofKeyTransaction(
     { keyTransactionId: id }: OfKeyTransaction,
-    found: Found,
+    found: FoundByKind,
     owners: FoundParts,
   ): Outcome<RollingValues> {
     const known = this.#keyTransactions.known(id);

@@ -11,7 +11,7 @@ import {
   WEB,
   ZERO_WITHOUT_ROW,
 } from './wanted.ts';
-import type { Row, Rows } from './rows.ts';
+import type { MetricRow, MetricRows } from './rows.ts';
 import type { MetricDataAnswer, TimeRange } from '../reader.ts';
 
 /** A summary of which nothing is known. */
@@ -27,16 +27,16 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
 });
 
 /** What a row is about. */
-interface About {
+interface RowContext {
   readonly name: string;
   /** Of the window that was answered. */
   readonly seconds: number;
   /** Of the same application or host and window, because its memory depends on how often it reported. */
-  readonly rows: Rows;
+  readonly rows: MetricRows;
 }
 
 /** A value of a row; undefined where it is not known. */
-type Formula = (row: Row, about: About) => number | undefined;
+type Formula = (row: MetricRow, about: RowContext) => number | undefined;
 
 const calls: Formula = ({ c }) => c;
 const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
@@ -148,7 +148,7 @@ function formulasOf(name: string): ReadonlyMap<string, Formula> {
   return DEVICES.test(name) ? TIMED_OF_DEVICES : TIMED;
 }
 
-const NO_CALLS: Row = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
+const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
 
 /** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
 export class ValuePlan {
@@ -176,7 +176,7 @@ export class ValuePlan {
    * For what has any row, `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` count 0 where they have none: the service
    * gives no row for what did not happen. Any other metric without a row is absent.
    */
-  answerOf(rows: Rows, window: TimeRange): MetricDataAnswer {
+  answerOf(rows: MetricRows, window: TimeRange): MetricDataAnswer {
     const metrics = new Map<string, Readonly<Record<string, number>>>();
     const seconds = window.to - window.from;
     for (const name of this.#names) {
@@ -193,7 +193,7 @@ export class ValuePlan {
   }
 
   /** The wanted values of a metric. Only finite numbers are values: what is not known is absent. */
-  valuesOf(name: string, row: Row, rows: Rows, seconds: number): Readonly<Record<string, number>> {
+  valuesOf(name: string, row: MetricRow, rows: MetricRows, seconds: number): Readonly<Record<string, number>> {
     const about = { name, seconds, rows };
     const values: Record<string, number> = {};
     for (const [each, formula] of this.#of(name)) {
@@ -218,7 +218,7 @@ export class ValuePlan {
 }
 
 /** Rounding may leave a little below zero under the root. */
-function standardDeviation({ c, t, q }: Row): number | undefined {
+function standardDeviation({ c, t, q }: MetricRow): number | undefined {
   if (q === undefined || c <= 0) return undefined;
   return 1000 * Math.sqrt(Math.max(0, q / c - (t / c) ** 2));
 }
@@ -228,7 +228,7 @@ function standardDeviation({ c, t, q }: Row): number | undefined {
  * and report once, so a sum of the samples would count each process many times. What the REST interface gives over several
  * minutes is not documented; the vendor's own pages calculate like this.
  */
-function totalMemory(row: Row, about: About): number | undefined {
+function totalMemory(row: MetricRow, about: RowContext): number | undefined {
   const used = about.name.startsWith('Memory/') ? average(row, about) : undefined;
   const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
   return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;
@@ -238,7 +238,7 @@ function totalMemory(row: Row, about: About): number | undefined {
  * The rolling values of an application or a host from its rows over the last minutes, in the units of the REST interface.
  * Each is absent where its own denominator is 0, and only there. The Apdex target of an application comes with the list.
  */
-export function rollingOf(rows: Rows, seconds: number): RollingValues {
+export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const reports = rows.size > 0;
   const count = (name: string): number | undefined => rows.get(name)?.c ?? (reports ? 0 : undefined);
   const web = count(WEB);
@@ -273,8 +273,8 @@ export function rollingOf(rows: Rows, seconds: number): RollingValues {
  * @param reports whether the owning application has any row: then silence means no requests
  */
 export function keyTransactionOf(
-  row: Row | undefined,
-  apdex: Row | undefined,
+  row: MetricRow | undefined,
+  apdex: MetricRow | undefined,
   reports: boolean,
   seconds: number,
 ): RollingValues {
@@ -289,7 +289,7 @@ export function keyTransactionOf(
   return { summary, endUserSummary: undefined };
 }
 
-function scoreOf(row: Row | undefined): number | undefined {
+function scoreOf(row: MetricRow | undefined): number | undefined {
   if (row?.x === undefined) return undefined;
   return ratio(row.c + row.t / 2, row.c + row.t + row.x);
 }

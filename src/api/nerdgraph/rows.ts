@@ -6,14 +6,14 @@ import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isObject } from '../http/jsonShape.ts';
 import type { TimeRange } from '../reader.ts';
-import type { LeftOut } from '../http/records.ts';
+import type { LeftOut } from '../http/readRecords.ts';
 import { isDatastore, type UpstreamError } from '../types.ts';
 
 /**
  * What a query gives of one metric of one application or host, or of a key transaction: the columns under the names that the
  * query gives them.
  */
-export interface Row {
+export interface MetricRow {
   /** Count. */
   readonly c: number;
   /** Sum. */
@@ -30,12 +30,12 @@ export interface Row {
 }
 
 /** A row of one bucket of a range. */
-export interface BucketRow extends Row, TimeRange {}
+export interface BucketRow extends MetricRow, TimeRange {}
 
 /** The rows of one application or host, by metric name. */
-export type Rows = ReadonlyMap<string, Row>;
+export type MetricRows = ReadonlyMap<string, MetricRow>;
 
-const NO_ROWS: Rows = new Map();
+const NO_ROWS: MetricRows = new Map();
 
 /** The key of what has no hosts among the hosts, and of a row that names no metric among the metrics. */
 export const ITSELF = '';
@@ -43,7 +43,7 @@ export const ITSELF = '';
 /** What was read of one application or key transaction. */
 export class SubjectRows {
   /** By host, or `ITSELF`, and metric. */
-  readonly rows = new Map<string, Map<string, Row>>();
+  readonly rows = new Map<string, Map<string, MetricRow>>();
   /** Of buckets: by host and metric, in any order. */
   readonly buckets = new Map<string, Map<string, BucketRow[]>>();
   /** Of hosts, or `ITSELF`. */
@@ -89,7 +89,7 @@ export class SubjectRows {
   }
 
   /** Of a host, or of what has no hosts. */
-  rowsOf(host: string | undefined): Rows {
+  rowsOf(host: string | undefined): MetricRows {
     return this.rows.get(host ?? ITSELF) ?? NO_ROWS;
   }
 
@@ -116,12 +116,12 @@ export class SubjectRows {
 }
 
 /** The row that several rows in a run make together; undefined of none. Part of a sum is a wrong sum, so none is one. */
-export function mergeRows([first, ...others]: readonly Row[]): Row | undefined {
+export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow | undefined {
   if (first === undefined) return undefined;
   const both = (a: number | undefined, b: number | undefined, of: (a: number, b: number) => number) =>
     a === undefined || b === undefined ? undefined : of(a, b);
   const sum = (a: number, b: number): number => a + b;
-  return others.reduce<Row>(
+  return others.reduce<MetricRow>(
     (row, { c, t, x, mn, mx, q }) => ({
       c: row.c + c,
       t: row.t + t,
@@ -148,18 +148,18 @@ export const FACETS: Readonly<Record<QueryKind['by'], readonly Attribute[]>> = {
 };
 
 /** A part of a batch, and what an answer gave of it. */
-interface Target {
+interface RowsTarget {
   readonly id: SubjectId;
   readonly wanted: Wanted;
   readonly hosts: ReadonlySet<string> | undefined;
-  readonly rows: Map<string, Map<string, Row>>;
+  readonly rows: Map<string, Map<string, MetricRow>>;
   readonly buckets: Map<string, Map<string, BucketRow[]>>;
   /** Hosts of which a count or a sum cannot be read. */
   readonly bad: Set<string>;
 }
 
 /** A row of which only the name counts. */
-const NAME_ONLY: Row = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
+const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: undefined, q: undefined };
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /**
@@ -184,7 +184,7 @@ export async function takeRows(
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }
-  const reading = new RowReading(batch, query, new Facets(answer.facets, FACETS[query.by]), window, leftOut);
+  const reading = new RowsOfAnswer(batch, query, new Facets(answer.facets, FACETS[query.by]), window, leftOut);
   await inSlices(answer.rows, (row) => {
     reading.take(row);
   });
@@ -203,9 +203,9 @@ export async function takeRows(
 }
 
 /** Reads the rows of one answer. */
-class RowReading {
+class RowsOfAnswer {
   /** By what the facet says, guids without padding. */
-  readonly targets: ReadonlyMap<string, Target>;
+  readonly targets: ReadonlyMap<string, RowsTarget>;
   readonly #query: TimesliceQuery;
   readonly #facets: Facets;
   /** What was answered. */
@@ -222,7 +222,7 @@ class RowReading {
         withoutPadding(String(id)),
         {
           ...{ id, wanted, hosts: hosts === undefined ? undefined : new Set(hosts), bad: new Set<string>() },
-          rows: new Map<string, Map<string, Row>>(),
+          rows: new Map<string, Map<string, MetricRow>>(),
           buckets: new Map<string, Map<string, BucketRow[]>>(),
         },
       ]),
@@ -248,16 +248,16 @@ class RowReading {
     else this.#takeBucket(row, target, host, name, 60 * bucketMinutes);
   }
 
-  #takeRow(row: Json, target: Target, host: string, name: string): void {
+  #takeRow(row: Json, target: RowsTarget, host: string, name: string): void {
     const isNames = this.#query.columns === 'names';
     const read = isNames ? NAME_ONLY : this.#read(row, name);
-    const metrics = entryOf(target.rows, host, newMap<Row>);
+    const metrics = entryOf(target.rows, host, newMap<MetricRow>);
     // A second row for the same thing makes both doubtful.
     if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
     else metrics.set(name, read);
   }
 
-  #takeBucket(row: Json, target: Target, host: string, name: string, bucket: number): void {
+  #takeBucket(row: Json, target: RowsTarget, host: string, name: string, bucket: number): void {
     const { beginTimeSeconds: from, endTimeSeconds: to } = row;
     if (typeof from !== 'number' || typeof to !== 'number') {
       throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
@@ -281,7 +281,7 @@ class RowReading {
   }
 
   /** The columns of a row; undefined where its count or its sum cannot be read. */
-  #read(row: Json, name: string): Row | undefined {
+  #read(row: Json, name: string): MetricRow | undefined {
     const { c, t } = row;
     const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
     if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;

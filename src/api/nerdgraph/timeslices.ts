@@ -1,4 +1,4 @@
-import { conditionOf, halve, planQueries, takeOne, type Batch, type Part } from './batching.ts';
+import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
 import type { Fleet, SubjectId } from './fleet.ts';
 import type { Account } from './keyAccount.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
@@ -56,7 +56,7 @@ export class Timeslices {
 
   /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
   async read(
-    parts: readonly Part[],
+    parts: readonly QueryPart[],
     query: TimesliceQuery,
     call: CallOptions,
   ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
@@ -79,7 +79,7 @@ export class Timeslices {
   }
 
   /** Takes over what an answer tells of how large the next one is going to be. */
-  #learn({ id, wanted, hosts }: Part, query: TimesliceQuery, rows: SubjectRows | undefined): void {
+  #learn({ id, wanted, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
     const datastores = wanted.hasDatastores ? rows?.datastores() : undefined;
     // A series has several ranges, in which not all of them need have been in use.
     const least = query.bucketMinutes === undefined ? 0 : this.fleet.sizes(id).datastores;

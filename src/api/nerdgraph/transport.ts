@@ -1,11 +1,11 @@
 import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
-import { nrql, type Json, type Query } from './nrql.ts';
+import { nrql, type Json, type NrqlQuery } from './nrql.ts';
 import type { AnswerRules } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { BOUNDS, isList, isObject, type Bounds } from '../http/jsonShape.ts';
 import type { CallOptions, SplitReason } from '../reader.ts';
-import { checked, type LeftOut } from '../http/records.ts';
+import { checked, type LeftOut } from '../http/readRecords.ts';
 import { UpstreamError } from '../types.ts';
 
 /** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
@@ -108,7 +108,7 @@ export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
   /** In the exporter's own form, or as its user wrote it. */
-  readonly query: Query | string;
+  readonly query: NrqlQuery | string;
   /** Which failures are tried again; all that may pass by default. */
   readonly retries?: AnswerRules['retries'];
   readonly bounds?: Bounds;

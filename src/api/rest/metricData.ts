@@ -1,6 +1,6 @@
 import { CallFailure } from '../http/callFailure.ts';
 import { BOUNDS, isList, isObject } from '../http/jsonShape.ts';
-import { formatTime, parseTime, type LeftOut } from '../http/records.ts';
+import { formatTime, parseTime, type LeftOut } from '../http/readRecords.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';

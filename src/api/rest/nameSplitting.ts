@@ -44,7 +44,7 @@ function longestQuery(names: readonly string[]): number {
 }
 
 /** An application, or one of its hosts. */
-type About = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
+type RefusalSubject = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
 
 /**
  * The metric names that upstream refused to answer about an application, until they are asked again. Each application has
@@ -63,7 +63,7 @@ export class RefusedNames {
     this.#monotonic = monotonic;
   }
 
-  add(about: About, name: string): void {
+  add(about: RefusalSubject, name: string): void {
     const [key = ''] = keysOf(about).slice(-1);
     const names = this.#until.get(key) ?? new Map<string, number>();
     this.#until.set(key, names.set(name, this.#monotonic() + this.#keepMs));
@@ -77,7 +77,7 @@ export class RefusedNames {
   }
 
   /** The names that may be asked for now: the same list where all of them may. */
-  allowed(about: About, names: readonly string[]): readonly string[] {
+  allowed(about: RefusalSubject, names: readonly string[]): readonly string[] {
     if (this.#until.size === 0) return names;
     const refused = keysOf(about).map((key) => this.#now(key));
     const allowed = names.filter((name) => !refused.some((each) => each?.has(name)));
@@ -94,7 +94,7 @@ export class RefusedNames {
 }
 
 /** For an application its own key, for one of its hosts that of all its hosts too. */
-function keysOf({ applicationId, hostKey }: About): readonly string[] {
+function keysOf({ applicationId, hostKey }: RefusalSubject): readonly string[] {
   const own = String(applicationId);
   return hostKey === undefined ? [own] : [own, `${own} hosts`];
 }

@@ -5,7 +5,7 @@ import { under } from '../http/address.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
 import { BOUNDS, type Bounds } from '../http/jsonShape.ts';
-import { checked, parseList, parseSingle, type LeftOut, readPages, type PageLimits } from '../http/records.ts';
+import { checked, parseList, parseSingle, type LeftOut, readPages, type PageLimits } from '../http/readRecords.ts';
 import { nextPage } from './nextPage.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */

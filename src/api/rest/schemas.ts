@@ -8,7 +8,7 @@ import type {
   KeyTransaction,
   MetricName,
 } from '../types.ts';
-import { amount, count, id, ids, text, time, texts } from '../http/records.ts';
+import { amount, count, id, ids, text, time, texts } from '../http/readRecords.ts';
 
 /** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
 const summary = z

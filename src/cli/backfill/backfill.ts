@@ -21,7 +21,14 @@ import { WINDOW_TABLE } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
 import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
-import { loadState, saveState, type State, type Subject, chooseTarget, type Target } from './workFolder.ts';
+import {
+  loadState,
+  saveState,
+  type State,
+  type BackfillSubject,
+  chooseTarget,
+  type OutputTarget,
+} from './workFolder.ts';
 
 /** Lines that are put into one piece of text. */
 const LINES_PER_PIECE = 1_000;
@@ -116,7 +123,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
 }
 
 /** Reads and calculates every application; all accounts at once, each within its own limits. */
-async function readAll(session: LiveSession, state: State, { folder }: Target, io: RunIo): Promise<void> {
+async function readAll(session: LiveSession, state: State, { folder }: OutputTarget, io: RunIo): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
@@ -175,6 +182,6 @@ function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
   return chunks[place] ?? [];
 }
 
-function failureOf({ config }: LiveAccount, { name, id }: Subject, cause: unknown): Error {
+function failureOf({ config }: LiveAccount, { name, id }: BackfillSubject, cause: unknown): Error {
   return new Error(`account ${config.name}: application ${name} (${id})`, { cause });
 }

@@ -7,11 +7,11 @@ import {
   type SeriesChunk,
   inCalls,
 } from '../../api/reader.ts';
-import type { Scope } from '../../metrics/family.ts';
+import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, valueOf } from '../upstream/reading.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import type { Subject, WorkFolder, State } from './workFolder.ts';
+import type { BackfillSubject, WorkFolder, State } from './workFolder.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
 
@@ -125,10 +125,10 @@ export class SeriesTable {
 }
 
 /** An application or a host whose series are made. */
-interface Entity {
+interface BackfillEntity {
   /** Its name among the files of its application. */
   readonly key: string;
-  readonly scope: Scope;
+  readonly scope: FamilyScope;
   readonly applicationId: number;
   readonly hostKey?: string;
   /** The metric names to ask for. */
@@ -138,21 +138,21 @@ interface Entity {
 
 /** The application and its hosts, with the metric names to ask for; from disk when an earlier run has read them. */
 async function readEntities(
-  subject: Subject,
+  subject: BackfillSubject,
   range: TimeRange,
   { reader }: LiveAccount,
   call: CallOptions,
   folder: WorkFolder,
-): Promise<readonly Entity[]> {
+): Promise<readonly BackfillEntity[]> {
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, and only whole.
-  if (folder.has(file)) return ((await folder.read(file)) as { readonly entities: readonly Entity[] }).entities;
+  if (folder.has(file)) return ((await folder.read(file)) as { readonly entities: readonly BackfillEntity[] }).entities;
   const applicationId = subject.id;
   const { datastores: names } = reader;
   const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
-  const namesOf = (scope: Scope): string[] => queryNames(datastores, scope, reader.api);
-  const entities: Entity[] = [
+  const namesOf = (scope: FamilyScope): string[] => queryNames(datastores, scope, reader.api);
+  const entities: BackfillEntity[] = [
     { key: 'application', scope: 'application', applicationId, names: namesOf('application'), labels: subject.labels },
     // By place: the name of a host may hold anything, and a file name may not.
     ...hosts.map(({ key, host }, place) => ({
@@ -168,17 +168,17 @@ async function readEntities(
   return entities;
 }
 
-function subjectOf({ applicationId, hostKey, names }: Entity): MetricDataSubject {
+function subjectOf({ applicationId, hostKey, names }: BackfillEntity): MetricDataSubject {
   return { applicationId, hostKey, names };
 }
 
 /** The folder of an application inside the work folder; ids are unique only within an account. */
-function folderOf({ account, id }: Subject): string {
+function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
 
 /** Ours first, in the order of the running exporter, then the static ones. */
-function hostLabelsOf({ labels }: Subject, key: string, host: string): Labels {
+function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): Labels {
   const { account = '', app = '', app_id = '', ...others } = labels;
   return { account, app, app_id, host, host_id: key, ...others };
 }
@@ -207,19 +207,19 @@ export interface ApplicationContext {
 }
 
 /** An application or host whose series are on disk, in which families they are, and how to get at those of one. */
-export interface FinishedEntity extends Pick<Entity, 'labels'> {
+export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
   readonly families: readonly string[];
   readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
 
 /** How it is written to disk. */
-type WrittenEntity = Entity & Pick<FinishedEntity, 'families'>;
+type WrittenEntity = BackfillEntity & Pick<FinishedEntity, 'families'>;
 
 /**
  * Reads one application chunk by chunk and calculates its series, all on disk: what an earlier run has finished is not
  * read again, and nothing of an application stays in memory.
  */
-export async function backfillApplication(subject: Subject, context: ApplicationContext): Promise<void> {
+export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, folder, account, call, chunks, sleep } = context;
   const home = folderOf(subject);
   if (folder.has(finishedFile(subject))) {
@@ -236,7 +236,10 @@ export async function backfillApplication(subject: Subject, context: Application
 }
 
 /** The entities of an application that backfillApplication has finished. */
-export async function finishedEntities(subject: Subject, folder: WorkFolder): Promise<readonly FinishedEntity[]> {
+export async function finishedEntities(
+  subject: BackfillSubject,
+  folder: WorkFolder,
+): Promise<readonly FinishedEntity[]> {
   // Only this module writes these files, and only whole.
   const written = (await folder.read(finishedFile(subject))) as readonly WrittenEntity[];
   return written.map((entity) => ({
@@ -247,19 +250,23 @@ export async function finishedEntities(subject: Subject, folder: WorkFolder): Pr
   }));
 }
 
-function seriesFile(home: string, entity: Entity, family: string): string {
+function seriesFile(home: string, entity: BackfillEntity, family: string): string {
   return `${home}/series/${entity.key}/${family}.json`;
 }
 
-function finishedFile(subject: Subject): string {
+function finishedFile(subject: BackfillSubject): string {
   return `${folderOf(subject)}/finished.json`;
 }
 
-function chunkFile(home: string, entity: Pick<Entity, 'key'>, index: number): string {
+function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: number): string {
   return `${home}/read/${entity.key}/${index}.json`;
 }
 
-async function readChunks(home: string, entities: readonly Entity[], context: ApplicationContext): Promise<void> {
+async function readChunks(
+  home: string,
+  entities: readonly BackfillEntity[],
+  context: ApplicationContext,
+): Promise<void> {
   const { folder, account, call, chunks, sleep } = context;
   const read = account.reader.metricSeries;
   context.expected(entities.length * chunks.length);
@@ -292,8 +299,8 @@ async function readChunks(home: string, entities: readonly Entity[], context: Ap
 
 async function calculateAll(
   home: string,
-  subject: Subject,
-  entities: readonly Entity[],
+  subject: BackfillSubject,
+  entities: readonly BackfillEntity[],
   context: ApplicationContext,
 ): Promise<WrittenEntity[]> {
   const database = await chooseDatabase(home, subject, context);
@@ -306,7 +313,7 @@ async function calculateAll(
 
 async function chooseDatabase(
   home: string,
-  subject: Subject,
+  subject: BackfillSubject,
   context: ApplicationContext,
 ): Promise<DatabaseChoice | undefined> {
   const tally = new DatabaseTally();
@@ -322,7 +329,7 @@ const APPLICATION = { key: 'application' } as const;
 /** Writes the series of an entity, one file per family; gives the families it has. */
 async function calculate(
   home: string,
-  entity: Entity,
+  entity: BackfillEntity,
   database: DatabaseChoice | undefined,
   context: ApplicationContext,
 ): Promise<string[]> {
@@ -339,7 +346,7 @@ async function calculate(
 
 async function* chunksOf(
   home: string,
-  entity: Pick<Entity, 'key'>,
+  entity: Pick<BackfillEntity, 'key'>,
   { chunks, folder, call }: ApplicationContext,
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {

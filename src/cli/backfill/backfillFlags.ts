@@ -1,6 +1,6 @@
 import { RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
-import { parseTime } from '../../api/http/records.ts';
+import { parseTime } from '../../api/http/readRecords.ts';
 import type { TimeRange } from '../../api/reader.ts';
 import { windowAt } from '../../collect/due.ts';
 import { parseDuration } from '../../config/duration.ts';

@@ -4,7 +4,7 @@ import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, listApplications } from '../upstream/reading.ts';
-import type { ResumeKey, State, Subject, TargetOptions } from './workFolder.ts';
+import type { ResumeKey, State, BackfillSubject, TargetOptions } from './workFolder.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { counted } from '../../config/fault.ts';
@@ -18,13 +18,13 @@ import { parseMoment, resolveRange } from './backfillFlags.ts';
 async function findSubjects(
   accounts: readonly LiveAccount[],
   options: BackfillOptions,
-): Promise<{ readonly subjects: Subject[]; readonly notReporting: number }> {
+): Promise<{ readonly subjects: BackfillSubject[]; readonly notReporting: number }> {
   for (const { config } of accounts) {
     const taken = Object.keys(options.label).find((name) => Object.hasOwn(config.labels, name));
     if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
   }
   const named = options.app.length > 0 ? await findApplications(accounts, options.app) : undefined;
-  const subjects: Subject[] = [];
+  const subjects: BackfillSubject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
     const served = named === undefined ? await readServed(account) : [...(named.get(account)?.values() ?? [])];
@@ -49,7 +49,7 @@ function toSubject(
   account: number,
   application: Application,
   options: BackfillOptions,
-): Subject {
+): BackfillSubject {
   const { database, hosts } = effectiveSettings(config, application);
   return {
     account,

@@ -91,7 +91,7 @@ const state = z.strictObject({
 export type ResumeKey = z.infer<typeof resumeKey>;
 
 /** An application that is backfilled, with what its calculation needs to know. */
-export type Subject = z.infer<typeof subject>;
+export type BackfillSubject = z.infer<typeof subject>;
 
 /** Everything that was decided when a run began: one that is resumed works on with the same. */
 export type State = z.infer<typeof state>;
@@ -131,7 +131,7 @@ export interface TargetOptions {
 }
 
 /** Where the document goes, and the folder it is made in. */
-export interface Target {
+export interface OutputTarget {
   readonly folder: WorkFolder;
   /** True when what is in the folder can be resumed after a failure. */
   readonly resumable: boolean;
@@ -145,7 +145,7 @@ export interface Target {
  * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume. `stdout` is where the
  * document goes without an output file.
  */
-export function chooseTarget({ output, force, resume }: TargetOptions, stdout: NodeJS.WritableStream): Target {
+export function chooseTarget({ output, force, resume }: TargetOptions, stdout: NodeJS.WritableStream): OutputTarget {
   if (output === undefined) {
     if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
     return toStandardOutput(stdout);
@@ -184,7 +184,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-function toStandardOutput(stdout: NodeJS.WritableStream): Target {
+function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {
   const folder = new WorkFolder(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
   return {
     folder,

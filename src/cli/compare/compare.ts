@@ -59,7 +59,7 @@ export function bothInterfaces(
 }
 
 /** What one interface lists. */
-interface Lists {
+interface ComparedLists {
   readonly applications: readonly Application[];
   readonly keyTransactions: readonly KeyTransaction[];
 }
@@ -89,7 +89,8 @@ export async function compare(
   const onNerdGraph = partition(graphApplications, restApplications);
   if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
   const owned = chosenKeyTransactions(rest.config, ids, overRest, overNerdGraph);
-  const ofOwned = ({ keyTransactions }: Lists): KeyTransaction[] => keyTransactions.filter(({ id }) => owned.has(id));
+  const ofOwned = ({ keyTransactions }: ComparedLists): KeyTransaction[] =>
+    keyTransactions.filter(({ id }) => owned.has(id));
   const window = commonWindow(now, config.collection);
   const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
   const side = {
@@ -113,8 +114,12 @@ export async function compare(
 }
 
 /** All applications of an account, or those of the ids that are asked for, and its key transactions. */
-async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[], name: string): Promise<Lists> {
-  const read = async (): Promise<Lists> => {
+async function readLists(
+  { config, reader, call }: LiveAccount,
+  apps: readonly string[],
+  name: string,
+): Promise<ComparedLists> {
+  const read = async (): Promise<ComparedLists> => {
     const ids = apps.filter((app) => isId(app)).map(Number);
     // What is no id of the account may be a name, which only the whole list shows.
     const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
@@ -190,7 +195,7 @@ function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly A
 function chosenKeyTransactions(
   { key_transactions: filter }: AccountConfig,
   applications: ReadonlySet<number>,
-  ...lists: readonly Lists[]
+  ...lists: readonly ComparedLists[]
 ): ReadonlySet<number> {
   const chosen = lists.flatMap(({ keyTransactions }) =>
     keyTransactions.filter(

@@ -53,7 +53,7 @@ interface Pair {
 }
 
 /** Whether a difference counts, and why it does not; null where nothing explains it. */
-type Verdict = Pick<Difference, 'expected' | 'reason'>;
+type Judgement = Pick<Difference, 'expected' | 'reason'>;
 
 /** Families over the window, of which the service may keep zeros, or have none for a host. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
@@ -166,7 +166,7 @@ function byEntity(pairs: readonly Pair[]): Map<string, Pair[]> {
  * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are not
  * judged whatever their values are; of the others, only some differences are expected.
  */
-function verdictOn(pair: Pair, differs: boolean, known: Known): Verdict {
+function verdictOn(pair: Pair, differs: boolean, known: Known): Judgement {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
   const counts = [known.rest.get(entity) ?? 0, known.nerdgraph.get(entity) ?? 0];
@@ -213,7 +213,7 @@ function isThresholdOfNothing(name: string, others: (family: string) => readonly
   return requests.length > 0 && requests.every(({ rest }) => rest === 0);
 }
 
-function expect(reason: string): Verdict {
+function expect(reason: string): Judgement {
   return { expected: true, reason };
 }
 

@@ -9,7 +9,7 @@ import type { Application, Host, KeyTransaction } from '../../api/types.ts';
 import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily, Scope } from '../../metrics/family.ts';
+import type { CatalogueFamily, FamilyScope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/entityFamilies.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
@@ -138,7 +138,7 @@ async function readWindow(
 ): Promise<SideSeries[]> {
   const { reader, call } = account;
   const datastores = await readDatastores(account, applications, window);
-  const subject = (scope: Scope, { id }: Application, hostKey: string | undefined): MetricDataSubject => ({
+  const subject = (scope: FamilyScope, { id }: Application, hostKey: string | undefined): MetricDataSubject => ({
     applicationId: id,
     hostKey,
     names: queryNames(datastores.get(id) ?? [], scope, reader.api),

@@ -76,7 +76,7 @@ export function isId(text: string): boolean {
 }
 
 /** Something of the service, and the account in which it was found. */
-interface Found<T> {
+interface FoundRecord<T> {
   readonly account: LiveAccount;
   readonly value: T;
 }
@@ -93,13 +93,16 @@ export async function findApplications(
   accounts: readonly LiveAccount[],
   apps: readonly string[],
 ): Promise<FoundByAccount<Application>> {
-  const found: Found<Application>[] = [];
+  const found: FoundRecord<Application>[] = [];
   for (const app of new Set(apps)) found.push(await findApplication(accounts, app));
   return byAccount(found);
 }
 
 /** Finds one application, as findApplications does. */
-export async function findApplication(accounts: readonly LiveAccount[], app: string): Promise<Found<Application>> {
+export async function findApplication(
+  accounts: readonly LiveAccount[],
+  app: string,
+): Promise<FoundRecord<Application>> {
   const read = ({ reader, call }: LiveAccount): Promise<Application> => reader.readApplication(Number(app), call);
   const found = isId(app) ? await findById(accounts, `application ${app}`, read) : undefined;
   return found ?? findByName(accounts, app);
@@ -110,7 +113,7 @@ export async function findKeyTransactions(
   accounts: readonly LiveAccount[],
   ids: readonly number[],
 ): Promise<FoundByAccount<KeyTransaction>> {
-  const found: Found<KeyTransaction>[] = [];
+  const found: FoundRecord<KeyTransaction>[] = [];
   for (const id of new Set(ids)) {
     const read = ({ reader, call }: LiveAccount): Promise<KeyTransaction> => reader.readKeyTransaction(id, call);
     const one = await findById(accounts, `key transaction ${id}`, read);
@@ -120,7 +123,7 @@ export async function findKeyTransactions(
   return byAccount(found);
 }
 
-function byAccount<T extends { readonly id: number }>(found: readonly Found<T>[]): FoundByAccount<T> {
+function byAccount<T extends { readonly id: number }>(found: readonly FoundRecord<T>[]): FoundByAccount<T> {
   const places = new Map<LiveAccount, Map<number, T>>();
   for (const { account, value } of found) {
     places.set(account, (places.get(account) ?? new Map<number, T>()).set(value.id, value));
@@ -132,9 +135,9 @@ async function findById<T>(
   accounts: readonly LiveAccount[],
   what: string,
   read: (account: LiveAccount) => Promise<T>,
-): Promise<Found<T> | undefined> {
+): Promise<FoundRecord<T> | undefined> {
   const failures: Error[] = [];
-  const attempts = accounts.map(async (account): Promise<readonly Found<T>[]> => {
+  const attempts = accounts.map(async (account): Promise<readonly FoundRecord<T>[]> => {
     try {
       return [{ account, value: await read(account) }];
     } catch (error) {
@@ -149,9 +152,9 @@ async function findById<T>(
   return found;
 }
 
-async function findByName(accounts: readonly LiveAccount[], name: string): Promise<Found<Application>> {
+async function findByName(accounts: readonly LiveAccount[], name: string): Promise<FoundRecord<Application>> {
   const lists = accounts.map(async (account) =>
-    (await listApplications(account, {})).map((value): Found<Application> => ({ account, value })),
+    (await listApplications(account, {})).map((value): FoundRecord<Application> => ({ account, value })),
   );
   const [only, ...others] = (await Promise.all(lists)).flat().filter(({ value }) => value.name === name);
   if (only === undefined) {

@@ -98,7 +98,7 @@ function apiOf(account: Mapping | undefined): Api {
 
 /** Every custom metric by itself, and with the earlier one that feeds the same family. */
 function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
-  const firstOf = new Map<string, FamilyUse>();
+  const firstOf = new Map<string, CustomMetricUse>();
   return accounts.flatMap((account, accountIndex) =>
     listOf(account?.['custom_metrics']).flatMap((value, index): Issue[] => {
       // What the schema refuses has its own fault, and cannot be compared.
@@ -114,14 +114,14 @@ function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
 }
 
 /** A custom metric and its place in the file. */
-interface FamilyUse {
+interface CustomMetricUse {
   readonly at: Path;
   readonly metric: z.output<typeof customMetric>;
   readonly template: Template;
 }
 
 /** A capture is no static label of the account, and the value is one that its interface has. */
-function withAccount({ at, metric, template }: FamilyUse, account: Mapping | undefined): Issue[] {
+function withAccount({ at, metric, template }: CustomMetricUse, account: Mapping | undefined): Issue[] {
   const fixed = mappingOf(account?.['labels']) ?? {};
   const issues = template.labelNames
     .filter((label) => Object.hasOwn(fixed, label))
@@ -135,7 +135,7 @@ function withAccount({ at, metric, template }: FamilyUse, account: Mapping | und
 }
 
 /** One family has one HELP, one scope and one set of captured labels in all accounts. */
-function withSameFamily({ at, metric, template }: FamilyUse, first: FamilyUse): Issue[] {
+function withSameFamily({ at, metric, template }: CustomMetricUse, first: CustomMetricUse): Issue[] {
   const same = `as in ${formatPath(first.at)}, which feeds the same family`;
   const issues: Issue[] = [];
   if (first.metric.scope !== metric.scope)
@@ -147,7 +147,7 @@ function withSameFamily({ at, metric, template }: FamilyUse, first: FamilyUse): 
   return issues;
 }
 
-function sortedLabels({ template }: Pick<FamilyUse, 'template'>): string {
+function sortedLabels({ template }: Pick<CustomMetricUse, 'template'>): string {
   return template.labelNames.toSorted().join(', ');
 }
 

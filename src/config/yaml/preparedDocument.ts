@@ -76,7 +76,7 @@ export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', () => '$${');
 }
 
-interface Place {
+interface NodePlace {
   /** Offsets in the text; a list item has no key. */
   readonly key: number | undefined;
   readonly value: number;
@@ -98,7 +98,7 @@ export class Places {
   }
 
   /** The places of a value and of all that hold it, from the top of the file down, as far as there are any. */
-  on(path: Path): readonly Place[] {
+  on(path: Path): readonly NodePlace[] {
     const places = [this.#place(this.#root, undefined)];
     for (const step of path) {
       const below = this.#below(places.at(-1)?.nodes.at(-1), step);
@@ -119,7 +119,7 @@ export class Places {
     return pairs.get(step);
   }
 
-  #place(node: Node | null, pair: Pair | undefined): Place {
+  #place(node: Node | null, pair: Pair | undefined): NodePlace {
     const key = pair === undefined ? undefined : startOf(null, pair);
     return { key, value: startOf(node, pair), nodes: this.#resolve(node) };
   }

@@ -42,7 +42,7 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
 }
 
 /** One thing that a document asks for. */
-interface Asked {
+interface DocumentCall {
   /** Its entry in the log of calls, which is told what came of it. */
   readonly entry: LoggedOperation;
   readonly applicationIds: readonly number[];
@@ -123,8 +123,8 @@ export class GraphqlService {
   }
 
   /** What a document asks for, in its order; nothing when it is not sound. Found by a run over it that answers nothing. */
-  async #asked(request: z.infer<typeof REQUEST>): Promise<readonly Asked[]> {
-    const asked: Asked[] = [];
+  async #asked(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
+    const asked: DocumentCall[] = [];
     const note = (kind: GraphqlKind, text = '', applicationIds: readonly number[] = []): null => {
       asked.push({ entry: { kind, text }, applicationIds });
       return null;
@@ -156,7 +156,7 @@ export class GraphqlService {
   }
 
   /** The object that a document is executed on: the members of the schema's `Query`, with their arguments. */
-  #root(asked: readonly Asked[], key: string, rule: FaultRule | undefined) {
+  #root(asked: readonly DocumentCall[], key: string, rule: FaultRule | undefined) {
     const { state, settings } = this.#options;
     const world = state.world('nerdgraph');
     const { accountId } = world.options;
@@ -234,7 +234,7 @@ export class GraphqlService {
 
 /** The answer of a field after the fault that is meant for it: null, an error, or what the service gives. The log is told. */
 function answerField<Answer>(
-  asked: readonly Asked[],
+  asked: readonly DocumentCall[],
   rule: FaultRule | undefined,
   [kind, text]: readonly [kind: GraphqlKind, text: string],
   answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },

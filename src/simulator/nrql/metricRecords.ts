@@ -23,7 +23,7 @@ interface Series {
 }
 
 /** The series of an application that a query is about: those that the instances of each of its hosts report. */
-interface Selection {
+interface SelectedSeries {
   readonly scope: WorldScope;
   readonly seriesOf: (host: string) => readonly Series[];
 }
@@ -56,7 +56,7 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
  * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
  * about no application that there is.
  */
-function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
+function* timesliceSeries(world: World, where: NrqlCondition): Generator<SelectedSeries, void, undefined> {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
   const meant = applications.flatMap((application) => {
@@ -102,7 +102,7 @@ function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selecti
 }
 
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
-function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<Selection, void, undefined> {
+function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<SelectedSeries, void, undefined> {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
     const scope = world.whole(source.application);

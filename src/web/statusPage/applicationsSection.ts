@@ -1,11 +1,11 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
 import type { AccountStatus, ApplicationView, EntityStatus } from '../../collect/view.ts';
-import { breakdownKey, type Breakdown, type Part } from './breakdown.ts';
+import { breakdownKey, type Breakdown, type BreakdownPart } from './breakdown.ts';
 
 const PAGE_SIZE = 50;
 
 /** What the page is asked for. */
-export interface Asked {
+export interface SearchedPage {
   readonly search: string;
   /** Counts from 1; cut to the pages there are. */
   readonly page: number;
@@ -15,7 +15,7 @@ export interface Asked {
 export function applicationsSection(
   accounts: readonly AccountStatus[],
   breakdowns: ReadonlyMap<string, Breakdown>,
-  asked: Asked,
+  asked: SearchedPage,
   address: string,
 ): Html {
   const all = applicationRows(accounts, breakdowns);
@@ -166,7 +166,7 @@ function paletteOf(breakdowns: Iterable<Breakdown>): Palette {
  * The style class of each part of a bar: a component has one colour on the whole page, but where a bar would have two parts of the
  * same colour, the later one takes the next that is free in this bar.
  */
-function coloursOf({ parts }: Breakdown, palette: Palette): (part: Part) => string {
+function coloursOf({ parts }: Breakdown, palette: Palette): (part: BreakdownPart) => string {
   const given = new Map<string, string>();
   const taken = new Set<number>();
   for (const { kind, name } of parts) {
@@ -180,7 +180,7 @@ function coloursOf({ parts }: Breakdown, palette: Palette): (part: Part) => stri
 }
 
 /** A stacked bar that fills its line; parts of 0 or less cannot be drawn and stand in the legend only. */
-function drawBar({ parts, responseTime }: Breakdown, colourOf: (part: Part) => string): Html | undefined {
+function drawBar({ parts, responseTime }: Breakdown, colourOf: (part: BreakdownPart) => string): Html | undefined {
   const drawn = parts.filter(({ seconds }) => seconds > 0);
   const sum = drawn.reduce((total, { seconds }) => total + seconds, 0);
   if (sum === 0) return undefined;
@@ -215,9 +215,9 @@ function responseMark(responseTime: number | undefined, scale: number): Html | u
 }
 
 /** The parts in words, each with its colour and its share of their sum. */
-function legend({ parts }: Breakdown, colourOf: (part: Part) => string): Html {
+function legend({ parts }: Breakdown, colourOf: (part: BreakdownPart) => string): Html {
   const sum = parts.reduce((total, { seconds }) => total + Math.max(0, seconds), 0);
-  const share = ({ seconds }: Part) =>
+  const share = ({ seconds }: BreakdownPart) =>
     sum > 0 && seconds > 0 ? html` <small>${Math.round((100 * seconds) / sum)} %</small>` : undefined;
   return html`<ul class="parts">
     ${parts.map(

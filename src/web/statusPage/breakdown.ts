@@ -2,7 +2,7 @@ import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
 /** One coloured part of an application's response time. */
-export interface Part {
+export interface BreakdownPart {
   readonly kind: 'queue' | 'component' | 'total';
   readonly name: string;
   /** The family that it comes from. */
@@ -15,7 +15,7 @@ export interface Breakdown {
   /** Undefined where there is none to show. */
   readonly responseTime: number | undefined;
   /** Queueing first, components by name, the application's own code last; what is absent is not here. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly BreakdownPart[];
 }
 
 const RESPONSE_TIME = 'newrelic_application_response_time_seconds';
@@ -40,8 +40,12 @@ export function breakdownKey(account: string, applicationId: string | number): s
 
 function makeUp(samples: readonly Sample[]): Breakdown {
   const valueOf = (name: string) => samples.find(({ family }) => family.name === name)?.value;
-  const part = (kind: Part['kind'], name: string, metric: string, seconds: number | undefined): Part[] =>
-    seconds === undefined ? [] : [{ kind, name, metric, seconds }];
+  const part = (
+    kind: BreakdownPart['kind'],
+    name: string,
+    metric: string,
+    seconds: number | undefined,
+  ): BreakdownPart[] => (seconds === undefined ? [] : [{ kind, name, metric, seconds }]);
   const components = samples
     .filter(({ family }) => family.name === COMPONENT_TIME)
     .flatMap(({ labels, value }) => part('component', labels?.component ?? '', COMPONENT_TIME, value))

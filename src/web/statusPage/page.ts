@@ -4,7 +4,7 @@ import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.t
 import { linkPrefix, queryOf } from '../request.ts';
 import { sendPage, type PlacedHandler } from '../sending.ts';
 import { accountSection } from './accountSection.ts';
-import { applicationsSection, type Asked } from './applicationsSection.ts';
+import { applicationsSection, type SearchedPage } from './applicationsSection.ts';
 import { breakdownsOf, type Breakdown } from './breakdown.ts';
 import { html, timeInWords, type Html, counted } from './markup.ts';
 import { statusDocument } from './statusDocument.ts';
@@ -76,7 +76,7 @@ class SharedWork<T> {
 }
 
 /** The status page, whole, without script or outside resource. `now` is Unix seconds. */
-function statusPage({ accounts, breakdowns }: View, asked: Asked, settings: WebSettings, now: number): string {
+function statusPage({ accounts, breakdowns }: View, asked: SearchedPage, settings: WebSettings, now: number): string {
   const prefix = linkPrefix(settings);
   const links: [string, string][] = [
     [settings.telemetryPath, 'Metrics'],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { SubjectRows, ITSELF, type BucketRow, type Row } from '../../../src/api/nerdgraph/rows.ts';
+import { SubjectRows, ITSELF, type BucketRow, type MetricRow } from '../../../src/api/nerdgraph/rows.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const WEB = 'HttpDispatcher';
 const MYSQL = 'Datastore/MySQL/allWeb';
 const REDIS = 'Datastore/Redis/allWeb';
 
-const ROW: Row = { c: 1, t: 1, x: undefined, mn: undefined, mx: undefined, q: undefined };
+const ROW: MetricRow = { c: 1, t: 1, x: undefined, mn: undefined, mx: undefined, q: undefined };
 
 function found(hosts: Readonly<Record<string, readonly string[]>>): SubjectRows {
   const result = new SubjectRows();

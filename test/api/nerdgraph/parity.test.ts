@@ -8,7 +8,7 @@ import type {
 } from '../../../src/api/reader.ts';
 import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from '../../../src/api/types.ts';
 import { databaseKind } from '../../../src/formulas/responseTimes.ts';
-import type { Scope } from '../../../src/metrics/family.ts';
+import type { FamilyScope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
 import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/entityFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
@@ -41,7 +41,11 @@ function keyOf(entity: string, { family, labels }: Sample): string {
 }
 
 /** The window samples of applications, or of their hosts by name, as the collector calculates them. */
-async function windowSeries(reading: Reading, applications: readonly Application[], scope: Scope): Promise<Series> {
+async function windowSeries(
+  reading: Reading,
+  applications: readonly Application[],
+  scope: FamilyScope,
+): Promise<Series> {
   const { reader } = reading;
   const subjects: { subject: MetricDataSubject; application: Application; entity: string }[] = [];
   for (const application of applications) {
@@ -79,7 +83,7 @@ async function windowSeries(reading: Reading, applications: readonly Application
   );
 }
 
-function windowsOf({ window, metrics }: MetricDataAnswer, { language }: Application, scope: Scope): Sample[] {
+function windowsOf({ window, metrics }: MetricDataAnswer, { language }: Application, scope: FamilyScope): Sample[] {
   const values = { seconds: window.to - window.from, metrics };
   return windowSamples(scope, values, databaseKind(values, language, 'auto'));
 }

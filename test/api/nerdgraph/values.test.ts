@@ -1,17 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRows, type Row, type Rows } from '../../../src/api/nerdgraph/rows.ts';
+import { mergeRows, type MetricRow, type MetricRows } from '../../../src/api/nerdgraph/rows.ts';
 import { keyTransactionOf, NEED_SQUARES, rollingOf, ValuePlan } from '../../../src/api/nerdgraph/rowValues.ts';
 import { NERDGRAPH_VALUES } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 
-const row = (members: Partial<Row> = {}): Row => ({
+const row = (members: Partial<MetricRow> = {}): MetricRow => ({
   ...{ c: 120, t: 30, x: 12, mn: 0.1, mx: 2, q: 9 },
   ...members,
 });
 
-function valuesOf(name: string, of: Row, rows: Rows, wanted?: readonly string[]): Readonly<Record<string, number>> {
+function valuesOf(
+  name: string,
+  of: MetricRow,
+  rows: MetricRows,
+  wanted?: readonly string[],
+): Readonly<Record<string, number>> {
   const plan = wanted === undefined ? new ValuePlan([name]) : new ValuePlan([name], () => wanted);
   return plan.valuesOf(name, of, rows, RANGE.to - RANGE.from);
 }
