@@ -37,7 +37,7 @@ export class Condition {
   }
 }
 
-export interface NrqlQuery {
+export interface QueryParts {
   readonly select: readonly [Selection, ...Selection[]];
   readonly where: Condition;
   readonly facet?: readonly Attribute[];
@@ -56,7 +56,7 @@ export const MOST_FACETS = 5_000;
  *
  * @throws RangeError for a number that NRQL would read as another one, or a time that is no whole minute
  */
-export function nrql({ select, where, facet = [], range, bucketMinutes }: NrqlQuery): string {
+export function nrql({ select, where, facet = [], range, bucketMinutes }: QueryParts): string {
   const parts = [
     `SELECT ${select.map(selection).join(', ')} FROM Metric WHERE ${where.text}`,
     ...(facet.length === 0 ? [] : [`FACET ${facet.join(', ')}`]),

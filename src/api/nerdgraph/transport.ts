@@ -1,5 +1,5 @@
 import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
-import { nrql, type Json, type NrqlQuery } from './nrql.ts';
+import { nrql, type Json, type QueryParts } from './nrql.ts';
 import type { AnswerRules } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
@@ -108,7 +108,7 @@ export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
   /** In the exporter's own form, or as its user wrote it. */
-  readonly query: NrqlQuery | string;
+  readonly query: QueryParts | string;
   /** Which failures are tried again; all that may pass by default. */
   readonly retries?: AnswerRules['retries'];
   readonly bounds?: Bounds;

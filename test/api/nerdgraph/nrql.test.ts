@@ -12,7 +12,7 @@ import {
   nrql,
   TIMESLICE,
 } from '../../../src/api/nerdgraph/nrql.ts';
-import type { Condition, NrqlQuery } from '../../../src/api/nerdgraph/nrql.ts';
+import type { Condition, QueryParts } from '../../../src/api/nerdgraph/nrql.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 const COUNT = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
@@ -53,7 +53,7 @@ const hostile = fc.oneof(
 
 describe('a query of NRQL', () => {
   it('reads as the service expects it', () => {
-    const query: NrqlQuery = {
+    const query: QueryParts = {
       select: [
         { of: 'count', from: TIMESLICE, as: 'c' },
         { of: 'sum', from: `${TIMESLICE}['totalExclusive']`, as: 'x' },
