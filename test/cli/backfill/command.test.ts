@@ -77,7 +77,7 @@ describe('the command backfill', () => {
     expect(error).toMatchObject({ status: 1 });
     // Node.js may warn, at any time, of something that another test of this process has done.
     const lines = said.trim().split('\n');
-    expect(lines.filter((line) => !line.startsWith('(node:'))).toEqual([
+    expect(lines.filter((line) => !/^\((?:node:|Use `node )/.test(line))).toEqual([
       expect.stringMatching(/^account default: the application list cannot be read: .*401/),
       expect.stringMatching(/^hint: the key must be a user key/),
     ]);
