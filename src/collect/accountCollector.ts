@@ -1,5 +1,5 @@
 import { UpstreamError } from '../api/types.ts';
-import { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
 import type { Entity, Kind } from './entity.ts';
@@ -82,7 +82,7 @@ export class AccountCollector {
     if (cameTo !== undefined && cameTo.entities > 0) this.log.refreshed(scope.applicationId, cameTo);
     if (isOver && !refresh.isWaitedFor && this.#refreshes.get(refresh.key) === refresh)
       this.#refreshes.delete(refresh.key);
-    if (signal?.aborted !== true) await this.timetable.update(new TimeSlice(), true);
+    if (signal?.aborted !== true) await this.timetable.update(true);
     return isOver;
   }
 
@@ -179,21 +179,20 @@ export class AccountCollector {
   /** Asks for what a refresh covers of these entities: what is due is queued, in portions between which other work goes on. */
   async #ask(refresh: Refresh, entities: Iterable<Entity>): Promise<void> {
     refresh.asking += 1;
-    const slice = new TimeSlice();
     const { askedAt } = refresh;
     const asked: Entity[] = [];
     for (const entity of entities) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
       if (entity.gone || !covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity))) continue;
       this.timetable.ask(entity, askedAt);
       asked.push(entity);
     }
     // Once all of them count: the plan that says what is due.
-    await this.timetable.update(slice);
+    await this.timetable.update();
     let isQueueing = false;
     for (const entity of asked) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
       if (!this.#join(refresh, entity) || isQueueing) continue;
       isQueueing = true;
@@ -260,9 +259,8 @@ export class AccountCollector {
   #pump(): void {
     if (this.#pumping || this.#stopped) return;
     this.#pumping = true;
-    const slice = new TimeSlice();
     while (this.#queueing === 0) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) {
         void turn.then(() => this.#pump());
         break;

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
@@ -47,9 +47,8 @@ export class AccountAnswer {
   static async inPortions(account: AccountCollector, scope: Scope, time: AnswerTime): Promise<AccountAnswer> {
     const answer = new AccountAnswer(account, scope, time);
     const walk = answer.#walk();
-    const slice = new TimeSlice();
     while (walk.next().done !== true) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
     }
     return answer;

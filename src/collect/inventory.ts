@@ -1,5 +1,5 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { hostPlaces } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import type { WrittenSamples } from '../metrics/sample.ts';
@@ -162,9 +162,8 @@ export class Inventory {
    */
   async writeApplications(list: readonly Application[]): Promise<ReadonlyMap<Application, Written>> {
     const written = new Map<Application, Written>();
-    const slice = new TimeSlice();
     for (const application of list) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
       const { writer, account } = this.#context;
       const { applications } = account;

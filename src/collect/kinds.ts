@@ -8,7 +8,7 @@ import type {
   TimeRange,
 } from '../api/reader.ts';
 import { UpstreamError } from '../api/types.ts';
-import { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
@@ -130,9 +130,8 @@ export class Kinds {
     const results: (number | Failed)[] = [];
     try {
       const outcomes = await this.#rows[first.kind].read().read(entities, window, call);
-      const slice = new TimeSlice();
       for (const [index, entity] of entities.entries()) {
-        const turn = slice.over();
+        const turn = nextTurnIfDue();
         if (turn !== undefined) await turn;
         results.push(takeOver(entity, outcomes[index], window));
       }

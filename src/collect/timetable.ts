@@ -1,5 +1,5 @@
 import type { TimeRange } from '../api/reader.ts';
-import type { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
 import {
@@ -218,7 +218,7 @@ export class Timetable {
    *
    * @param exact also when anything has changed at all
    */
-  async update(slice: TimeSlice, exact = false): Promise<void> {
+  async update(exact = false): Promise<void> {
     const changes = this.#changes;
     if (this.#made !== undefined) {
       const changed = changes - this.#made.changes;
@@ -230,14 +230,14 @@ export class Timetable {
       await this.#underWay;
       if (!exact || (this.#made?.changes ?? 0) >= changes) return;
     }
-    this.#underWay = this.#make(slice).finally(() => (this.#underWay = undefined));
+    this.#underWay = this.#make().finally(() => (this.#underWay = undefined));
     await this.#underWay;
   }
 
-  async #make(slice: TimeSlice): Promise<void> {
+  async #make(): Promise<void> {
     const making = this.#making();
     while (making.next().done !== true) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
     }
   }

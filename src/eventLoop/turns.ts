@@ -1,8 +1,11 @@
-/** So many milliseconds of work are done before other work of the event loop gets its turn. */
-const SLICE = 4;
+/** So many milliseconds of work are done in one turn of the event loop before other work gets its turn. */
+const TURN = 4;
 
 /** Those that wait for their turn, in the order in which they came. */
 const waiting: (() => void)[] = [];
+
+/** When the work of this turn of the event loop began: one answer may be read, taken over and written in the same turn. */
+let began: number | undefined;
 
 /**
  * Resolves once other work of the event loop has had its turn. One turn of the loop is given to one of those that wait: it
@@ -18,29 +21,31 @@ export function nextTurn(): Promise<void> {
 function giveTurn(): void {
   const resolve = waiting.shift();
   if (waiting.length > 0) setImmediate(giveTurn);
+  beginTurn();
   resolve?.();
 }
 
-/** Lets other work go on in the middle of long work, so that nothing waits for its end. */
-export class TimeSlice {
-  #began = performance.now();
+function beginTurn(): number {
+  const now = performance.now();
+  began = now;
+  setImmediate(() => {
+    if (began === now) began = undefined;
+  });
+  return now;
+}
 
-  /** Something to wait for once the work has had its time; undefined while it has not. */
-  over(): Promise<void> | undefined {
-    return performance.now() - this.#began < SLICE ? undefined : this.#next();
-  }
-
-  async #next(): Promise<void> {
-    await nextTurn();
-    this.#began = performance.now();
-  }
+/**
+ * For the middle of long work, so that nothing waits for its end: something to wait for once this turn of the event loop has
+ * done its milliseconds of work, whoever asked for it; undefined before.
+ */
+export function nextTurnIfDue(): Promise<void> | undefined {
+  return performance.now() - (began ?? beginTurn()) < TURN ? undefined : nextTurn();
 }
 
 /** Hands each element over, in order, and lets other work go on in between. */
 export async function inSlices<T>(list: readonly T[], take: (each: T) => void): Promise<void> {
-  const slice = new TimeSlice();
   for (const each of list) {
-    const turn = slice.over();
+    const turn = nextTurnIfDue();
     if (turn !== undefined) await turn;
     take(each);
   }

@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
@@ -46,7 +46,7 @@ export class FamilySeries {
  * Collects the series of each family, in the order of their rows. Where there are more than `maxSeries` series, whole
  * families are left out, and their series counted.
  */
-export async function answerFamilies(rows: AnswerRows, maxSeries: number, slice: TimeSlice): Promise<AnswerFamilies> {
+export async function answerFamilies(rows: AnswerRows, maxSeries: number): Promise<AnswerFamilies> {
   const found = new Map<string, { readonly family: Family; series: number }>();
   for (const [{ list }, { rows: times }] of rows.rowsWith) {
     for (const { family } of list) {
@@ -54,7 +54,7 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, slice:
       if (counted === undefined) found.set(family.name, { family, series: times });
       else counted.series += times;
     }
-    const turn = slice.over();
+    const turn = nextTurnIfDue();
     if (turn !== undefined) await turn;
   }
   const leftOut = familiesOverLimit(maxSeries, found);
@@ -79,7 +79,7 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number, slice:
       const number = rows.numbers[row] ?? 0;
       for (const [family, series] of notWritten) dropped.push({ family, series, number });
     }
-    const turn = slice.over();
+    const turn = nextTurnIfDue();
     if (turn !== undefined) await turn;
   }
   const series = new Map(Array.from(kept, ([name, family]) => [name, family.rows.length]));
@@ -121,7 +121,7 @@ export interface AnswerRows {
 const BLOCKS_AT_ONCE = 8192;
 
 /** Visits the blocks of an answer. */
-export async function answerRows(blocks: readonly Block[], slice: TimeSlice): Promise<AnswerRows> {
+export async function answerRows(blocks: readonly Block[]): Promise<AnswerRows> {
   const labels = new Array<Buffer>(blocks.length);
   const columns = new Array<Columns>(blocks.length);
   const values = new Array<readonly string[]>(blocks.length);
@@ -132,7 +132,7 @@ export async function answerRows(blocks: readonly Block[], slice: TimeSlice): Pr
   let refused = 0;
   for (let row = 0; row < blocks.length; row += 1) {
     if (row % BLOCKS_AT_ONCE === 0) {
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
     }
     const block = blocks[row];

@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../eventLoop/turns.ts';
+import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { AnswerFamilies, FamilySeries, AnswerRows } from './answerFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
@@ -13,7 +13,6 @@ export async function* answerPieces(
   { rows, families }: AnswerFamilies,
   format: Format,
   { size, inUse }: { readonly size: number; readonly inUse: number },
-  slice: TimeSlice,
 ): AsyncGenerator<Buffer> {
   const writer = new PieceWriter(size, inUse);
   for (const series of families) {
@@ -21,7 +20,7 @@ export async function* answerPieces(
     for (let next = 0; next < series.rows.length;) {
       next = addLines(writer, series, rows, next);
       if (writer.full) yield writer.take();
-      const turn = slice.over();
+      const turn = nextTurnIfDue();
       if (turn !== undefined) await turn;
     }
   }

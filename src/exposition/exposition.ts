@@ -1,4 +1,3 @@
-import { TimeSlice } from '../eventLoop/turns.ts';
 import type { Block } from '../metrics/sample.ts';
 import { answerFamilies, answerRows, type AnswerCounts, type AnswerRows } from './answerFamilies.ts';
 import { answerPieces } from './answerText.ts';
@@ -43,11 +42,8 @@ export class Exposition {
   /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
   async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<RenderedAnswer> {
     const { format, gzip, maxSeries, gone } = options;
-    const slice = new TimeSlice();
-    const rows = await answerRows(blocks, slice);
-    const collected = await this.#kept.of(`${format} ${gzip} ${maxSeries}`, rows, gone, () =>
-      collect(rows, options, slice),
-    );
+    const rows = await answerRows(blocks);
+    const collected = await this.#kept.of(`${format} ${gzip} ${maxSeries}`, rows, gone, () => collect(rows, options));
     const { counts, start } = collected;
     const ownFamilies = own === undefined ? [] : await own(counts);
     const end = format === 'openmetrics' ? END_OF_ANSWER : '';
@@ -63,16 +59,12 @@ export class Exposition {
 }
 
 /** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
-async function collect(
-  rows: AnswerRows,
-  { format, gzip, maxSeries }: RenderOptions,
-  slice: TimeSlice,
-): Promise<Collected> {
-  const families = await answerFamilies(rows, maxSeries, slice);
+async function collect(rows: AnswerRows, { format, gzip, maxSeries }: RenderOptions): Promise<Collected> {
+  const families = await answerFamilies(rows, maxSeries);
   const { counts } = families;
   const pieces: Buffer[] = [];
   const compressed = new GzipWriter();
-  for await (const piece of answerPieces(families, format, gzip ? COMPRESSED : PLAIN, slice)) {
+  for await (const piece of answerPieces(families, format, gzip ? COMPRESSED : PLAIN)) {
     if (gzip) await compressed.add(piece);
     else pieces.push(piece);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { countTurns } from './countTurns.ts';
-import { inSlices, nextTurn, TimeSlice } from '../../src/eventLoop/turns.ts';
+import { inSlices, nextTurn, nextTurnIfDue } from '../../src/eventLoop/turns.ts';
 
 describe('waiting for the next turn of the event loop', () => {
   it('gives each turn to one of those that wait, in the order in which they came', async () => {
@@ -35,14 +35,34 @@ function work(milliseconds: number): void {
 }
 
 describe('work in portions', () => {
-  it('goes on until it has had its time, and after a turn has as much again', async () => {
-    const slice = new TimeSlice();
+  it('ends a turn that has had its time, and after it does much short work in one turn again', async () => {
+    await nextTurn();
     work(5);
-    const turn = slice.over();
-    expect(turn).toBeInstanceOf(Promise);
-    await turn;
+    const due = nextTurnIfDue();
+    expect(due).toBeInstanceOf(Promise);
+    await due;
+    const { turn, stop } = countTurns();
+    await inSlices(Array.from({ length: 1000 }), () => undefined);
+    stop();
+    expect(turn()).toBeLessThan(100);
+    await nextTurn();
     work(5);
-    expect(slice.over()).toBeInstanceOf(Promise);
+    expect(nextTurnIfDue()).toBeInstanceOf(Promise);
+  });
+
+  it('shares the time of a turn with all other work of the same turn', async () => {
+    const { turn, stop } = countTurns();
+    const taken: number[] = [];
+    const take = (): void => {
+      taken.push(turn());
+      work(3);
+    };
+    await nextTurn();
+    await Promise.all(['parsed', 'taken over', 'written'].map(() => inSlices([1, 2], take)));
+    stop();
+    const most = Math.max(...taken.map((at) => taken.filter((other) => other === at).length));
+    expect(most).toBeLessThanOrEqual(3);
+    expect(new Set(taken).size).toBeGreaterThanOrEqual(3);
   });
 
   it('hands each element over once and in order, the long ones each in a turn of its own', async () => {
