@@ -1,5 +1,5 @@
 import type { FamilyScope as EntityScope } from '../metrics/family.ts';
-import { WINDOW_TABLE } from '../metrics/windowFamilies.ts';
+import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { wanted, type ApplicationData } from './records.ts';
 import { type EntityMatch, endOfLife } from '../config/config.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
@@ -301,7 +301,7 @@ function ofApplication({ customMetrics }: Readonly<AccountContext>, data: Applic
 
 /** Series of the window metrics of one application or host. */
 function builtIn(scope: EntityScope, components: number): number {
-  return WINDOW_TABLE.rows[scope].reduce((sum, { labelNames }) => {
+  return WINDOW_FAMILIES[scope].reduce((sum, { labelNames }) => {
     if (labelNames.includes('component')) return sum + components;
     return sum + (labelNames.includes('zone') ? ZONES : 1);
   }, 0);

@@ -2,8 +2,7 @@ import type { Api } from '../api/reader.ts';
 import { METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
-import { WINDOW_TABLE } from '../metrics/windowFamilies.ts';
-import { EVERY_DATASTORE } from '../metrics/windowTable.ts';
+import { EVERY_DATASTORE, WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { GROUPS, type Group, type Block, type Family } from '../metrics/sample.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import { concerns } from './inventory.ts';
@@ -134,7 +133,7 @@ function absentFamilies(
   );
 }
 
-const WINDOW_ROWS = new Map(Object.values(WINDOW_TABLE.rows).flatMap((rows) => rows.map((row) => [row.name, row])));
+const WINDOW_ROWS = new Map(Object.values(WINDOW_FAMILIES).flatMap((rows) => rows.map((row) => [row.name, row])));
 
 /** Why the application, or all of its hosts, have no series of a family. */
 function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {

@@ -1,8 +1,8 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
-import { customMatches, customSamples, type CustomMatches, type CustomMetric } from '../metrics/customMetrics.ts';
-import { applicationSamples, hostSamples, instanceSamples, keyTransactionSamples } from '../metrics/entityFamilies.ts';
+import { customMatches, customSamples, type CustomMetric } from '../metrics/customMetrics.ts';
+import { entitySamples } from '../metrics/entityFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
@@ -68,7 +68,7 @@ export interface WantedNames {
   readonly names: readonly string[];
   /** The values of a metric that the calculations or the custom metrics read. */
   readonly values: (metricName: string) => readonly string[];
-  readonly custom: CustomMatches;
+  readonly custom: ReturnType<typeof customMatches>;
   /** The datastore metrics among the names; undefined while nobody knows which there are. */
   readonly datastores: readonly string[] | undefined;
 }
@@ -141,17 +141,17 @@ export const writeApplication = (
   application: Application,
   tags: readonly string[],
   values?: RollingValues,
-): WrittenSamples => writer.write('applications', applicationSamples(application, values, tags));
+): WrittenSamples => writer.write('applications', entitySamples('applications', application, values, tags));
 
 /** The samples of a list entry as it is now, with rolling values that are read apart, or without. */
 export function writeListed(writer: SampleWriter, record: ListRecord, values?: RollingValues): WrittenSamples {
   if ('application' in record) return writeApplication(writer, record.application, record.tags, values);
-  if ('host' in record) return writer.write('hosts', hostSamples(record.host, values));
-  if ('instance' in record) return writer.write('instances', instanceSamples(record.instance));
-  return writer.write('key_transactions', keyTransactionSamples(record.keyTransaction, values));
+  if ('host' in record) return writer.write('hosts', entitySamples('hosts', record.host, values));
+  if ('instance' in record) return writer.write('instances', entitySamples('instances', record.instance));
+  return writer.write('key_transactions', entitySamples('key_transactions', record.keyTransaction, values));
 }
 
-const NO_MATCHES: CustomMatches = { matches: [], cut: new Map() };
+const NO_MATCHES = customMatches([], []);
 
 /** Most applications ask for the same, over NerdGraph all without custom metrics: what is asked for is then one list. */
 const BUILT_IN_NAMES = queryNames([]);

@@ -1,7 +1,7 @@
 import { finite, type WindowValues } from '../formulas/metricInputs.ts';
 import { familyOf, type FamilyScope } from './family.ts';
 import type { Family, Labels, Sample } from './sample.ts';
-import { UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
+import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
 
 /** A custom metric as configured. */
 export interface CustomMetricDefinition {
@@ -17,7 +17,7 @@ export interface CustomMetricDefinition {
 /** A custom metric ready for use. */
 export interface CustomMetric {
   readonly family: Family;
-  readonly template: Template;
+  readonly template: ReturnType<typeof parseTemplate>;
   readonly definition: CustomMetricDefinition;
 }
 
@@ -29,12 +29,6 @@ interface CustomMatch {
   readonly labels: Labels | undefined;
   /** How many series of it the cap allows: of the host scope, the first so many hosts in the order of their keys have it. */
   readonly series: number;
-}
-
-/** The matches to read and, by family name, how many series of one application, those of all its hosts, were cut. */
-export interface CustomMatches {
-  readonly matches: readonly CustomMatch[];
-  readonly cut: ReadonlyMap<string, number>;
 }
 
 /** The family of a custom metric; HELP is the configured text with the source and the time base. */
@@ -60,13 +54,10 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
  * Which of an application's metric names the custom metrics read, sorted, and at most `max_series` series of each custom
  * metric. Each name takes `entities` of them: 1, or for the host scope the number of the application's hosts; the last name
  * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
- * write the same series. The result does not depend on the order of the names.
+ * write the same series. The result does not depend on the order of the names. `cut` is, by family name, how many series of
+ * the application, those of all its hosts, are left out.
  */
-export function customMatches(
-  metrics: readonly CustomMetric[],
-  metricNames: readonly string[],
-  entities = 1,
-): CustomMatches {
+export function customMatches(metrics: readonly CustomMetric[], metricNames: readonly string[], entities = 1) {
   const sorted = [...new Set(metricNames)].sort();
   const taken = new Set<string>();
   const cut = new Map<string, number>();
@@ -125,27 +116,15 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** A parsed `match` of a custom metric. */
-export interface Template {
-  /** What the metric names that fit look like, with a group for each captured label. Case counts. */
-  readonly pattern: RegExp;
-  /** The captured label names, in the order of the template. */
-  readonly labelNames: readonly string[];
-  /**
-   * The longest literal part, of equal ones the first: upstream's substring filter for the metric name list. It keeps the
-   * slashes around it, which do not count for its length.
-   */
-  readonly filter: string;
-}
-
-const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const MINIMUM_LITERAL = 3;
 
 /**
  * Parses the `match` of a custom metric: segments between slashes, each a literal, `{label}` (captures it), `*` (any
- * one segment) or, at the end, `**` (all that remain, at least one). Throws a TemplateError.
+ * one segment) or, at the end, `**` (all that remain, at least one). `pattern` fits the metric names, with a group for each
+ * captured label; `filter` is the longest literal part, of equal ones the first: upstream's substring filter for the metric
+ * name list. It keeps the slashes around it, which do not count for its length. Throws a TemplateError.
  */
-export function parseTemplate(match: string): Template {
+export function parseTemplate(match: string) {
   const parts = match.split('/');
   const segments = parts.map((part, index) => segmentPattern(part, index, index === parts.length - 1));
   const labelNames = parts.flatMap((part) => CAPTURE.exec(part)?.slice(1) ?? []);

@@ -1,12 +1,5 @@
-import type { Application, Host, Instance, KeyTransaction, RollingSummary, RollingValues } from '../api/types.ts';
-import {
-  catalogueFamily,
-  samplesOf,
-  type FamilyKind,
-  type FamilySpec,
-  type LabelledValue,
-  type FamilyRow,
-} from './family.ts';
+import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues } from '../api/types.ts';
+import { catalogueFamily, samplesOf, type FamilySpec, type LabelledValue, type FamilyRow } from './family.ts';
 import { tagLabel } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
@@ -23,16 +16,21 @@ interface EntityInput {
 /** A row before it belongs to a kind of entity. */
 type Spec = FamilySpec & Pick<FamilyRow<EntityInput>, 'calculate'>;
 
-/** The rows of one kind; `rolling` in the name of a family says that its values are the service's rolling ones. */
+/** The rows of the entries that one group's lists bring; `rolling` in a name says that the values are the service's rolling ones. */
 function rowsOf(
-  kind: Omit<FamilyKind, 'timeBase'>,
+  group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
+  rolling: 'rolling' | 'rolling10',
   specs: readonly Spec[],
-  rolling: FamilyKind['timeBase'] = 'rolling',
-) {
-  return specs.map(({ calculate, ...spec }): FamilyRow<EntityInput> => {
-    const timeBase = spec.suffix.includes('rolling') ? rolling : 'state';
-    return { ...catalogueFamily({ ...kind, timeBase }, spec), calculate };
-  });
+): readonly FamilyRow<EntityInput>[] {
+  return specs.map((spec) => ({
+    ...catalogueFamily(
+      `newrelic_${group.slice(0, -1)}`,
+      group,
+      spec.suffix.includes('rolling') ? rolling : 'state',
+      spec,
+    ),
+    calculate: spec.calculate,
+  }));
 }
 
 /** The statuses upstream is known to use, each with its labels. */
@@ -205,7 +203,7 @@ function divided(value: number | undefined, divisor: number): number | undefined
 }
 
 /** Families of applications: state and rolling values. */
-export const APPLICATION = rowsOf({ prefix: 'newrelic_application', group: 'applications' }, [
+const APPLICATION = rowsOf('applications', 'rolling', [
   {
     suffix: 'info',
     meaning: '1, with what is known about the application',
@@ -299,7 +297,7 @@ export const APPLICATION = rowsOf({ prefix: 'newrelic_application', group: 'appl
 ]);
 
 /** Families of hosts: state and rolling values. */
-export const HOST = rowsOf({ prefix: 'newrelic_host', group: 'hosts' }, [
+const HOST = rowsOf('hosts', 'rolling', [
   {
     suffix: 'info',
     meaning: '1, with what is known about the host',
@@ -325,7 +323,7 @@ export const HOST = rowsOf({ prefix: 'newrelic_host', group: 'hosts' }, [
 ]);
 
 /** Families of instances: state and rolling values. */
-export const INSTANCE = rowsOf({ prefix: 'newrelic_instance', group: 'instances' }, [
+const INSTANCE = rowsOf('instances', 'rolling', [
   {
     suffix: 'info',
     meaning: '1, with what is known about the instance',
@@ -339,76 +337,52 @@ export const INSTANCE = rowsOf({ prefix: 'newrelic_instance', group: 'instances'
 ]);
 
 /** Families of key transactions: state and rolling values. */
-export const KEY_TRANSACTION = rowsOf(
-  { prefix: 'newrelic_key_transaction', group: 'key_transactions' },
-  [
-    {
-      suffix: 'info',
-      meaning: '1, with what is known about the key transaction',
-      source: 'transaction_name',
-      nerdgraph: 'metricName',
-      labelNames: ['transaction_name'],
-      calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
-    },
-    ...reporting('key transaction'),
-    healthStatus('key transaction', true),
-    ...traffic({
-      responseTime: 'apm.key.transaction.duration of the last 10 minutes',
-      requests: 'apm.key.transaction.duration of the last 10 minutes',
-      errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
-      apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
-    }),
-    APDEX_TARGET,
-    ...endUser(false),
-  ],
-  'rolling10',
-);
+const KEY_TRANSACTION = rowsOf('key_transactions', 'rolling10', [
+  {
+    suffix: 'info',
+    meaning: '1, with what is known about the key transaction',
+    source: 'transaction_name',
+    nerdgraph: 'metricName',
+    labelNames: ['transaction_name'],
+    calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
+  },
+  ...reporting('key transaction'),
+  healthStatus('key transaction', true),
+  ...traffic({
+    responseTime: 'apm.key.transaction.duration of the last 10 minutes',
+    requests: 'apm.key.transaction.duration of the last 10 minutes',
+    errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
+    apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
+  }),
+  APDEX_TARGET,
+  ...endUser(false),
+]);
+
+/** The families of each kind of entry, by the group whose lists bring them. */
+export const ENTITY_FAMILIES = {
+  applications: APPLICATION,
+  hosts: HOST,
+  instances: INSTANCE,
+  key_transactions: KEY_TRANSACTION,
+};
 
 /**
- * `apart`: rolling values that were read apart from the list. Without them those of the list's entry count. Without traffic, the
- * list says 0 for an average or a score: that is left out. A reader that reads rolling values apart leaves it out itself.
+ * State and rolling values of an entry of a list, in base units; none of a key transaction whose details could not be read,
+ * because they could not be labelled. `apart`: rolling values that were read apart from the list; without them those of the
+ * entry count, where 0 for an average or a score without traffic is left out, which a reader that reads them apart does itself.
+ * `tags`: the keys of an application's tags that are published.
  */
-function samples(
-  rows: readonly FamilyRow<EntityInput>[],
+export function entitySamples(
+  group: keyof typeof ENTITY_FAMILIES,
   entry: EntityInput['entry'],
-  apart: RollingValues | undefined,
+  apart?: RollingValues,
   tags: readonly string[] = [],
 ): Sample[] {
-  const { summary, endUserSummary } = entry;
+  const { summary, endUserSummary, unread } = entry;
+  if (unread !== undefined) return [];
   const rolling = apart ?? {
     summary: withoutEmptyAverages(summary),
     endUserSummary: withoutEmptyAverages(endUserSummary),
   };
-  return samplesOf(rows, { entry, rolling, tags });
-}
-
-/**
- * State and rolling values of an application, in base units. `rolling`: its rolling values where they are read apart from
- * the list; settings, Apdex target and numbers of hosts and instances are the list's with either interface. `tags`: the keys
- * of those that are published.
- */
-export function applicationSamples(
-  application: Application,
-  rolling?: RollingValues,
-  tags?: readonly string[],
-): Sample[] {
-  return samples(APPLICATION, application, rolling, tags);
-}
-
-/** State and rolling values of a host, in base units; `rolling` as for applications. */
-export function hostSamples(host: Host, rolling?: RollingValues): Sample[] {
-  return samples(HOST, host, rolling);
-}
-
-/** State and rolling values of an instance, in base units. */
-export function instanceSamples(instance: Instance): Sample[] {
-  return samples(INSTANCE, instance, undefined);
-}
-
-/**
- * State and rolling values of a key transaction, in base units; `rolling` as for applications. None of one whose details
- * could not be read: they could not be labelled.
- */
-export function keyTransactionSamples(keyTransaction: KeyTransaction, rolling?: RollingValues): Sample[] {
-  return keyTransaction.unread === undefined ? samples(KEY_TRANSACTION, keyTransaction, rolling) : [];
+  return samplesOf(ENTITY_FAMILIES[group], { entry, rolling, tags });
 }

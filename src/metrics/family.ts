@@ -50,13 +50,6 @@ export interface FamilyRow<Input> extends CatalogueFamily {
   readonly calculate: (input: Input) => number | undefined | readonly LabelledValue[];
 }
 
-/** The prefix of the names, the group whose refresh brings the values, and the time that they speak about. */
-export interface FamilyKind {
-  readonly prefix: string;
-  readonly group: Group;
-  readonly timeBase: keyof typeof TIME_BASES;
-}
-
 /** The suffixes that OpenMetrics knows as units and that our names use. */
 export function unitOf(name: string): Family['unit'] {
   return (['seconds', 'bytes', 'ratio'] as const).find((unit) => name.endsWith(`_${unit}`));
@@ -75,16 +68,18 @@ export function familyOf(
 }
 
 /** Makes a family of the catalogue. */
-export function catalogueFamily(kind: FamilyKind, spec: FamilySpec): CatalogueFamily {
-  const { suffix, meaning, nerdgraph, labelNames = [] } = spec;
-  const texts = { meaning, source: sourceText(spec), timeBase: TIME_BASES[kind.timeBase] };
+export function catalogueFamily(
+  prefix: string,
+  group: Group,
+  timeBase: keyof typeof TIME_BASES,
+  spec: FamilySpec,
+): CatalogueFamily {
+  const { suffix, meaning, labelNames = [] } = spec;
+  const texts = { meaning, source: sourceText(spec), timeBase: TIME_BASES[timeBase] };
   return {
-    ...familyOf(kind.group, `${kind.prefix}_${suffix}`, labelNames, texts),
+    ...familyOf(group, `${prefix}_${suffix}`, labelNames, texts),
     ...texts,
-    interfaces: [
-      ...(spec.rest === false ? [] : ['rest' as const]),
-      ...(nerdgraph === false ? [] : ['nerdgraph' as const]),
-    ],
+    interfaces: (['rest', 'nerdgraph'] as const).filter((api) => spec[api] !== false),
   };
 }
 

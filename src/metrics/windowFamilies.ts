@@ -1,4 +1,5 @@
-import { METRIC, type Values } from '../formulas/metricInputs.ts';
+import type { Api } from '../api/reader.ts';
+import { METRIC, isDatastore, type TimedCalls, type Values, type WindowValues } from '../formulas/metricInputs.ts';
 import {
   requestRate,
   perSecond,
@@ -8,18 +9,74 @@ import {
   cpuRatio,
   memoryBytes,
 } from '../formulas/ratesAndScores.ts';
-import { averageTime, responseTime, timePerRequest, totalTime } from '../formulas/responseTimes.ts';
 import {
-  read,
-  type WindowRowMaker,
-  type Component,
-  EVERY_DATASTORE,
-  type Reading,
-  type WindowRow,
-  windowRowMaker,
-  windowTable,
-} from './windowTable.ts';
-import type { FamilyScope, LabelledValue } from './family.ts';
+  averageTime,
+  databaseMetrics,
+  responseTime,
+  timePerRequest,
+  totalTime,
+  type DatabaseChoice,
+} from '../formulas/responseTimes.ts';
+import {
+  catalogueFamily,
+  samplesOf,
+  type FamilyRow,
+  type FamilyScope,
+  type FamilySpec,
+  type LabelledValue,
+} from './family.ts';
+import type { Labels, Sample } from './sample.ts';
+
+/** What is known about one application or host over one window. */
+interface FormulaInput {
+  readonly values: WindowValues;
+  /** The parts of the time of web requests that count; undefined while the database kind is not known. */
+  readonly components: readonly { readonly labels: Labels; readonly calls: TimedCalls }[] | undefined;
+}
+
+/** Stands for the metric of every datastore type, whose names differ from application to application. */
+export const EVERY_DATASTORE = Symbol('every datastore type');
+
+/** Something that a row reads: the values to ask for, and how it is found in what was answered. */
+interface Reading<T> {
+  readonly wanted: readonly {
+    readonly metric: string | typeof EVERY_DATASTORE;
+    readonly values: readonly string[];
+  }[];
+  readonly of: (input: FormulaInput) => T;
+}
+
+/** A window family with its calculation and what it reads. */
+interface WindowRow extends FamilyRow<FormulaInput>, Pick<Reading<unknown>, 'wanted'> {}
+
+/** Reads values of one metric; undefined where upstream has no such metric. */
+function read<Value extends string>(metric: string, ...values: readonly Value[]): Reading<Values<Value> | undefined> {
+  return { wanted: [{ metric, values }], of: ({ values: { metrics } }) => metrics.get(metric) };
+}
+
+/** A row; `calculate` gets of each reading what was answered, and the length of the window. To use a value that is not read is a type error. */
+function windowRow<Inputs extends object>(
+  scope: FamilyScope,
+  {
+    reads,
+    calculate,
+    ...spec
+  }: FamilySpec & {
+    readonly reads: { readonly [Name in keyof Inputs]: Reading<Inputs[Name]> };
+    readonly calculate: (inputs: Inputs, seconds: number) => ReturnType<WindowRow['calculate']>;
+  },
+): WindowRow {
+  const readings: [string, Reading<unknown>][] = Object.entries(reads);
+  return {
+    ...catalogueFamily(`newrelic_${scope}`, `${scope}_metrics`, 'window', spec),
+    wanted: readings.flatMap(([, { wanted }]) => wanted),
+    calculate: (input) => {
+      const inputs: Record<string, unknown> = {};
+      for (const [name, reading] of readings) inputs[name] = reading.of(input);
+      return calculate(inputs as Inputs, input.values.seconds);
+    },
+  };
+}
 
 /** Said of every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
@@ -31,7 +88,7 @@ const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and
 const METRICS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external, EVERY_DATASTORE] as const;
 
 /** Reads every metric that may be a component, and gives those that count. */
-const components: Reading<readonly Component[] | undefined> = {
+const components: Reading<FormulaInput['components']> = {
   wanted: METRICS.map((metric) => ({ metric, values: ['call_count', 'average_response_time'] })),
   of: (input) => input.components,
 };
@@ -57,36 +114,27 @@ function zonesOf(apdex: Values<'s' | 't' | 'f'> | undefined): LabelledValue[] {
   return ZONES.map(({ value, labels }) => ({ labels, value: apdex?.[value] }));
 }
 
-const MEMORY = { suffix: 'memory_used_bytes', meaning: 'Physical memory in use' } as const;
-
-function applicationMemory(row: WindowRowMaker): WindowRow {
-  return row({
-    ...MEMORY,
+const MEMORY = {
+  application: {
+    value: 'total_used_mb',
     source:
       'Memory/Physical:total_used_mb × 1048576 ' +
       '(unverified: what the service does with it over several minutes; alert on newrelic_host_memory_used_bytes)',
     nerdgraph: 'average memory of a process × processes that report',
-    reads: { memory: read(METRIC.memory, 'total_used_mb') },
-    calculate: (of) => memoryBytes(of.memory?.total_used_mb),
-  });
-}
-
-function hostMemory(row: WindowRowMaker): WindowRow {
-  return row({
-    ...MEMORY,
+  },
+  host: {
+    value: 'used_mb_by_host',
     source: 'Memory/Physical:used_mb_by_host × 1048576',
     nerdgraph: 'average memory of a process on the host',
-    reads: { memory: read(METRIC.memory, 'used_mb_by_host') },
-    calculate: (of) => memoryBytes(of.memory?.used_mb_by_host),
-  });
-}
+  },
+} as const;
 
 function rowsOf(scope: FamilyScope): readonly WindowRow[] {
-  const row = windowRowMaker(scope);
+  const { value: memory, ...ofMemory } = MEMORY[scope];
   const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
   return [
     // Times and rates of web requests and background transactions.
-    row({
+    windowRow(scope, {
       suffix: 'response_time_seconds',
       meaning: 'Response time of a web request with its queueing, the line of the main chart',
       source:
@@ -95,14 +143,14 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { web: read(METRIC.web, 'call_count', 'average_call_time', 'average_response_time'), queue },
       calculate: (of) => responseTime(of.web, of.queue),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'web_transaction_time_seconds',
       meaning: 'Time of a web transaction without queueing',
       source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
       reads: { web: read(METRIC.web, 'call_count', 'average_response_time') },
       calculate: (of) => averageTime(of.web),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'queue_time_seconds',
       meaning: 'Time in the request queue per web request',
       source:
@@ -111,14 +159,14 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { web: read(METRIC.web, 'call_count'), queue },
       calculate: (of) => timePerRequest(of.queue, of.web?.call_count),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'web_requests_per_second',
       meaning: 'Web requests per second',
       source: `HttpDispatcher:${RATE}`,
       reads: { web: read(METRIC.web, 'requests_per_minute', 'call_count') },
       calculate: (of, seconds) => requestRate(of.web, seconds),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'non_web_requests_per_second',
       meaning: 'Background transactions per second',
       source: `OtherTransaction/all:${RATE}`,
@@ -126,7 +174,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
     }),
     // How the time of web requests is made up.
-    row({
+    windowRow(scope, {
       suffix: 'component_time_seconds',
       meaning: 'Time in one component per web request; of the database kinds only the one that counts',
       source:
@@ -136,7 +184,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of) =>
         of.components?.map(({ labels, calls }) => ({ labels, value: timePerRequest(calls, of.web?.call_count) })),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'component_calls_per_second',
       meaning: 'Calls of one component per second; of the database kinds only the one that counts',
       source: `call_count of ${NAMES} / length of the window`,
@@ -145,7 +193,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of, seconds) =>
         of.components?.map(({ labels, calls }) => ({ labels, value: perSecond(calls.call_count, seconds) })),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'total_time_seconds',
       meaning: 'Execution time of a web transaction outside the components, below zero where they overlap',
       source:
@@ -165,7 +213,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
         ),
     }),
     // Errors of web requests and background transactions.
-    row({
+    windowRow(scope, {
       suffix: 'error_ratio',
       meaning: 'Errors per web request and background transaction',
       source:
@@ -174,7 +222,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: ERROR_READS,
       calculate: (of) => errorRatio({ scope, ...of }),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'errors_per_second',
       meaning: 'Errors per second',
       source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
@@ -182,21 +230,21 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of, seconds) => errorsPerSecond({ scope, ...of }, seconds),
     }),
     // Apdex of web requests.
-    row({
+    windowRow(scope, {
       suffix: 'apdex_score',
       meaning: 'Apdex score, from 0 to 1',
       source: 'Apdex:score, absent without requests',
       reads: { apdex: read(METRIC.apdex, 'score', 'count', 's', 't', 'f') },
       calculate: (of) => apdexScore(of.apdex),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'apdex_threshold_seconds',
       meaning: 'Apdex threshold T that was in force (the highest in the window)',
       source: 'Apdex:threshold',
       reads: { apdex: read(METRIC.apdex, 'threshold') },
       calculate: (of) => of.apdex?.threshold,
     }),
-    row({
+    windowRow(scope, {
       suffix: 'apdex_requests',
       meaning: 'Requests in the window by Apdex zone: satisfied, tolerating, frustrated',
       source: 'Apdex:s, t, f',
@@ -205,7 +253,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of) => zonesOf(of.apdex),
     }),
     // Page loads in the browser. NerdGraph has them for applications only: rows of the browser name no host.
-    row({
+    windowRow(scope, {
       suffix: 'end_user_response_time_seconds',
       meaning: 'Page load time in the browser',
       source: 'EndUser:average_response_time / 1000, absent without page views',
@@ -213,7 +261,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { views: read(METRIC.endUser, 'average_response_time', 'call_count') },
       calculate: (of) => averageTime(of.views),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'end_user_page_views_per_second',
       meaning: 'Page views per second',
       source: 'EndUser:call_count / length of the window',
@@ -221,7 +269,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { views: read(METRIC.endUser, 'call_count') },
       calculate: (of, seconds) => perSecond(of.views?.call_count, seconds),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'end_user_apdex_score',
       meaning: 'Apdex score of page loads, from 0 to 1',
       source: 'EndUser/Apdex:score, absent without page views',
@@ -229,7 +277,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { apdex: read(METRIC.endUserApdex, 'score', 'count', 's', 't', 'f') },
       calculate: (of) => apdexScore(of.apdex),
     }),
-    row({
+    windowRow(scope, {
       suffix: 'end_user_apdex_threshold_seconds',
       meaning: 'Apdex threshold T of page loads that was in force (the highest in the window)',
       source: 'EndUser/Apdex:threshold',
@@ -237,7 +285,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { apdex: read(METRIC.endUserApdex, 'threshold') },
       calculate: (of) => of.apdex?.threshold,
     }),
-    row({
+    windowRow(scope, {
       suffix: 'end_user_apdex_requests',
       meaning: 'Page loads in the window by Apdex zone: satisfied, tolerating, frustrated',
       source: 'EndUser/Apdex:s, t, f',
@@ -247,8 +295,14 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: (of) => zonesOf(of.apdex),
     }),
     // Memory and processor time.
-    scope === 'application' ? applicationMemory(row) : hostMemory(row),
-    row({
+    windowRow(scope, {
+      suffix: 'memory_used_bytes',
+      meaning: 'Physical memory in use',
+      ...ofMemory,
+      reads: { memory: read(METRIC.memory, memory) },
+      calculate: (of) => memoryBytes(of.memory?.[memory]),
+    }),
+    windowRow(scope, {
       suffix: 'cpu_usage_ratio',
       meaning: 'CPU time per wall clock time, above 1 with several processes',
       source: 'CPU/User Time:percent / 100',
@@ -258,7 +312,53 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
   ];
 }
 
-/** Every window family, a row each, and what follows from them; see "Adding a window metric" in CONTRIBUTING.md. */
-export const WINDOW_TABLE = windowTable({ application: rowsOf('application'), host: rowsOf('host') });
+/** Every window family, a row each; see "Adding a window metric" in CONTRIBUTING.md. */
+export const WINDOW_FAMILIES = { application: rowsOf('application'), host: rowsOf('host') };
 
-export const { queryNames, usedValues, windowSamples } = WINDOW_TABLE;
+/**
+ * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
+ * scope are left out; over REST a host is asked for the same names as its application.
+ */
+export function queryNames(
+  datastores: readonly string[],
+  scope: FamilyScope = 'application',
+  api: Api = 'rest',
+): string[] {
+  const asked = WINDOW_FAMILIES[scope].filter(({ interfaces }) => interfaces.includes(api));
+  const names = asked.flatMap(({ wanted }) => wanted.map(({ metric }) => metric));
+  return [...new Set([...names.filter((name) => name !== EVERY_DATASTORE), ...datastores])];
+}
+
+const USED = new Map<string | typeof EVERY_DATASTORE, readonly string[]>();
+for (const { metric, values } of Object.values(WINDOW_FAMILIES).flatMap((rows) =>
+  rows.flatMap(({ wanted }) => wanted),
+)) {
+  USED.set(metric, [...new Set([...(USED.get(metric) ?? []), ...values])]);
+}
+
+/** The value names of a metric that the calculations read; of a metric that they do not read, none. */
+export function usedValues(metricName: string): readonly string[] {
+  return USED.get(metricName) ?? (isDatastore(metricName) ? USED.get(EVERY_DATASTORE) : undefined) ?? [];
+}
+
+/**
+ * The samples of one application or host, in base units. `database` is the kind that counts for the application;
+ * undefined while it is not known: then there are no components and no total time.
+ */
+export function windowSamples(
+  scope: FamilyScope,
+  values: WindowValues,
+  database: DatabaseChoice | undefined,
+): Sample[] {
+  const components = database === undefined ? undefined : componentsOf(values, database);
+  return samplesOf(WINDOW_FAMILIES[scope], { values, components });
+}
+
+/** The components of an application or a host, the metrics of the database kind that counts first. */
+function componentsOf(values: WindowValues, database: DatabaseChoice): FormulaInput['components'] {
+  const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
+  return names.flatMap((name) => {
+    const calls = values.metrics.get(name);
+    return calls === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, calls }];
+  });
+}

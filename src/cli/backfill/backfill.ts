@@ -17,7 +17,7 @@ import {
   Semaphore,
 } from './backfillApplication.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { WINDOW_TABLE } from '../../metrics/windowFamilies.ts';
+import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
 import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
@@ -75,7 +75,7 @@ export interface RunIo {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-const FAMILIES = [...WINDOW_TABLE.rows.application, ...WINDOW_TABLE.rows.host];
+const FAMILIES = [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {

@@ -1,7 +1,7 @@
 import type { TimeRange } from '../../api/reader.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../../metrics/family.ts';
-import { WINDOW_TABLE } from '../../metrics/windowFamilies.ts';
+import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { entityKey, type Side, type SideSeries } from './sides.ts';
 
@@ -57,7 +57,7 @@ type Judgement = Pick<Difference, 'expected' | 'reason'>;
 
 /** Families over the window, of which the service may keep zeros, or have none for a host. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
-  [...WINDOW_TABLE.rows.application, ...WINDOW_TABLE.rows.host].map(({ name }) => name),
+  [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
 );
 
 /** What NerdGraph has as 0 for everything that reports, with or without a row. */

@@ -11,7 +11,7 @@ import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, FamilyScope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import { applicationSamples, hostSamples, keyTransactionSamples } from '../../metrics/entityFamilies.ts';
+import { entitySamples } from '../../metrics/entityFamilies.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readEach } from '../upstream/reading.ts';
@@ -69,7 +69,7 @@ export async function readSide(
     readWindow(account, applications, hosts, options.window, options.database),
   ]);
   const listed = alone.flatMap((each) =>
-    seriesOf(applicationLabels(each), applicationSamples(each)).filter(
+    seriesOf(applicationLabels(each), entitySamples('applications', each)).filter(
       ({ family }) => family.name === 'newrelic_application_info',
     ),
   );
@@ -116,10 +116,12 @@ async function readState(
     withRolling(keyTransactions, ({ id }) => ({ kind: 'key_transaction', keyTransactionId: id })),
   ]);
   return [
-    ...ofApplications.flatMap(([each, values]) => seriesOf(applicationLabels(each), applicationSamples(each, values))),
-    ...ofHosts.flatMap(([each, values]) => seriesOf(hostLabels(each), hostSamples(each.host, values))),
+    ...ofApplications.flatMap(([each, values]) =>
+      seriesOf(applicationLabels(each), entitySamples('applications', each, values)),
+    ),
+    ...ofHosts.flatMap(([each, values]) => seriesOf(hostLabels(each), entitySamples('hosts', each.host, values))),
     ...ofKeyTransactions.flatMap(([each, values]) =>
-      seriesOf(keyTransactionLabels(each), keyTransactionSamples(each, values)).map((series) =>
+      seriesOf(keyTransactionLabels(each), entitySamples('key_transactions', each, values)).map((series) =>
         // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
         series.family.name === 'newrelic_key_transaction_info'
           ? { ...series, labels: { ...series.labels, ...ownerOf(each) } }

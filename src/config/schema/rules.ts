@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { tagLabel } from '../../metrics/labelNames.ts';
-import { nerdgraphValuesOf, parseTemplate, type Template } from '../../metrics/customMetrics.ts';
+import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
 import type { Api } from '../config.ts';
 import { type Path, formatPath, issue, type Issue } from '../fault.ts';
@@ -117,7 +117,7 @@ function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
 interface CustomMetricUse {
   readonly at: Path;
   readonly metric: z.output<typeof customMetric>;
-  readonly template: Template;
+  readonly template: ReturnType<typeof parseTemplate>;
 }
 
 /** A capture is no static label of the account, and the value is one that its interface has. */

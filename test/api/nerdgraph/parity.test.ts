@@ -10,7 +10,7 @@ import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from
 import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import type { FamilyScope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
-import { applicationSamples, keyTransactionSamples } from '../../../src/metrics/entityFamilies.ts';
+import { entitySamples } from '../../../src/metrics/entityFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
@@ -174,7 +174,9 @@ describe('both interfaces over one world', () => {
     const stateOf = (list: readonly Application[], rolling?: RollingValues): Series =>
       new Map(
         list.flatMap((each) =>
-          applicationSamples(each, rolling).map((sample) => [keyOf(String(each.id), sample), sample.value] as const),
+          entitySamples('applications', each, rolling).map(
+            (sample) => [keyOf(String(each.id), sample), sample.value] as const,
+          ),
         ),
       );
     const result = compare(stateOf(applications.rest), stateOf(applications.nerdGraph, NO_ROLLING), 0.01);
@@ -254,7 +256,7 @@ describe('both interfaces over one world', () => {
     const samples = (list: readonly KeyTransaction[], values: readonly RollingValues[]): Series =>
       new Map(
         list.flatMap((each, index) =>
-          keyTransactionSamples(each, values[index]).map(
+          entitySamples('key_transactions', each, values[index]).map(
             (sample) => [keyOf(String(each.id), sample), sample.value] as const,
           ),
         ),

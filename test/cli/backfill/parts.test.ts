@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseTally } from '../../../src/cli/backfill/rollingWindows.ts';
 import { documentText } from '../../../src/cli/backfill/backfill.ts';
 import { inParallel, SeriesTable, Semaphore } from '../../../src/cli/backfill/backfillApplication.ts';
-import { WINDOW_TABLE } from '../../../src/metrics/windowFamilies.ts';
+import { WINDOW_FAMILIES } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
 describe('DatabaseTally', () => {
@@ -32,7 +32,7 @@ describe('DatabaseTally', () => {
 });
 
 const familyOf = (suffix: string) =>
-  WINDOW_TABLE.rows.application.find(({ name }) => name === `newrelic_application_${suffix}`)!;
+  WINDOW_FAMILIES.application.find(({ name }) => name === `newrelic_application_${suffix}`)!;
 
 describe('documentText', () => {
   it('writes family by family, series by series, each by time, with the metadata once', async () => {
