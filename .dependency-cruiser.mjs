@@ -73,8 +73,8 @@ export default {
     ),
     forbidden(
       'one-prom-client',
-      'src/exposition/promClient.ts is the only file that imports prom-client',
-      { path: '^src/', pathNot: '^src/exposition/promClient\\.ts$' },
+      'src/telemetry/telemetry.ts is the only file that imports prom-client',
+      { path: '^src/', pathNot: '^src/telemetry/telemetry\\.ts$' },
       { path: 'prom-client' },
     ),
   ],

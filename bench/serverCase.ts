@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
-import { Exposition } from '../src/exposition/exposition.ts';
+import { Exposition, finishAnswer, type RenderOptions } from '../src/exposition/exposition.ts';
 import { AnswersUnderWay, clientGone, sendExposition, wantedBy } from '../src/web/sending.ts';
 import { Fleet } from './renderFleet.ts';
 
@@ -18,7 +18,8 @@ const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
   samples: writer.write(group, samples),
 }));
 const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
-const bare = Buffer.concat((await exposition.render(blocks, undefined, wanted)).pieces);
+const render = async (options: RenderOptions) => finishAnswer(await exposition.collect(blocks, options), []);
+const bare = Buffer.concat((await render(wanted)).pieces);
 
 const underWay = new AnswersUnderWay(() => performance.now());
 const server = createServer((request, response) => {
@@ -27,7 +28,7 @@ const server = createServer((request, response) => {
     response.end(bare);
     return;
   }
-  void exposition.render(blocks, undefined, wantedBy(request, { max_series: 1e9 })).then((answer) => {
+  void render(wantedBy(request, { max_series: 1e9 })).then((answer) => {
     const gone = clientGone(response, () => underWay.end(response));
     return sendExposition(response, answer, { gone, underWay });
   });

@@ -7,7 +7,7 @@ import { formatDuration } from '../config/duration.ts';
 import { counted } from '../config/fault.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/preparedDocument.ts';
-import { Exposition } from '../exposition/exposition.ts';
+import { Exposition, finishAnswer } from '../exposition/exposition.ts';
 import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
@@ -208,7 +208,7 @@ async function exposition(
   const samples = new SampleWriter().write('queries', querySamples(query, reading));
   const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
   const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
-  const { pieces } = await new Exposition().render([block], undefined, options);
+  const { pieces } = await finishAnswer(await new Exposition().collect([block], options), []);
   return Buffer.concat(pieces).toString('utf8');
 }
 

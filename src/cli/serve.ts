@@ -153,7 +153,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     collector: () => collector,
     collection: () => config.collection,
     exposition: new Exposition(),
-    ownMetrics: (accounts) => telemetry.own(accounts),
+    ownMetrics: (accounts, series) => telemetry.own(accounts, series),
     dropped: (series) => {
       telemetry.dropped(series);
       const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));

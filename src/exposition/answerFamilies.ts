@@ -2,14 +2,6 @@ import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
-/** The collected part of an answer, family by family. */
-export interface AnswerFamilies {
-  readonly rows: AnswerRows;
-  /** In the order in which they first appear. */
-  readonly families: readonly FamilySeries[];
-  readonly counts: AnswerCounts;
-}
-
 /** What an answer holds of the collected data, and what it does not. */
 export interface AnswerCounts {
   /** Series written, by family. */
@@ -43,10 +35,13 @@ export class FamilySeries {
 }
 
 /**
- * Collects the series of each family, in the order of their rows. Where there are more than `maxSeries` series, whole
- * families are left out, and their series counted.
+ * Collects the series of each family, the families in the order in which they first appear, the series in that of their rows. Where
+ * there are more than `maxSeries` series, whole families are left out, and their series counted.
  */
-export async function answerFamilies(rows: AnswerRows, maxSeries: number): Promise<AnswerFamilies> {
+export async function answerFamilies(
+  rows: AnswerRows,
+  maxSeries: number,
+): Promise<{ readonly families: readonly FamilySeries[]; readonly counts: AnswerCounts }> {
   const found = new Map<string, { readonly family: Family; series: number }>();
   for (const [{ list }, { rows: times }] of rows.rowsWith) {
     for (const { family } of list) {
@@ -83,7 +78,7 @@ export async function answerFamilies(rows: AnswerRows, maxSeries: number): Promi
     if (turn !== undefined) await turn;
   }
   const series = new Map(Array.from(kept, ([name, family]) => [name, family.rows.length]));
-  return { rows, families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
+  return { families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
 /** Where each column goes, and how many series of a row with these columns go nowhere, by family. */

@@ -1,5 +1,5 @@
 import { nextTurnIfDue } from '../eventLoop/turns.ts';
-import type { AnswerFamilies, FamilySeries, AnswerRows } from './answerFamilies.ts';
+import type { FamilySeries, AnswerRows } from './answerFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
 /** Lines that are written before other work may go on; they take less than a millisecond. */
@@ -10,7 +10,8 @@ const LINES_AT_ONCE = 1000;
  * can be used at once, older ones are written over; Infinity where all of them are kept.
  */
 export async function* answerPieces(
-  { rows, families }: AnswerFamilies,
+  rows: AnswerRows,
+  families: readonly FamilySeries[],
   format: Format,
   { size, inUse }: { readonly size: number; readonly inUse: number },
 ): AsyncGenerator<Buffer> {

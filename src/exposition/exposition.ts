@@ -2,8 +2,8 @@ import type { Block } from '../metrics/sample.ts';
 import { answerFamilies, answerRows, type AnswerCounts, type AnswerRows } from './answerFamilies.ts';
 import { answerPieces } from './answerText.ts';
 import { type Format, CONTENT_TYPES, END_OF_ANSWER } from './formats.ts';
-import { type GzipStart, COMPRESSED, GzipWriter, gzipWith } from './gzip.ts';
-import { type OwnMetrics, ownText } from './ownFamilies.ts';
+import { COMPRESSED, GzipStart } from './gzip.ts';
+import { type OwnFamily, ownText } from './ownFamilies.ts';
 
 /** The pieces of an answer that is not compressed: all are kept. */
 const PLAIN = { size: 128 * 1024, inUse: Infinity };
@@ -17,58 +17,34 @@ export interface RenderOptions {
   readonly gone?: AbortSignal;
 }
 
-/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
-export interface RenderedAnswer extends AnswerCounts {
-  readonly contentType: string;
-  readonly contentEncoding: 'gzip' | undefined;
-  readonly pieces: readonly Buffer[];
-  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
-  readonly madeOf: object;
-}
-
 /** The collected part of an answer, without its end. */
-interface Collected {
+export interface CollectedAnswer {
+  readonly format: Format;
   readonly counts: AnswerCounts;
   readonly start: readonly Buffer[] | GzipStart;
 }
 
-/**
- * Makes answers from blocks (docs/architecture.md). An answer copies names, labels and values, which are text already, in
- * the order of the families. The exporter's own families are new each time and come last.
- */
-export class Exposition {
-  readonly #kept = new KeptAnswers();
-
-  /** `own` is asked once it is known what the answer holds; undefined: the collected part only. */
-  async render(blocks: readonly Block[], own: OwnMetrics | undefined, options: RenderOptions): Promise<RenderedAnswer> {
-    const { format, gzip, maxSeries, gone } = options;
-    const rows = await answerRows(blocks);
-    const collected = await this.#kept.of(`${format} ${gzip} ${maxSeries}`, rows, gone, () => collect(rows, options));
-    const { counts, start } = collected;
-    const ownFamilies = own === undefined ? [] : await own(counts);
-    const end = format === 'openmetrics' ? END_OF_ANSWER : '';
-    const rest = Buffer.from(ownText(ownFamilies, counts.series, format).join('') + end, 'utf8');
-    return {
-      ...counts,
-      contentType: CONTENT_TYPES[format],
-      contentEncoding: gzip ? 'gzip' : undefined,
-      pieces: 'crc' in start ? await gzipWith(start, rest) : [...start, rest],
-      madeOf: collected,
-    };
-  }
+/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
+export interface RenderedAnswer {
+  readonly contentType: string;
+  readonly contentEncoding: 'gzip' | undefined;
+  readonly pieces: readonly Buffer[];
+  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
+  readonly madeOf: CollectedAnswer;
 }
 
-/** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
-async function collect(rows: AnswerRows, { format, gzip, maxSeries }: RenderOptions): Promise<Collected> {
-  const families = await answerFamilies(rows, maxSeries);
-  const { counts } = families;
-  const pieces: Buffer[] = [];
-  const compressed = new GzipWriter();
-  for await (const piece of answerPieces(families, format, gzip ? COMPRESSED : PLAIN)) {
-    if (gzip) await compressed.add(piece);
-    else pieces.push(piece);
-  }
-  return { counts, start: gzip ? await compressed.finish() : pieces };
+/** The answer with the exporter's own families behind the collected ones. */
+export async function finishAnswer(collected: CollectedAnswer, own: readonly OwnFamily[]): Promise<RenderedAnswer> {
+  const { format, counts, start } = collected;
+  const end = format === 'openmetrics' ? END_OF_ANSWER : '';
+  const rest = Buffer.from(ownText(own, counts.series, format).join('') + end, 'utf8');
+  const compressed = start instanceof GzipStart;
+  return {
+    contentType: CONTENT_TYPES[format],
+    contentEncoding: compressed ? 'gzip' : undefined,
+    pieces: compressed ? await start.endedBy(rest) : [...start, rest],
+    madeOf: collected,
+  };
 }
 
 /** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
@@ -83,28 +59,27 @@ interface Kept {
   /** Who waits for it. */
   readonly waiters: (AbortSignal | undefined)[];
   /** While it is being made. */
-  making: Promise<Collected> | undefined;
+  making: Promise<CollectedAnswer> | undefined;
   /** Once it is made, as long as somebody takes it. */
-  made: WeakRef<Collected> | undefined;
+  made: WeakRef<CollectedAnswer> | undefined;
 }
 
 /**
- * Large answers, for whoever asks for the same again: the newest of each kind, which the second Prometheus of a pair asks
- * for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
+ * Collects answers from blocks (docs/architecture.md): names, labels and values, which are text already, are copied in the order of
+ * the families. Large answers are kept for whoever asks for the same again: the newest of each kind, which the second Prometheus of
+ * a pair asks for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
  */
-class KeptAnswers {
-  readonly #newest = new Map<string, Collected>();
+export class Exposition {
+  readonly #newest = new Map<string, CollectedAnswer>();
   #kept: Kept[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
-  /** The kept answer of this kind if it was made of the same rows, else what `make` makes. */
-  async of(
-    kind: string,
-    { series, labels, numbers }: AnswerRows,
-    gone: AbortSignal | undefined,
-    make: () => Promise<Collected>,
-  ): Promise<Collected> {
-    if (series < LEAST_SERIES) return await make();
+  /** The kept answer of this kind if it was made of the same rows, else a new one. */
+  async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedAnswer> {
+    const rows = await answerRows(blocks);
+    const { series, labels, numbers } = rows;
+    if (series < LEAST_SERIES) return await collect(rows, options);
+    const kind = `${options.format} ${options.gzip} ${options.maxSeries}`;
     this.#kept = this.#kept.filter(({ making, made }) => making !== undefined || made?.deref() !== undefined);
     const same = this.#kept.find(
       (kept) => kind === kept.kind && isSame(numbers, kept.numbers) && isSame(labels, kept.labels),
@@ -112,11 +87,11 @@ class KeptAnswers {
     const made = same?.made?.deref();
     if (made !== undefined) return made;
     const kept = same ?? { kind, labels, numbers, waiters: [], making: undefined, made: undefined };
-    kept.waiters.push(gone);
-    return await (kept.making ?? this.#make(kept, make));
+    kept.waiters.push(options.gone);
+    return await (kept.making ?? this.#make(kept, () => collect(rows, options)));
   }
 
-  #make(kept: Kept, make: () => Promise<Collected>): Promise<Collected> {
+  #make(kept: Kept, make: () => Promise<CollectedAnswer>): Promise<CollectedAnswer> {
     this.#kept.push(kept);
     kept.making = this.#last.then(async () => {
       if (kept.waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
@@ -132,6 +107,18 @@ class KeptAnswers {
     this.#last = kept.making.then(end, end);
     return kept.making;
   }
+}
+
+/** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
+async function collect(rows: AnswerRows, { format, gzip, maxSeries }: RenderOptions): Promise<CollectedAnswer> {
+  const { families, counts } = await answerFamilies(rows, maxSeries);
+  const pieces: Buffer[] = [];
+  const gzipped = new GzipStart();
+  for await (const piece of answerPieces(rows, families, format, gzip ? COMPRESSED : PLAIN)) {
+    if (gzip) await gzipped.add(piece);
+    else pieces.push(piece);
+  }
+  return { format, counts, start: gzip ? await gzipped.compressed() : pieces };
 }
 
 function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {

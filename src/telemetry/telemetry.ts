@@ -1,16 +1,18 @@
-import type { CallObserver } from '../api/reader.ts';
-import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/reader.ts';
+import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
+// Its successor is `@prometheus-io/client`, which needs Node 22. It counts and measures; src/exposition writes the text, because its own
+// writer renames a counter for good once it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds.
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountStatus, EntityState, GroupStatus, QueryStatus } from '../collect/view.ts';
-import { type OwnFamily, type OwnMetrics, type OwnSeries, registryFamilies } from '../exposition/ownFamilies.ts';
-import { Counter, Gauge, Registry, collectDefaultMetrics } from '../exposition/promClient.ts';
+import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';
-import { AccountCalls } from './accountCalls.ts';
+import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 
 /** The exporter's own metrics. */
 export class Telemetry {
   readonly #registry = new Registry();
-  readonly #process: ProcessMetrics | undefined;
+  readonly #process: Registry | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
   readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
   readonly #refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
@@ -23,7 +25,7 @@ export class Telemetry {
   /** @param build `processMetrics` false: without the families `process_*` and `nodejs_*` */
   constructor(build: { readonly version: string; readonly revision: string; readonly processMetrics: boolean }) {
     const { version, revision, processMetrics } = build;
-    this.#process = processMetrics ? new ProcessMetrics() : undefined;
+    this.#process = processMetrics ? processRegistry() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
     this.#scrapes.inc({ result: 'complete' }, 0);
@@ -64,32 +66,31 @@ export class Telemetry {
    * each refresh of their values.
    */
   dropped(series: readonly DroppedSeries[]): void {
-    const counts = new Map<string, number>();
-    const newest = new Map<string, number>();
+    const uncounted = new Map<string, { count: number; newest: number }>();
     for (const { family, series: count, number } of series) {
       if (number <= (this.#countedUpTo.get(family) ?? -1)) continue;
-      counts.set(family, (counts.get(family) ?? 0) + count);
-      newest.set(family, Math.max(newest.get(family) ?? 0, number));
+      const before = uncounted.get(family) ?? { count: 0, newest: 0 };
+      uncounted.set(family, { count: before.count + count, newest: Math.max(before.newest, number) });
     }
-    for (const [family, count] of counts) this.#dropped.inc({ family }, count);
-    for (const [family, number] of newest) this.#countedUpTo.set(family, number);
+    for (const [family, { count, newest }] of uncounted) {
+      this.#dropped.inc({ family }, count);
+      this.#countedUpTo.set(family, newest);
+    }
   }
 
-  /** All families, for one answer, as they are when its collected part is known. */
-  own(statuses: readonly AccountStatus[]): OwnMetrics {
-    return async ({ series }) => {
-      for (const family of series.keys()) this.#dropped.inc({ family }, 0);
-      const parts = [
-        await registryFamilies(this.#registry),
-        [{ ...EXPORTER.series, series: [...series].map(([family, count]) => seriesGauge(family, count)) }],
-        ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
-      ];
-      const families = EXPORTER_FAMILIES.map((family) => {
-        const ofFamily = parts.flat().filter(({ name }) => name === family.name);
-        return { ...family, series: ofFamily.flatMap((part) => part.series) };
-      });
-      return [...families, ...((await this.#process?.families()) ?? [])];
-    };
+  /** All families, for an answer that holds so many `series` of each collected family. */
+  async own(statuses: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]> {
+    for (const family of series.keys()) this.#dropped.inc({ family }, 0);
+    const parts = [
+      await registryFamilies(this.#registry),
+      [...series].flatMap(([family, count]) => gauge(EXPORTER.series, { family }, count)),
+      ...(await Promise.all(statuses.map((status) => this.#ofAccount(status)))),
+    ].flat();
+    const families = EXPORTER_FAMILIES.map((family) => {
+      const ofFamily = parts.filter(({ name }) => name === family.name);
+      return { ...family, series: ofFamily.flatMap((part) => part.series) };
+    });
+    return this.#process === undefined ? families : [...families, ...(await processFamilies(this.#process))];
   }
 
   async #ofAccount(status: AccountStatus): Promise<readonly OwnFamily[]> {
@@ -98,46 +99,112 @@ export class Telemetry {
     const families = [...accountFamilies(status), ...(await registryFamilies(calls.registry))];
     return families.map((family) => ({
       ...family,
-      series: family.series.map((one) => ({ ...one, labels: { ...one.labels, ...status.labels } })),
+      series: family.series.map((one) => ({
+        ...one,
+        labels: { account: status.name, ...one.labels, ...status.labels },
+      })),
     }));
   }
 
   #callsOf(account: string): AccountCalls {
     let calls = this.#accounts.get(account);
-    if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls(account)));
+    if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls()));
     return calls;
   }
 }
 
-function seriesGauge(family: string, value: number): OwnSeries {
-  return { suffix: '', labels: { family }, value };
+/** Seconds: from an answer next door to well beyond the default `request_timeout`. */
+const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+
+/**
+ * Counts the calls of one account; its name is added when they are shown. Each account has a registry of its own, so that its series
+ * end with it. Series that are sure to come begin at 0: `increase()` would miss the first event of a series that begins at 1.
+ */
+class AccountCalls implements CallObserver {
+  readonly registry = new Registry();
+  readonly #requests = new Counter({ ...EXPORTER.apiRequests, registers: [this.registry] });
+  readonly #durations = new Histogram({
+    ...EXPORTER.apiRequestDuration,
+    registers: [this.registry],
+    buckets: DURATION_BUCKETS,
+  });
+  readonly #failures = new Counter({ ...EXPORTER.apiFailures, registers: [this.registry] });
+  readonly #retries = new Counter({ ...EXPORTER.apiRetries, registers: [this.registry] });
+  readonly #inFlight = new Gauge({ ...EXPORTER.apiInFlight, registers: [this.registry] });
+  readonly #splits = new Counter({ ...EXPORTER.apiBatchesSplit, registers: [this.registry] });
+  readonly #endpoints = new Set<string>();
+
+  constructor() {
+    this.#retries.inc(0);
+    this.#inFlight.set(0);
+  }
+
+  started(endpoint: string): void {
+    this.#know(endpoint);
+    this.#inFlight.inc();
+  }
+
+  ended(endpoint: string, code: number | 'error', seconds: number): void {
+    this.#inFlight.dec();
+    this.#requests.inc({ endpoint, code: String(code) });
+    this.#durations.observe({ endpoint }, seconds);
+  }
+
+  failed(endpoint: string, reason: FailureReason): void {
+    this.#know(endpoint);
+    this.#failures.inc({ endpoint, reason });
+  }
+
+  retried(): void {
+    this.#retries.inc();
+  }
+
+  split(reason: SplitReason): void {
+    this.#splits.inc({ reason });
+  }
+
+  /** Counts nothing: what the service says goes to the log. */
+  noted(): void {
+    return;
+  }
+
+  /** Begins the counters of splits: the account is read by calls for several entities, which may be split. */
+  expectSplits(): void {
+    for (const reason of SPLIT_REASONS) this.#splits.inc({ reason }, 0);
+  }
+
+  #know(endpoint: string): void {
+    if (this.#endpoints.has(endpoint)) return;
+    this.#endpoints.add(endpoint);
+    for (const reason of FAILURE_REASONS) this.#failures.inc({ endpoint, reason }, 0);
+  }
 }
 
 const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
 
 /**
  * The gauges of an account's state, made anew for each answer, so that nothing is left of a group or an account that is
- * gone. What is not known yet is absent. One entry for each series.
+ * gone. What is not known yet is absent. One entry for each series; the account's name is added to all.
  */
 function accountFamilies(status: AccountStatus): OwnFamily[] {
-  const { name: account, api, region, budget } = status;
+  const { api, region, budget } = status;
   return [
-    ...gauge(EXPORTER.up, { account }, Number(status.up)),
-    ...gauge(EXPORTER.accountInfo, { account, api, region }, 1),
-    ...gauge(EXPORTER.apiEndOfLife, { account }, status.endOfLife),
+    ...gauge(EXPORTER.up, {}, Number(status.up)),
+    ...gauge(EXPORTER.accountInfo, { api, region }, 1),
+    ...gauge(EXPORTER.apiEndOfLife, {}, status.endOfLife),
     ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
-      gauge(EXPORTER.applications, { account, state }, status.applicationCounts?.[state]),
+      gauge(EXPORTER.applications, { state }, status.applicationCounts?.[state]),
     ),
-    ...gauge(EXPORTER.windowEnd, { account }, status.windowEnd),
-    ...gauge(EXPORTER.apiBudget, { account }, budget.inForce),
-    ...gauge(EXPORTER.apiPausedUntil, { account }, budget.pausedUntil),
-    ...status.groups.flatMap((group) => groupFamilies(account, group)),
-    ...status.queries.flatMap((query) => queryFamilies(account, query)),
+    ...gauge(EXPORTER.windowEnd, {}, status.windowEnd),
+    ...gauge(EXPORTER.apiBudget, {}, budget.inForce),
+    ...gauge(EXPORTER.apiPausedUntil, {}, budget.pausedUntil),
+    ...status.groups.flatMap((group) => groupFamilies(group)),
+    ...status.queries.flatMap((query) => queryFamilies(query)),
   ];
 }
 
-function queryFamilies(account: string, { name, success, seconds, series, dropped }: QueryStatus): OwnFamily[] {
-  const labels = { account, query: name };
+function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus): OwnFamily[] {
+  const labels = { query: name };
   return [
     ...gauge(EXPORTER.querySuccess, labels, success === undefined ? undefined : Number(success)),
     ...gauge(EXPORTER.queryDuration, labels, seconds),
@@ -146,8 +213,8 @@ function queryFamilies(account: string, { name, success, seconds, series, droppe
   ];
 }
 
-function groupFamilies(account: string, status: GroupStatus): OwnFamily[] {
-  const labels = { account, group: status.group };
+function groupFamilies(status: GroupStatus): OwnFamily[] {
+  const labels = { group: status.group };
   const success = status.success === undefined ? undefined : Number(status.success);
   return [
     ...gauge(EXPORTER.collectionSuccess, labels, success),
@@ -170,23 +237,41 @@ const LAG = 'nodejs_eventloop_lag_seconds';
 const LAG_DISTRIBUTION = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d+)_seconds$/;
 
 /** The client library's `process_*` and `nodejs_*` families. */
-class ProcessMetrics {
-  readonly #registry = new Registry();
+function processRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of REFUSED) registry.removeSingleMetric(name);
+  // The lag is measured from one answer to the next: the first answer would show a 0 that nobody measured.
+  registry.getSingleMetric(LAG)?.remove();
+  return registry;
+}
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry });
-    REFUSED.forEach((name) => this.#registry.removeSingleMetric(name));
-    // The lag is measured from one answer to the next: the first answer would show a 0 that nobody measured.
-    this.#registry.getSingleMetric(LAG)?.remove();
-  }
-
-  async families(): Promise<OwnFamily[]> {
-    const families = await registryFamilies(this.#registry);
-    return families.some(hasNoLag) ? families.filter(({ name }) => !LAG_DISTRIBUTION.test(name)) : families;
-  }
+async function processFamilies(registry: Registry): Promise<OwnFamily[]> {
+  const families = await registryFamilies(registry);
+  return families.some(hasNoLag) ? families.filter(({ name }) => !LAG_DISTRIBUTION.test(name)) : families;
 }
 
 /** Between two answers in quick succession nothing is measured: the mean is NaN, and the least is the highest number there is. */
 function hasNoLag({ name, series }: OwnFamily): boolean {
   return LAG_DISTRIBUTION.test(name) && series.some(({ value }) => Number.isNaN(value));
+}
+
+/** What a registry of the client library holds now, as copies: nothing that is done with them reaches the registry. */
+export async function registryFamilies(registry: Registry): Promise<OwnFamily[]> {
+  const metrics = await registry.getMetricsAsJSON();
+  return metrics.map(({ name, help, type, values }) => ({
+    name,
+    help,
+    type: typeOf(String(type)),
+    series: values.map(({ labels, value, ...rest }) => ({
+      suffix: 'metricName' in rest && typeof rest.metricName === 'string' ? rest.metricName.slice(name.length) : '',
+      labels: Object.fromEntries(Object.entries(labels).map(([label, text]) => [label, String(text)])),
+      value,
+    })),
+  }));
+}
+
+function typeOf(type: string): OwnFamily['type'] {
+  if (type === 'gauge' || type === 'counter' || type === 'histogram') return type;
+  throw new TypeError(`metrics of type ${type} are not used here`);
 }

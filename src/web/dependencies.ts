@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { AccountStatus, CollectorView, ProbeResult } from '../collect/view.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
-import type { OwnMetrics } from '../exposition/ownFamilies.ts';
+import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
 /** The collector with what `/probe` needs. */
@@ -38,9 +38,9 @@ export interface WebDependencies {
     CollectionConfig,
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
-  readonly exposition: Pick<Exposition, 'render'>;
-  /** The exporter's own metrics. */
-  ownMetrics(accounts: readonly AccountStatus[]): OwnMetrics;
+  readonly exposition: Pick<Exposition, 'collect'>;
+  /** The exporter's own metrics, for an answer that holds so many `series` of each collected family. */
+  ownMetrics(accounts: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
   /** An answer leaves out these series, because of a `max_series` of the configuration. */

@@ -10,7 +10,7 @@ import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../../src/metrics/sample.ts';
 import { parseOpenMetrics, parseText } from '../support/exposition.ts';
 import { labelBytes } from '../../src/metrics/writeSamples.ts';
-import { anyBlocks, block, gauge, written, type SampleBlock } from '../support/expositionBlocks.ts';
+import { anyBlocks, block, gauge, render, written, type SampleBlock } from '../support/expositionBlocks.ts';
 import { plainAnswer } from '../support/plainAnswer.ts';
 
 const FORMATS: readonly Format[] = ['text', 'openmetrics'];
@@ -22,7 +22,6 @@ const UP: OwnFamily = {
   series: [{ suffix: '', labels: { account: 'a' }, value: 1 }],
 };
 const X = gauge('newrelic_x');
-const limitless = { maxSeries: Infinity };
 
 function bytesOf({ pieces, contentEncoding }: RenderedAnswer): Buffer {
   const bytes = Buffer.concat(pieces);
@@ -63,11 +62,12 @@ describe('an answer', () => {
         for (const format of FORMATS) {
           const plain = plainAnswer(blocks, own, { format, maxSeries });
           for (const gzip of [false, true]) {
-            const answer = await exposition.render(blocks.map(written), () => own, { format, gzip, maxSeries });
+            const answer = await render(blocks.map(written), { exposition, own, format, gzip, maxSeries });
             expect(bytesOf(answer).toString('utf8')).toBe(plain.text);
             const { series, dropped, refused } = plain;
-            expect(answer).toMatchObject({ series, refused });
-            expect(byFamily(answer.dropped)).toEqual(dropped);
+            const { counts } = answer.madeOf;
+            expect(counts).toMatchObject({ series, refused });
+            expect(byFamily(counts.dropped)).toEqual(dropped);
           }
         }
       }),
@@ -80,13 +80,14 @@ describe('an answer', () => {
       fc.asyncProperty(anyBlocks, async (blocks) => {
         const exposition = new Exposition();
         for (const format of FORMATS) {
-          const answer = await exposition.render(blocks.map(written), undefined, { format, gzip: false, ...limitless });
+          const answer = await render(blocks.map(written), { exposition, format });
+          const { refused, series } = answer.madeOf.counts;
           const families = PARSERS[format](bytesOf(answer));
           const read = families.flatMap(({ samples }) => samples.map((sample) => `${sample.name} ${sample.value}`));
           const given = blocks.flatMap(({ samples }) => samples.map(({ family, value }) => `${family.name} ${value}`));
           expect(read.filter((sample) => !given.includes(sample))).toEqual([]);
-          expect(read.length + answer.refused).toBe(given.length);
-          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(answer.series);
+          expect(read.length + refused).toBe(given.length);
+          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(series);
         }
       }),
       { numRuns: 300 },
@@ -104,13 +105,9 @@ describe('an answer', () => {
         [long, -1e-7],
       ]),
     );
-    const { text } = plainAnswer(blocks, [], { format: 'text', ...limitless });
+    const { text } = plainAnswer(blocks, [], { format: 'text', maxSeries: Infinity });
     for (const gzip of [false, true]) {
-      const answer = await new Exposition().render(blocks.map(written), undefined, {
-        format: 'text',
-        gzip,
-        ...limitless,
-      });
+      const answer = await render(blocks.map(written), { gzip });
       expect(bytesOf(answer).toString() === text).toBe(true);
     }
   });
@@ -128,7 +125,7 @@ describe('an answer', () => {
       ]),
     ];
     const exposition = new Exposition();
-    const text = await exposition.render(blocks.map(written), undefined, { format: 'text', gzip: false, ...limitless });
+    const text = await render(blocks.map(written), { exposition });
     expect(bytesOf(text).toString()).toBe(
       [
         '# HELP newrelic_two Help of newrelic_two.',
@@ -142,11 +139,7 @@ describe('an answer', () => {
         '',
       ].join('\n'),
     );
-    const openMetrics = await exposition.render(blocks.map(written), () => [UP], {
-      format: 'openmetrics',
-      gzip: true,
-      ...limitless,
-    });
+    const openMetrics = await render(blocks.map(written), { exposition, own: [UP], format: 'openmetrics', gzip: true });
     expect(bytesOf(openMetrics).toString()).toBe(
       [
         '# TYPE newrelic_two gauge',
@@ -187,13 +180,9 @@ describe('an answer', () => {
       ),
       block({ app_id: '2' }, [[custom, 7, { a: '1', b: '2' }]], 'custom_metrics'),
     ];
-    const answer = await new Exposition().render(blocks.map(written), undefined, {
-      format: 'text',
-      gzip: false,
-      ...limitless,
-    });
+    const answer = await render(blocks.map(written));
     expect(parseText(bytesOf(answer))[0]?.samples.map(({ value }) => value)).toEqual([1, 3, 4, 5, 7]);
-    expect(answer.refused).toBe(2);
+    expect(answer.madeOf.counts.refused).toBe(2);
   });
 
   it.each(['text', 'openmetrics'] as const)(
@@ -206,18 +195,13 @@ describe('an answer', () => {
         ids.map((id, index) => [X, index, { id }] as const),
       );
       for (const blocks of [ofMany, [ofOne]]) {
-        const exposition = new Exposition();
         let turns = 0;
         const count = (): void => {
           turns += 1;
           turn = setImmediate(count);
         };
         let turn = setImmediate(count);
-        const { pieces } = await exposition.render(blocks.map(written), undefined, {
-          format,
-          gzip: false,
-          ...limitless,
-        });
+        const { pieces } = await render(blocks.map(written), { format });
         clearImmediate(turn);
         expect(turns).toBeGreaterThanOrEqual(2);
         expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(200_000);
@@ -229,13 +213,9 @@ describe('an answer', () => {
     const family = gauge('newrelic_x');
     const rows = [NaN, Infinity, -Infinity].map((value) => [family, value] as const);
     const blocks = [block({ a: '1' }, [...rows, [family, 1, { a: '2' }], [family, 2, { b: '2' }]])];
-    const answer = await new Exposition().render(blocks.map(written), undefined, {
-      format: 'text',
-      gzip: false,
-      ...limitless,
-    });
+    const answer = await render(blocks.map(written));
     expect(bytesOf(answer).toString()).toMatch(/gauge\nnewrelic_x\{a="1",b="2"\} 2\n$/);
-    expect(answer.refused).toBe(4);
+    expect(answer.madeOf.counts.refused).toBe(4);
   });
 
   it('leaves out whole families, the largest first, beyond the guard', async () => {
@@ -247,34 +227,22 @@ describe('an answer', () => {
         ...(id < 1 ? ([[small, 1]] as const) : []),
       ]),
     );
-    const render = (maxSeries: number) => {
-      return new Exposition().render(blocks.map(written), undefined, { format: 'text', gzip: false, maxSeries });
-    };
-    expect(await render(6)).toMatchObject({ dropped: [] });
-    const cut = await render(5);
-    expect(cut.dropped.map(({ family, series }) => [family, series])).toEqual([
+    const cutTo = (maxSeries: number) => render(blocks.map(written), { maxSeries });
+    expect((await cutTo(6)).madeOf.counts.dropped).toEqual([]);
+    const cut = await cutTo(5);
+    const { dropped, series: kept } = cut.madeOf.counts;
+    expect(dropped.map(({ family, series }) => [family, series])).toEqual([
       ['newrelic_large', 1],
       ['newrelic_large', 1],
       ['newrelic_large', 1],
     ]);
-    expect(new Set(cut.dropped.map(({ number }) => number)).size).toBe(3);
-    expect([...cut.series]).toEqual([
+    expect(new Set(dropped.map(({ number }) => number)).size).toBe(3);
+    expect([...kept]).toEqual([
       ['newrelic_middle', 2],
       ['newrelic_small', 1],
     ]);
     expect(bytesOf(cut).toString()).not.toContain('large');
-    expect((await render(0)).series.size).toBe(0);
-  });
-
-  it('gives its own families what it holds, after that is known', async () => {
-    const blocks = [block({ a: '1' }, [[gauge('newrelic_x'), 1]])];
-    const seen: ReadonlyMap<string, number>[] = [];
-    const own = ({ series }: { readonly series: ReadonlyMap<string, number> }) => {
-      seen.push(series);
-      return [UP];
-    };
-    await new Exposition().render(blocks.map(written), own, { format: 'text', gzip: false, ...limitless });
-    expect(seen).toEqual([new Map([['newrelic_x', 1]])]);
+    expect((await cutTo(0)).madeOf.counts.series.size).toBe(0);
   });
 });
 
@@ -283,12 +251,9 @@ describe('rendering the same blocks again', () => {
     const exposition = new Exposition();
     const blocks = fleet(0, ENTITIES).map(written);
     for (const gzip of [false, true]) {
-      const options = { format: 'text', gzip, ...limitless } as const;
-      const [first, second] = await Promise.all([
-        exposition.render(blocks, undefined, options),
-        exposition.render([...blocks], undefined, options),
-      ]);
-      const third = await exposition.render(blocks, () => [UP], options);
+      const options = { exposition, gzip };
+      const [first, second] = await Promise.all([render(blocks, options), render([...blocks], options)]);
+      const third = await render(blocks, { ...options, own: [UP] });
       expect(first.pieces.length).toBeGreaterThan(2);
       expect(second.pieces[0]).toBe(first.pieces[0]);
       expect(second.pieces[1]).toBe(first.pieces[1]);
@@ -299,12 +264,12 @@ describe('rendering the same blocks again', () => {
   it('has the new labels of an entity that was renamed while its samples stayed', async () => {
     const exposition = new Exposition();
     const blocks = fleet(0, ENTITIES).map(written);
-    await exposition.render(blocks, undefined, { format: 'text', gzip: false, ...limitless });
+    await render(blocks, { exposition });
     const labels = { account: 'a', app: 'renamed', app_id: '7' };
     const renamed = blocks.map((one, index) =>
       index === 7 ? { ...one, labels, labelBytes: labelBytes(labels) } : one,
     );
-    const answer = await exposition.render(renamed, undefined, { format: 'text', gzip: false, ...limitless });
+    const answer = await render(renamed, { exposition });
     expect(bytesOf(answer).toString()).toContain('app="renamed"');
   });
 
@@ -312,7 +277,7 @@ describe('rendering the same blocks again', () => {
     const exposition = new Exposition();
     const blocks = fleet(0, ENTITIES).map(written);
     for (const asked of [blocks.slice(0, -1), blocks, blocks.slice(0, -1)]) {
-      const answer = await exposition.render(asked, undefined, { format: 'text', gzip: false, ...limitless });
+      const answer = await render(asked, { exposition });
       const last = `app="${ENTITIES.at(-1)!.app}"`;
       expect(bytesOf(answer).toString().includes(last)).toBe(asked === blocks);
     }
@@ -333,7 +298,7 @@ describe('rendering the same blocks again', () => {
       for (const format of FORMATS) {
         const { text } = plainAnswer(blocks, [UP], { format, maxSeries });
         for (const gzip of [false, true]) {
-          const answer = await exposition.render(blocks.map(written), () => [UP], { format, gzip, maxSeries });
+          const answer = await render(blocks.map(written), { exposition, own: [UP], format, gzip, maxSeries });
           expect(bytesOf(answer).toString() === text).toBe(true);
         }
       }
@@ -343,28 +308,25 @@ describe('rendering the same blocks again', () => {
   it('is not made again because a small answer was asked for meanwhile', async () => {
     const exposition = new Exposition();
     const blocks = fleet(0, ENTITIES).map(written);
-    const options = { format: 'text', gzip: false, ...limitless } as const;
-    const first = await exposition.render(blocks, undefined, options);
-    await exposition.render(blocks.slice(0, 5), undefined, options);
-    expect((await exposition.render(blocks, undefined, options)).pieces[0]).toBe(first.pieces[0]);
+    const options = { exposition };
+    const first = await render(blocks, options);
+    await render(blocks.slice(0, 5), options);
+    expect((await render(blocks, options)).pieces[0]).toBe(first.pieces[0]);
   });
 });
 
 describe('large answers', () => {
-  const options = { format: 'text', gzip: false, ...limitless } as const;
   const blocksOf = (offset: number) => fleet(offset, ENTITIES).map(written);
 
   it('are made one after the other, and none for who has gone before its turn', async () => {
     const exposition = new Exposition();
     const gone = new AbortController();
     const order: string[] = [];
-    const made = (name: string) => () => {
-      order.push(name);
-      return [];
-    };
-    const first = exposition.render(blocksOf(0), made('first'), options);
-    const left = exposition.render(blocksOf(1), made('left'), { ...options, gone: gone.signal });
-    const last = exposition.render(blocksOf(2), made('last'), options);
+    const made = (name: string, offset: number, signal?: AbortSignal) =>
+      render(blocksOf(offset), { exposition, ...(signal && { gone: signal }) }).then(() => order.push(name));
+    const first = made('first', 0);
+    const left = made('left', 1, gone.signal);
+    const last = made('last', 2);
     gone.abort();
     await expect(left).rejects.toThrow('nobody waits for the answer');
     await Promise.all([first, last]);
@@ -376,7 +338,7 @@ describe('large answers', () => {
     const [one, other] = [blocksOf(0), blocksOf(1)];
     const taken = [];
     for (let round = 0; round < 5; round += 1) {
-      taken.push(await exposition.render(one, undefined, options), await exposition.render(other, undefined, options));
+      taken.push(await render(one, { exposition }), await render(other, { exposition }));
     }
     const bytes = new Map(taken.flatMap(({ pieces }) => pieces).map((piece) => [piece, piece.length]));
     const distinct = [...bytes.values()].reduce((sum, length) => sum + length, 0);
@@ -389,7 +351,7 @@ describe('large answers', () => {
     const exposition = new Exposition();
     const ask = async (): Promise<WeakRef<object>> => {
       const { signal } = new AbortController();
-      await exposition.render(blocksOf(0), undefined, { ...options, gone: signal });
+      await render(blocksOf(0), { exposition, gone: signal });
       return new WeakRef(signal);
     };
     const waiter = await ask();

@@ -1,6 +1,7 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { ownText, registryFamilies } from '../../src/exposition/ownFamilies.ts';
-import { Counter, Gauge, Histogram, Registry } from '../../src/exposition/promClient.ts';
+import { ownText } from '../../src/exposition/ownFamilies.ts';
+import { registryFamilies } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, value } from '../support/exposition.ts';
 
 const NONE: ReadonlyMap<string, number> = new Map();

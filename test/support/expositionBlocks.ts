@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { Exposition, finishAnswer, type RenderedAnswer, type RenderOptions } from '../../src/exposition/exposition.ts';
+import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
 
@@ -7,6 +9,19 @@ const WRITER = new SampleWriter();
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
   const unit = (['seconds', 'bytes', 'ratio'] as const).find((one) => name.endsWith(`_${one}`));
   return { name, help, type: 'gauge', unit, group, labelNames: [] };
+}
+
+/** The answer of these blocks: in text, not compressed, without a limit where nothing else is said. */
+export async function render(
+  blocks: readonly Block[],
+  {
+    exposition = new Exposition(),
+    own = [],
+    ...options
+  }: Partial<RenderOptions> & { readonly exposition?: Exposition; readonly own?: readonly OwnFamily[] } = {},
+): Promise<RenderedAnswer> {
+  const collected = await exposition.collect(blocks, { format: 'text', gzip: false, maxSeries: Infinity, ...options });
+  return finishAnswer(collected, own);
 }
 
 /** A block before its samples are written. */

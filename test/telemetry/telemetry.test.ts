@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus, GroupStatus, QueryStatus } from '../../src/collect/view.ts';
-import { Exposition } from '../../src/exposition/exposition.ts';
-import type { OwnMetrics } from '../../src/exposition/ownFamilies.ts';
+import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/sample.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
-import { block, gauge, written } from '../support/expositionBlocks.ts';
+import { block, gauge, render, written } from '../support/expositionBlocks.ts';
 import { lint } from '../support/expositionLint.ts';
 
 const DATA = '/applications/{id}/metrics/data.json';
@@ -63,16 +62,13 @@ function account(name: string, changes: Partial<AccountStatus> = {}): AccountSta
 }
 
 let telemetry: Telemetry;
-let exposition: Exposition;
 
 beforeEach(() => {
   telemetry = new Telemetry({ version: '1.2.3', revision: 'abc', processMetrics: true });
-  exposition = new Exposition();
 });
 
-async function body(statuses: readonly AccountStatus[], format: 'text' | 'openmetrics' = 'text'): Promise<string> {
-  const options = { format, gzip: false, maxSeries: Infinity };
-  const { pieces } = await exposition.render([], telemetry.own(statuses), options);
+async function body(statuses: readonly AccountStatus[], format: Format = 'text'): Promise<string> {
+  const { pieces } = await render([], { own: await telemetry.own(statuses, new Map()), format });
   return Buffer.concat(pieces).toString('utf8');
 }
 
@@ -197,25 +193,23 @@ describe("the exporter's own metrics", () => {
     );
     if (first === undefined || second === undefined) throw new Error('there are two blocks');
     const read = written(first);
-    const own: OwnMetrics = (counts) => {
+    const cutTo = async (maxSeries: number, other: Block) => {
+      const { counts } = (await render([read, other], { maxSeries })).madeOf;
       telemetry.dropped(counts.dropped);
-      return telemetry.own([])(counts);
-    };
-    const render = async (maxSeries: number, other: Block) => {
-      const answer = await exposition.render([read, other], own, { format: 'text', gzip: false, maxSeries });
-      return parseText(Buffer.concat(answer.pieces));
+      const own = await telemetry.own([], counts.series);
+      return parseText(Buffer.concat((await render([], { own })).pieces));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
     const other = written(second);
-    const whole = await render(3, other);
+    const whole = await cutTo(3, other);
     expect(value(whole, 'newrelic_exporter_series', { family: 'newrelic_large' })).toBe(2);
     expect(value(whole, dropped, { family: 'newrelic_large' })).toBe(0);
-    await render(2, other);
-    const cut = await render(2, other);
+    await cutTo(2, other);
+    const cut = await cutTo(2, other);
     expect(value(cut, 'newrelic_exporter_series', { family: 'newrelic_large' })).toBeUndefined();
     expect(value(cut, 'newrelic_exporter_series', { family: 'newrelic_small' })).toBe(1);
     expect(value(cut, dropped, { family: 'newrelic_large' })).toBe(2);
-    const refreshed = await render(2, written(second));
+    const refreshed = await cutTo(2, written(second));
     expect(value(refreshed, dropped, { family: 'newrelic_large' })).toBe(3);
     const ofTwo = [
       { family: 'newrelic_custom', series: 3, number: 5 },
@@ -223,7 +217,7 @@ describe("the exporter's own metrics", () => {
     ];
     telemetry.dropped(ofTwo);
     telemetry.dropped(ofTwo);
-    expect(value(await render(3, other), dropped, { family: 'newrelic_custom' })).toBe(7);
+    expect(value(await cutTo(3, other), dropped, { family: 'newrelic_custom' })).toBe(7);
   });
 
   it('carry the static labels of their account, where they carry an account at all', async () => {
@@ -298,8 +292,9 @@ describe("the exporter's own metrics", () => {
     telemetry.observer('a').ended(DATA, 200, 1);
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300 };
     const blocks = [block({ app_id: '1' }, [[gauge('newrelic_x'), 1]])];
-    const own = telemetry.own([account('a', { budget: paused, queries: [QUERY] })]);
-    const { pieces } = await exposition.render(blocks.map(written), own, { format: 'text', gzip: false, maxSeries: 1 });
+    const statuses = [account('a', { budget: paused, queries: [QUERY] })];
+    const own = await telemetry.own(statuses, new Map([['newrelic_x', 1]]));
+    const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {
       const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)).filter((label) => label !== 'le'));

@@ -78,7 +78,8 @@ test('a refusal in the place of a compressed answer is plain text', async () => 
   const underWay = new AnswersUnderWay(() => 0, 1);
   underWay.begin(new ServerResponse(response.req), [Buffer.from('full')]);
   const counts = { series: new Map<string, number>(), dropped: [], refused: 0 };
-  const answer = { ...counts, contentType: 'text/plain', contentEncoding: 'gzip' as const, pieces: PIECES, madeOf: {} };
+  const madeOf = { format: 'text', counts, start: [] } as const;
+  const answer = { contentType: 'text/plain', contentEncoding: 'gzip', pieces: PIECES, madeOf } as const;
   const sent = sendExposition(response, answer, { gone: clientGone(response), underWay });
   await expect(sent).rejects.toThrow(RefusedError);
   sendText(response, 503, 'full');

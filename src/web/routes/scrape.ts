@@ -1,5 +1,5 @@
-import type { OwnMetrics, OwnFamily } from '../../exposition/ownFamilies.ts';
-import type { RenderedAnswer } from '../../exposition/exposition.ts';
+import type { OwnFamily } from '../../exposition/ownFamilies.ts';
+import { finishAnswer, type RenderedAnswer } from '../../exposition/exposition.ts';
 import { ClientGoneError, sendExposition, sendPieces, unlessGone, wantedBy, type PlacedHandler } from '../sending.ts';
 import type { ProbeResult } from '../../collect/view.ts';
 import type { WebDependencies } from '../dependencies.ts';
@@ -27,13 +27,13 @@ export function metricsHandler(deps: WebDependencies): PlacedHandler {
     }
     const render = async (): Promise<RenderedAnswer> => {
       const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
-      const ownMetrics = wantsOwn ? deps.ownMetrics(accounts) : undefined;
       deps.scraped(complete ? 'complete' : 'partial');
-      const own: OwnMetrics = (counts) => {
-        deps.dropped([...cut, ...counts.dropped]);
-        return ownMetrics?.(counts) ?? [];
-      };
-      return unlessGone(deps.exposition.render(blocks, own, { ...wantedBy(request, collection), gone }), gone);
+      const options = { ...wantedBy(request, collection), gone };
+      const collected = await unlessGone(deps.exposition.collect(blocks, options), gone);
+      const { dropped, series } = collected.counts;
+      deps.dropped([...cut, ...dropped]);
+      const own = wantsOwn ? await deps.ownMetrics(accounts, series) : [];
+      return unlessGone(finishAnswer(collected, own), gone);
     };
     const writingFrom = deps.monotonic();
     try {
@@ -69,14 +69,12 @@ export function probeHandler(deps: WebDependencies): PlacedHandler {
     }
     const seconds = (deps.monotonic() - startedAt) / 1000;
     const { blocks, cut } = result.kind === 'answer' ? result : NOTHING;
-    const own: OwnMetrics = ({ dropped }) => {
-      deps.dropped([...cut, ...dropped]);
-      return outcome(result.kind === 'answer' && result.success, seconds);
-    };
     const writingFrom = deps.monotonic();
     const wanted = wantedBy(request, collection);
     const options = debug ? ({ ...wanted, format: 'text', gzip: false, gone } as const) : { ...wanted, gone };
-    const answer = await unlessGone(deps.exposition.render(blocks, own, options), gone);
+    const collected = await unlessGone(deps.exposition.collect(blocks, options), gone);
+    deps.dropped([...cut, ...collected.counts.dropped]);
+    const answer = await finishAnswer(collected, outcome(result.kind === 'answer' && result.success, seconds));
     if (debug) {
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
       await sendPieces(

@@ -172,9 +172,9 @@ describe('the scraper’s deadline', () => {
   test('leaves the time free that the last answer of the same groups took to write', async () => {
     const app = testApp({
       dependencies: {
-        ownMetrics: () => () => {
+        ownMetrics: () => {
           app.clock += 1_500;
-          return [];
+          return Promise.resolve([]);
         },
       },
     });

@@ -54,9 +54,10 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       max_series: 500_000,
     }),
     exposition: new Exposition(),
-    ownMetrics: () => () => [
-      { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },
-    ],
+    ownMetrics: () =>
+      Promise.resolve([
+        { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },
+      ]),
     scraped: (result) => void scraped.push(result),
     dropped: (series) => void dropped.push(...series),
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
