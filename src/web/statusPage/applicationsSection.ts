@@ -1,68 +1,69 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
-import type { AccountStatus, ApplicationView, EntityStatus } from '../../collect/view.ts';
-import { breakdownKey, type Breakdown, type BreakdownPart } from './breakdown.ts';
+import type { ApplicationView, EntityStatus } from '../../collect/view.ts';
+import type { Breakdown, ShownAccount } from './breakdown.ts';
 
 const PAGE_SIZE = 50;
 
-/** What the page is asked for. */
-export interface SearchedPage {
-  readonly search: string;
-  /** Counts from 1; cut to the pages there are. */
-  readonly page: number;
-}
-
-/** The response-time breakdown of every application, searchable and in pages; the form and the page links go to `address`. */
+/**
+ * The response-time breakdown of every application, the slowest first, then those without a breakdown by name: those that have the
+ * text `search` in their name, account or id, in pages. The form and the page links go to `address`; `asked` counts pages from 1 and is
+ * cut to those there are.
+ */
 export function applicationsSection(
-  accounts: readonly AccountStatus[],
-  breakdowns: ReadonlyMap<string, Breakdown>,
-  asked: SearchedPage,
+  accounts: readonly ShownAccount[],
+  search: string,
+  asked: number,
   address: string,
 ): Html {
-  const all = applicationRows(accounts, breakdowns);
-  const rows = all.filter((row) => isFound(row, asked.search.trim().toLowerCase()));
-  const palette = paletteOf(breakdowns.values());
+  const all = applicationRows(accounts);
+  const rows = all.filter((row) => isFound(row, search.trim().toLowerCase()));
+  const palette = paletteOf(all);
   const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE));
-  const page = Math.min(Math.max(1, asked.page), pages);
+  const page = Math.min(Math.max(1, asked), pages);
   const before = (page - 1) * PAGE_SIZE;
   const applications = counted(all.length, 'application');
   return html`<section aria-labelledby="applications">
     <h2 id="applications">Response time of each application</h2>
-    ${searchForm(asked.search, asked.search === '' ? applications : `${rows.length} of ${applications}`, address)}
+    ${searchForm(search, search === '' ? applications : `${rows.length} of ${applications}`, address)}
     <p class="key">
       ${swatch('queue')} request queueing ${swatch('c0')}${swatch('c1')}${swatch('c2')} components (database, caches,
       external services) ${swatch('total')} application code: what is left of the total time. The black mark is the
       response time; what lies beyond it ran in parallel. All bars have full width: compare the numbers.
     </p>
-    ${rows.length === 0 ? html`<p>${nothingToShow(asked.search, all.length)}</p>` : undefined}
+    ${rows.length === 0 ? html`<p>${nothingToShow(search, all.length)}</p>` : undefined}
     <ol class="applications" start="${before + 1}">
       ${rows.slice(before, before + PAGE_SIZE).map((row) => applicationItem(row, palette))}
     </ol>
-    ${pages > 1 ? pageLinks(asked.search, address, page, pages) : undefined}
+    ${pages > 1 ? pageLinks(search, address, page, pages) : undefined}
   </section>`;
 }
 
-function applicationItem({ account, application, breakdown, absence }: ApplicationRow, palette: Palette): Html {
+function applicationItem({ account, application, breakdown }: ApplicationRow, palette: Palette): Html {
   const { responseTime } = breakdown ?? {};
   return html`<li>
     <div class="title">
       <h3><bdi>${application.name}</bdi></h3>
       <span class="of"
-        ><bdi>${account}</bdi
+        ><bdi>${account.name}</bdi
         >/${application.id}${application.language === undefined ? '' : html`${DOT}<bdi>${application.language}</bdi>`}</span
       >
       ${responseTime === undefined ? undefined : html`<span class="response">${inWords(responseTime)}</span>`}
     </div>
-    ${breakdown === undefined ? html`<p class="absent">No breakdown: ${absence}</p>` : breakdownInWords(breakdown, palette)}
+    ${
+      breakdown === undefined
+        ? html`<p class="absent">No breakdown: ${whyAbsent(application, account.entities)}</p>`
+        : breakdownInWords(breakdown, palette)
+    }
   </li>`;
 }
 
 function breakdownInWords(breakdown: Breakdown, palette: Palette): Html {
-  const colourOf = coloursOf(breakdown, palette);
-  const below = breakdown.parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
+  const parts = coloured(breakdown, palette);
+  const below = parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
   const note = html`<p class="absent">
     Application code is below zero: components overlapped, their times add up to more than the whole.
   </p>`;
-  return html`${drawBar(breakdown, colourOf)}${legend(breakdown, colourOf)}${below ? note : undefined}`;
+  return html`${drawBar(parts, breakdown.responseTime)}${legend(parts)}${below ? note : undefined}`;
 }
 
 function searchForm(search: string, found: string, address: string): Html {
@@ -96,29 +97,19 @@ function pageLinks(search: string, address: string, page: number, pages: number)
 
 /** An application as the status page lists it. */
 interface ApplicationRow {
-  readonly account: string;
+  readonly account: ShownAccount;
   readonly application: ApplicationView;
+  /** Undefined where there is no part of it to show. */
   readonly breakdown: Breakdown | undefined;
-  /** Why there is no breakdown; undefined where there is one. */
-  readonly absence: string | undefined;
 }
 
-/** Every known application, the slowest first, then those without a breakdown by name. */
-function applicationRows(
-  accounts: readonly AccountStatus[],
-  breakdowns: ReadonlyMap<string, Breakdown>,
-): ApplicationRow[] {
-  const rows = accounts.flatMap(({ name, applications = [], entities }) => {
-    const work = new Map(
-      entities.filter(({ group }) => group === 'application_metrics').map((entity) => [entity.applicationId, entity]),
-    );
-    return applications.map((application): ApplicationRow => {
-      const breakdown = breakdowns.get(breakdownKey(name, application.id));
-      const shown = breakdown !== undefined && breakdown.parts.length > 0 ? breakdown : undefined;
-      const absence = shown === undefined ? whyAbsent(application, work.get(application.id)) : undefined;
-      return { account: name, application, breakdown: shown, absence };
-    });
-  });
+function applicationRows(accounts: readonly ShownAccount[]): ApplicationRow[] {
+  const rows = accounts.flatMap((account) =>
+    (account.applications ?? []).map((application): ApplicationRow => {
+      const { breakdown } = application;
+      return { account, application, breakdown: breakdown?.parts.length === 0 ? undefined : breakdown };
+    }),
+  );
   return rows.toSorted(
     (a, b) =>
       (b.breakdown?.responseTime ?? -1) - (a.breakdown?.responseTime ?? -1) ||
@@ -129,11 +120,14 @@ function applicationRows(
 
 /** Whether its name, account or id has the text, whatever the case. */
 function isFound({ account, application }: ApplicationRow, text: string): boolean {
-  return [application.name, account, String(application.id)].some((value) => value.toLowerCase().includes(text));
+  return [application.name, account.name, String(application.id)].some((value) => value.toLowerCase().includes(text));
 }
 
-function whyAbsent(application: ApplicationView, work: EntityStatus | undefined): string {
+function whyAbsent(application: ApplicationView, entities: readonly EntityStatus[]): string {
   if (!application.reporting) return 'it does not report, so no metric data are read.';
+  const work = entities.find(
+    ({ group, applicationId }) => group === 'application_metrics' && applicationId === application.id,
+  );
   if (work === undefined) return 'its metric data are not read.';
   if (work.state === 'missing') return work.problem ?? 'its metric data have not been read yet.';
   return 'it had no web transactions in the window.';
@@ -154,33 +148,31 @@ const PALETTE_SIZE = 16;
 type Palette = ReadonlyMap<string, number>;
 
 /** Colours for every component of a page, in the order of their names. */
-function paletteOf(breakdowns: Iterable<Breakdown>): Palette {
+function paletteOf(rows: readonly ApplicationRow[]): Palette {
   const names = new Set<string>();
-  for (const { parts } of breakdowns) {
-    for (const { kind, name } of parts) if (kind === 'component') names.add(name);
+  for (const { breakdown } of rows) {
+    for (const { kind, name } of breakdown?.parts ?? []) if (kind === 'component') names.add(name);
   }
   return new Map([...names].toSorted().map((name, index) => [name, index % PALETTE_SIZE]));
 }
 
 /**
- * The style class of each part of a bar: a component has one colour on the whole page, but where a bar would have two parts of the
- * same colour, the later one takes the next that is free in this bar.
+ * The parts with their style classes: a component has one colour on the whole page, but where a bar would have two parts of the same
+ * colour, the later one takes the next that is free in this bar.
  */
-function coloursOf({ parts }: Breakdown, palette: Palette): (part: BreakdownPart) => string {
-  const given = new Map<string, string>();
+function coloured({ parts }: Breakdown, palette: Palette) {
   const taken = new Set<number>();
-  for (const { kind, name } of parts) {
-    if (kind !== 'component') continue;
-    let colour = palette.get(name) ?? 0;
+  return parts.map((part) => {
+    if (part.kind !== 'component') return { ...part, colour: part.kind };
+    let colour = palette.get(part.name) ?? 0;
     while (taken.has(colour) && taken.size < PALETTE_SIZE) colour = (colour + 1) % PALETTE_SIZE;
     taken.add(colour);
-    given.set(name, `c${colour}`);
-  }
-  return ({ kind, name }) => (kind === 'component' ? (given.get(name) ?? 'c0') : kind);
+    return { ...part, colour: `c${colour}` };
+  });
 }
 
 /** A stacked bar that fills its line; parts of 0 or less cannot be drawn and stand in the legend only. */
-function drawBar({ parts, responseTime }: Breakdown, colourOf: (part: BreakdownPart) => string): Html | undefined {
+function drawBar(parts: ReturnType<typeof coloured>, responseTime: number | undefined): Html | undefined {
   const drawn = parts.filter(({ seconds }) => seconds > 0);
   const sum = drawn.reduce((total, { seconds }) => total + seconds, 0);
   if (sum === 0) return undefined;
@@ -189,7 +181,7 @@ function drawBar({ parts, responseTime }: Breakdown, colourOf: (part: BreakdownP
   const rectangles = drawn.map((part) => {
     const x = from;
     from += part.seconds * scale;
-    return html`<rect class="${colourOf(part)}" x="${digits(x)}" y="0" width="${digits(from - x)}" height="${HEIGHT}"
+    return html`<rect class="${part.colour}" x="${digits(x)}" y="0" width="${digits(from - x)}" height="${HEIGHT}"
       ><title>${part.name}: ${inWords(part.seconds)} (${part.metric})</title></rect
     >`;
   });
@@ -215,15 +207,15 @@ function responseMark(responseTime: number | undefined, scale: number): Html | u
 }
 
 /** The parts in words, each with its colour and its share of their sum. */
-function legend({ parts }: Breakdown, colourOf: (part: BreakdownPart) => string): Html {
+function legend(parts: ReturnType<typeof coloured>): Html {
   const sum = parts.reduce((total, { seconds }) => total + Math.max(0, seconds), 0);
-  const share = ({ seconds }: BreakdownPart) =>
+  const share = (seconds: number) =>
     sum > 0 && seconds > 0 ? html` <small>${Math.round((100 * seconds) / sum)} %</small>` : undefined;
   return html`<ul class="parts">
     ${parts.map(
       (part) =>
         html`<li title="${part.metric}">
-          ${swatch(colourOf(part))} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b>${share(part)}
+          ${swatch(part.colour)} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b>${share(part.seconds)}
         </li>`,
     )}
   </ul>`;

@@ -1,13 +1,10 @@
+import type { AccountStatus, ApplicationView } from '../../collect/view.ts';
 import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 
-/** One coloured part of an application's response time. */
-export interface BreakdownPart {
-  readonly kind: 'queue' | 'component' | 'total';
-  readonly name: string;
-  /** The family that it comes from. */
-  readonly metric: string;
-  readonly seconds: number;
+/** An account whose applications say how their response times are made up. */
+export interface ShownAccount extends AccountStatus {
+  readonly applications: readonly (ApplicationView & { readonly breakdown: Breakdown | undefined })[] | undefined;
 }
 
 /** How an application's response time is made up, in seconds. */
@@ -15,47 +12,46 @@ export interface Breakdown {
   /** Undefined where there is none to show. */
   readonly responseTime: number | undefined;
   /** Queueing first, components by name, the application's own code last; what is absent is not here. */
-  readonly parts: readonly BreakdownPart[];
+  readonly parts: readonly {
+    readonly kind: 'queue' | 'component' | 'total';
+    readonly name: string;
+    /** The family that it comes from. */
+    readonly metric: string;
+    readonly seconds: number;
+  }[];
 }
 
 const RESPONSE_TIME = 'newrelic_application_response_time_seconds';
-const QUEUE_TIME = 'newrelic_application_queue_time_seconds';
-const COMPONENT_TIME = 'newrelic_application_component_time_seconds';
-const TOTAL_TIME = 'newrelic_application_total_time_seconds';
+const PARTS = [
+  { kind: 'queue', name: 'Request queueing', metric: 'newrelic_application_queue_time_seconds' },
+  { kind: 'component', name: '', metric: 'newrelic_application_component_time_seconds' },
+  { kind: 'total', name: 'Application code', metric: 'newrelic_application_total_time_seconds' },
+] as const;
 
-/** The breakdowns of an answer's applications, by {@link breakdownKey}. */
-export function breakdownsOf(blocks: readonly Block[]): ReadonlyMap<string, Breakdown> {
+/** The accounts with the breakdowns of their applications, from the metric data of an answer. */
+export function withBreakdowns(accounts: readonly AccountStatus[], blocks: readonly Block[]): ShownAccount[] {
   const samples = new Map<string, Sample[]>();
   for (const { labels, samples: more } of blocks) {
-    const { account = '', app_id: applicationId = '' } = labels;
-    const key = breakdownKey(account, applicationId);
+    const key = `${labels.app_id}/${labels.account}`;
     samples.set(key, [...(samples.get(key) ?? []), ...readSamples(more)]);
   }
-  return new Map(Array.from(samples, ([key, ofApplication]) => [key, makeUp(ofApplication)]));
-}
-
-export function breakdownKey(account: string, applicationId: string | number): string {
-  return `${applicationId}/${account}`;
+  return accounts.map((account) => ({
+    ...account,
+    applications: account.applications?.map((application) => {
+      const ofApplication = samples.get(`${application.id}/${account.name}`);
+      return { ...application, breakdown: ofApplication && makeUp(ofApplication) };
+    }),
+  }));
 }
 
 function makeUp(samples: readonly Sample[]): Breakdown {
-  const valueOf = (name: string) => samples.find(({ family }) => family.name === name)?.value;
-  const part = (
-    kind: BreakdownPart['kind'],
-    name: string,
-    metric: string,
-    seconds: number | undefined,
-  ): BreakdownPart[] => (seconds === undefined ? [] : [{ kind, name, metric, seconds }]);
-  const components = samples
-    .filter(({ family }) => family.name === COMPONENT_TIME)
-    .flatMap(({ labels, value }) => part('component', labels?.component ?? '', COMPONENT_TIME, value))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return {
-    responseTime: valueOf(RESPONSE_TIME),
-    parts: [
-      ...part('queue', 'Request queueing', QUEUE_TIME, valueOf(QUEUE_TIME)),
-      ...components,
-      ...part('total', 'Application code', TOTAL_TIME, valueOf(TOTAL_TIME)),
-    ],
+    responseTime: samples.find(({ family }) => family.name === RESPONSE_TIME)?.value,
+    parts: PARTS.flatMap((part) =>
+      samples
+        .filter(({ family }) => family.name === part.metric)
+        .map(({ labels, value }) => ({ ...part, name: labels?.component ?? part.name, seconds: value }))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    ),
   };
 }

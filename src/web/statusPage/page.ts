@@ -1,11 +1,10 @@
-import type { AccountStatus } from '../../collect/view.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import { linkPrefix, queryOf } from '../request.ts';
 import { sendPage, type PlacedHandler } from '../sending.ts';
 import { accountSection } from './accountSection.ts';
-import { applicationsSection, type SearchedPage } from './applicationsSection.ts';
-import { breakdownsOf, type Breakdown } from './breakdown.ts';
+import { applicationsSection } from './applicationsSection.ts';
+import { withBreakdowns, type ShownAccount } from './breakdown.ts';
 import { html, timeInWords, type Html, counted } from './markup.ts';
 import { statusDocument } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
@@ -13,28 +12,21 @@ import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
 const BREAKDOWN_GROUPS: ReadonlySet<Group> = new Set(['application_metrics']);
 const MAX_SEARCH_LENGTH = 200;
 
-/** What the status page and its JSON are made from. */
-interface View {
-  readonly accounts: readonly AccountStatus[];
-  readonly breakdowns: ReadonlyMap<string, Breakdown>;
-}
-
 /**
  * The pages for people, which call nothing upstream: the status page (`?q=` searches, `?page=` turns pages), the same as JSON, and
  * the running configuration, as plain text so that a browser shows it. Requests that come while a page is being made get that page:
  * twenty at once cost as much as one.
  */
 export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', PlacedHandler> {
-  const views = new SharedWork<View>();
+  const views = new SharedWork<readonly ShownAccount[]>();
   const bodies = new SharedWork<Buffer>();
-  const view = (): Promise<View> =>
+  const view = (): Promise<readonly ShownAccount[]> =>
     views.of('', async () => {
       const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
-      const masked = accounts.map((account) => ({
+      return withBreakdowns(accounts, blocks).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));
-      return { accounts: masked, breakdowns: breakdownsOf(blocks) };
     });
 
   return {
@@ -43,7 +35,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
       const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
       const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
       const body = await bodies.of(`page ${page} ${search}`, async () =>
-        Buffer.from(statusPage(await view(), { search, page }, deps.settings, deps.now() / 1000)),
+        Buffer.from(statusPage(await view(), search, page, deps.settings, deps.now() / 1000)),
       );
       // Added to a policy of the web configuration, not in its place: a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
@@ -52,8 +44,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
     },
     json: async (_request, response, place) => {
       const body = await bodies.of('json', async () => {
-        const { accounts, breakdowns } = await view();
-        return Buffer.from(statusDocument(accounts, breakdowns, deps.settings.version, deps.now() / 1000));
+        return Buffer.from(statusDocument(await view(), deps.settings.version, deps.now() / 1000));
       });
       await sendPage(response, place, 'application/json; charset=utf-8', body);
     },
@@ -76,7 +67,13 @@ class SharedWork<T> {
 }
 
 /** The status page, whole, without script or outside resource. `now` is Unix seconds. */
-function statusPage({ accounts, breakdowns }: View, asked: SearchedPage, settings: WebSettings, now: number): string {
+function statusPage(
+  accounts: readonly ShownAccount[],
+  search: string,
+  page: number,
+  settings: WebSettings,
+  now: number,
+): string {
   const prefix = linkPrefix(settings);
   const links: [string, string][] = [
     [settings.telemetryPath, 'Metrics'],
@@ -103,14 +100,14 @@ function statusPage({ accounts, breakdowns }: View, asked: SearchedPage, setting
           ${overview(accounts)}
           <p class="asof">As of ${timeInWords(now)}. <a href="${prefix}/">Refresh</a></p>
           ${accounts.map((account) => accountSection(account, now, settings.docs))}
-          ${applicationsSection(accounts, breakdowns, asked, `${prefix}/`)}
+          ${applicationsSection(accounts, search, page, `${prefix}/`)}
         </main>
       </body>
     </html>`.markup;
 }
 
 /** `2 accounts, 14 applications`, and what is wrong at a glance. */
-function overview(accounts: readonly AccountStatus[]): Html {
+function overview(accounts: readonly ShownAccount[]): Html {
   const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
   const failing = accounts.reduce(
     (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,

@@ -1,21 +1,15 @@
-import type { AccountStatus } from '../../collect/view.ts';
-import { breakdownKey, type Breakdown } from './breakdown.ts';
+import type { ShownAccount } from './breakdown.ts';
 
 /**
  * The document of `/api/status`: keys in snake case, times in Unix seconds, lengths in seconds. What is not known is null, so that
  * every key is always there.
  */
-export function statusDocument(
-  accounts: readonly AccountStatus[],
-  breakdowns: ReadonlyMap<string, Breakdown>,
-  version: string,
-  now: number,
-): string {
-  const document = { version, now, accounts: accounts.map((account) => accountDocument(account, breakdowns)) };
+export function statusDocument(accounts: readonly ShownAccount[], version: string, now: number): string {
+  const document = { version, now, accounts: accounts.map(accountDocument) };
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
-function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string, Breakdown>) {
+function accountDocument(account: ShownAccount) {
   const { budget, plan } = account;
   return {
     name: account.name,
@@ -45,18 +39,15 @@ function accountDocument(account: AccountStatus, breakdowns: ReadonlyMap<string,
       entities: { fresh: group.entities.fresh, stale: group.entities.stale, missing: group.entities.missing },
       oldest_window_end: group.oldestWindowEnd,
     })),
-    applications: account.applications?.map((application) => {
-      const breakdown = breakdowns.get(breakdownKey(account.name, application.id));
-      return {
-        id: application.id,
-        name: application.name,
-        language: application.language,
-        reporting: application.reporting,
-        tags: (application.tags ?? []).map(({ key, values }) => ({ key, values })),
-        response_time_seconds: breakdown?.responseTime,
-        breakdown: breakdown?.parts.map(({ kind, name, metric, seconds }) => ({ kind, name, metric, seconds })),
-      };
-    }),
+    applications: account.applications?.map(({ id, name, language, reporting, tags = [], breakdown }) => ({
+      id,
+      name,
+      language,
+      reporting,
+      tags: tags.map(({ key, values }) => ({ key, values })),
+      response_time_seconds: breakdown?.responseTime,
+      breakdown: breakdown?.parts,
+    })),
     queries: account.queries.map((query) => ({
       name: query.name,
       nrql: query.nrql,
