@@ -35,12 +35,12 @@ export interface CheckOptions extends CommonOptions {
 
 /** The command `check`: the files, and with `--live` the accounts too. */
 export async function runCheck(options: CheckOptions): Promise<void> {
-  const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], pipe: true };
+  const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
   const status = check(findings, process);
   if (status !== 0 || loaded === undefined) throw new ExitStatus(2);
   if (options.live) await checkLive({ ...options, loaded });
-  else sayOrigin(openLog(options).logger, loaded.origin);
+  else sayOrigin(openLog(options).logger, loaded.path);
 }
 
 /**

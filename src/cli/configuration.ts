@@ -6,15 +6,8 @@ import { Secrets } from '../log/secrets.ts';
 import type { LogOptions } from './flags.ts';
 import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
 import { counted, formatFault, type Fault } from '../config/fault.ts';
-import type { ReadOptions } from '../config/load.ts';
-import {
-  DEFAULT_CONFIG_FILE,
-  describeOrigin,
-  findConfig,
-  readFrom,
-  type ConfigOrigin,
-  type ConfigSources,
-} from '../config/find.ts';
+import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/find.ts';
+import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
@@ -45,19 +38,21 @@ export function describeInterfaceEnd(account: AccountConfig, now: number): strin
 }
 
 /** Says in one log line that there is no file and the environment took its place; says nothing of a file. */
-export function sayOrigin(logger: Logger, origin: ConfigOrigin): void {
-  if (origin.kind === 'environment') logger.info(describeOrigin(origin));
+export function sayOrigin(logger: Logger, path: string | undefined): void {
+  if (path === undefined) logger.info(describeOrigin(path));
 }
 
 /** The files that a command is told to use; without a configuration file, it is looked for. */
-export interface ConfigurationFiles extends ReadOptions {
+interface ConfigurationFiles {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
+  /** The configuration file may be a pipe, because it is not read again. */
+  readonly once: boolean;
 }
 
-/** A valid configuration, where it comes from, and what should be changed in it all the same. */
+/** A valid configuration, where it comes from (undefined: the environment), and what should be changed in it all the same. */
 export interface LoadedConfiguration {
-  readonly origin: ConfigOrigin;
+  readonly path: string | undefined;
   readonly config: Config;
   readonly warnings: readonly Fault[];
 }
@@ -93,29 +88,23 @@ function exitOnFaults(findings: readonly Findings[]): void {
 
 /** Reads every file, also after one that is at fault, so that all faults are told in one round. */
 export async function readFiles(
-  { configFile, webConfigFile, pipe }: ConfigurationFiles,
-  machine: ConfigSources = { exists: existsSync, env: process.env },
+  { configFile, webConfigFile, once }: ConfigurationFiles,
+  env: Environment = process.env,
+  exists = existsSync,
 ): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
-  const { loaded, ...configuration } = await readConfiguration(configFile, machine, { pipe });
-  return { loaded, findings: [configuration, ...webFindings(webConfigFile)] };
+  const found = findConfig(configFile, env, exists);
+  const read = 'faults' in found ? found : await readFrom(found.path, env, once);
+  const path = 'path' in found ? found.path : undefined;
+  const name = 'path' in found ? (found.path ?? 'environment') : DEFAULT_CONFIG_FILE;
+  const findings = 'faults' in read ? { faults: read.faults, warnings: [] } : { faults: [], warnings: read.warnings };
+  return {
+    loaded: 'faults' in read ? undefined : { path, ...read },
+    findings: [{ name, ...findings }, ...webFindings(webConfigFile)],
+  };
 }
 
 function webFindings(webConfigFile: string | undefined): Findings[] {
   if (webConfigFile === undefined) return [];
   const web = loadWebConfig(webConfigFile);
   return [{ name: webConfigFile, faults: 'faults' in web ? web.faults : [], warnings: [] }];
-}
-
-async function readConfiguration(
-  configFile: string | undefined,
-  machine: ConfigSources,
-  options: ReadOptions,
-): Promise<Findings & { readonly loaded: LoadedConfiguration | undefined }> {
-  const found = findConfig(configFile, machine);
-  if ('faults' in found) return { name: DEFAULT_CONFIG_FILE, faults: found.faults, warnings: [], loaded: undefined };
-  const { origin } = found;
-  const name = origin.kind === 'file' ? origin.path : 'environment';
-  const read = await readFrom(origin, machine.env, options);
-  if ('faults' in read) return { name, faults: read.faults, warnings: [], loaded: undefined };
-  return { name, faults: [], warnings: read.warnings, loaded: { origin, ...read } };
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fetch } from 'undici';
 import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
-import type { Environment } from '../config/yaml/preparedDocument.ts';
+import type { Environment } from '../config/yaml/placeholders.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
 import type { Simulator, SimulatorOptions } from '../simulator/simulator.ts';
 import { ListenError } from '../web/server/listening.ts';
@@ -107,7 +107,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
   const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts }) }, {});
   if ('faults' in loaded) throw new Error(loaded.faults.map(({ message }) => message).join('; '));
   if (flags.configFile === undefined) return loaded.config;
-  const { config } = await loadOrExit({ configFile: flags.configFile, pipe: true });
+  const { config } = await loadOrExit({ configFile: flags.configFile, once: true });
   return { ...loaded.config, collection: config.collection };
 }
 

@@ -6,7 +6,7 @@ import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted } from '../config/fault.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
-import { escapePlaceholders } from '../config/yaml/preparedDocument.ts';
+import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { Exposition, finishAnswer } from '../exposition/exposition.ts';
 import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';

@@ -9,7 +9,7 @@ import type { ReloadResult } from '../web/dependencies.ts';
 import { refreshInBackground, systemClock } from '../collect/clock.ts';
 import { Collector } from '../collect/collector.ts';
 import type { Scope } from '../collect/view.ts';
-import type { Environment } from '../config/yaml/preparedDocument.ts';
+import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';
 import { Exposition } from '../exposition/exposition.ts';
 import type { Secrets } from '../log/secrets.ts';
@@ -222,14 +222,14 @@ export async function serve(options: Readonly<Record<string, unknown>> & LogOpti
   const flags = readServeFlags(options);
   if (flags.configCheck) {
     const { check } = await import('./check.ts');
-    throw new ExitStatus(check((await readFiles({ ...flags, pipe: true })).findings, process));
+    throw new ExitStatus(check((await readFiles({ ...flags, once: true })).findings, process));
   }
   const { logger, secrets } = openLog(options);
   await runService(
     logger,
     async () => {
-      const { origin, config, warnings } = await loadOrExit({ ...flags, pipe: false });
-      logger.info(describeOrigin(origin));
+      const { path, config, warnings } = await loadOrExit({ ...flags, once: false });
+      logger.info(describeOrigin(path));
       for (const warning of warnings) logger.warn(formatFault(warning));
       for (const account of config.accounts) {
         const end = describeInterfaceEnd(account, Date.now());
@@ -239,7 +239,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & LogOpti
       try {
         const daemon = await startDaemon({
           config,
-          readConfig: () => readFrom(origin, process.env, { pipe: false }),
+          readConfig: () => readFrom(path, process.env, false),
           flags,
           logger,
           secrets,

@@ -1,7 +1,8 @@
 import type { FamilyScope as EntityScope } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { wanted, type ApplicationData } from './records.ts';
-import { type EntityMatch, endOfLife } from '../config/config.ts';
+import { endOfLife } from '../config/config.ts';
+import type { EntityMatch } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import { isEnabled, unmatched, type AccountContext } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';

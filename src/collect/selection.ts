@@ -1,14 +1,7 @@
 import type { UpstreamReader } from '../api/reader.ts';
 import type { Application, KeyTransaction } from '../api/types.ts';
-import {
-  type AccountConfig,
-  type CollectionConfig,
-  type ApplicationSetting,
-  type DatabaseComponent,
-  type EntityMatch,
-  type Matchable,
-  matches,
-} from '../config/config.ts';
+import type { AccountConfig, ApplicationSetting, CollectionConfig, DatabaseComponent } from '../config/config.ts';
+import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';

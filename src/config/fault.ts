@@ -67,16 +67,12 @@ export function showPath(path: Path): string {
 /** How many faults of a file are told; nobody corrects more in one go. */
 export const MOST_FAULTS = 100;
 
-/**
- * The first faults in the order of the file. Where there are more, one that says how many stands at the end.
- *
- * @param more how many were found besides, but not told
- */
-export function firstFaults(faults: readonly Fault[], more = 0): Fault[] {
+/** The first faults in the order of the file. Where there are more, one that says how many stands at the end. */
+export function firstFaults(faults: readonly Fault[]): Fault[] {
   const sorted = faults.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const [first] = sorted;
-  const left = Math.max(0, sorted.length - MOST_FAULTS) + more;
-  if (first === undefined || left === 0) return sorted;
+  const left = sorted.length - MOST_FAULTS;
+  if (first === undefined || left <= 0) return sorted;
   const rest = { file: first.file, line: undefined, column: undefined, path: '', message: `and ${left} more` };
   return [...sorted.slice(0, MOST_FAULTS), rest];
 }

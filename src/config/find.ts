@@ -1,6 +1,6 @@
 import { type Fault, type Path, formatPath } from './fault.ts';
-import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig, type ReadOptions } from './load.ts';
-import type { Environment } from './yaml/preparedDocument.ts';
+import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig } from './load.ts';
+import type { Environment } from './yaml/placeholders.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].api_key': 'NEW_RELIC_API_KEY',
@@ -9,11 +9,6 @@ const VARIABLES: Readonly<Record<string, string>> = {
   'accounts[0].api': 'NEW_RELIC_API',
   'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
 };
-
-/** True when a start without a configuration file is possible. A variable that is set but empty is not set. */
-function hasEnvironmentKey(env: Environment): boolean {
-  return valueOf(env, 'NEW_RELIC_API_KEY') !== undefined || valueOf(env, 'NEW_RELIC_API_KEY_FILE') !== undefined;
-}
 
 /**
  * The configuration of a start without a file: one account named `default` with its key from NEW_RELIC_API_KEY or
@@ -56,6 +51,7 @@ function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
+/** A variable that is set but empty is not set. */
 function valueOf(env: Environment, name: string): string | undefined {
   const value = env[name];
   return value === '' ? undefined : value;
@@ -63,42 +59,38 @@ function valueOf(env: Environment, name: string): string | undefined {
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
-/** Where a configuration comes from. */
-export type ConfigOrigin = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'environment' };
-
-/** Where it is looked for. */
-export interface ConfigSources {
-  readonly exists: (path: string) => boolean;
-  readonly env: Environment;
-}
-
 /**
- * Where to read the configuration from: the file that is named, which must exist; else config.yaml where
- * there is one; else the environment; else there is no configuration, and the fault says what to do.
+ * Where to read the configuration from: the path of the file that is named, which must exist; else config.yaml where there
+ * is one; else undefined, for the environment; else there is no configuration, and the fault says what to do.
  *
  * @param flag the value of `--config.file`; undefined when it is not given
  */
 export function findConfig(
   flag: string | undefined,
-  { exists, env }: ConfigSources,
-): { readonly origin: ConfigOrigin } | { readonly faults: readonly Fault[] } {
-  if (flag !== undefined) return { origin: { kind: 'file', path: flag } };
-  if (exists(DEFAULT_CONFIG_FILE)) return { origin: { kind: 'file', path: DEFAULT_CONFIG_FILE } };
-  if (hasEnvironmentKey(env)) return { origin: { kind: 'environment' } };
+  env: Environment,
+  exists: (path: string) => boolean,
+): { readonly path: string | undefined } | { readonly faults: readonly Fault[] } {
+  if (flag !== undefined) return { path: flag };
+  if (exists(DEFAULT_CONFIG_FILE)) return { path: DEFAULT_CONFIG_FILE };
+  if (valueOf(env, 'NEW_RELIC_API_KEY') ?? valueOf(env, 'NEW_RELIC_API_KEY_FILE')) return { path: undefined };
   const message =
     'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
     '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
   return { faults: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
 }
 
-/** Reads the configuration from where it was found; a reload calls it again with the same origin. */
-export function readFrom(origin: ConfigOrigin, env: Environment, options: ReadOptions): Promise<ConfigResult> {
-  return origin.kind === 'file' ? readConfig(origin.path, env, options) : Promise.resolve(configFromEnvironment(env));
+/**
+ * Reads the configuration from where it was found: a file, or the environment; a reload calls it again.
+ *
+ * @param once the file may be a pipe, because it is not read again
+ */
+export function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
+  return path === undefined ? Promise.resolve(configFromEnvironment(env)) : readConfig(path, env, once);
 }
 
 /** For the one log line that says what the program runs with. */
-export function describeOrigin(origin: ConfigOrigin): string {
-  return origin.kind === 'file'
-    ? `configuration from ${origin.path}`
-    : 'no configuration file: one account named "default" from the environment variables, all else by default';
+export function describeOrigin(path: string | undefined): string {
+  return path === undefined
+    ? 'no configuration file: one account named "default" from the environment variables, all else by default'
+    : `configuration from ${path}`;
 }

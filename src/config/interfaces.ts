@@ -1,8 +1,11 @@
-import type { Api, Region, AccountConfig } from './config.ts';
-
 export const APIS = ['rest', 'nerdgraph'] as const;
 
+/** The interface that an account is read through: the REST API v2, or NerdGraph. */
+export type Api = (typeof APIS)[number];
+
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
+
+type Region = (typeof REGIONS)[number];
 
 /** The service's hosts by region; the vendor's client library "newrelic-client-go" names the same four. */
 const REGION_HOSTS: Readonly<Record<Region, string>> = {
@@ -13,21 +16,13 @@ const REGION_HOSTS: Readonly<Record<Region, string>> = {
 };
 
 /** What the address of each interface ends in. */
-const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
+export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
 
 /** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
 export function regionAddress(api: Api, region: Region): string {
   return `${REGION_HOSTS[region]}${ENDINGS[api]}`;
-}
-
-/**
- * The same place with the other interface: `/v2` and `/graphql` at the end of the address are exchanged. The address
- * must be one of a valid configuration.
- */
-function addressWith(api: Api, address: string): string {
-  return `${address.replace(/\/(?:v2|graphql)$/, '')}${ENDINGS[api]}`;
 }
 
 /**
@@ -66,26 +61,3 @@ export const INTERFACE_DEFAULTS = {
   rest: { api_key_header: 'X-Api-Key', max_concurrent_requests: 8, request_timeout: 10_000 },
   nerdgraph: { api_key_header: 'Api-Key', max_concurrent_requests: 5, request_timeout: 30_000 },
 } as const;
-
-/**
- * The account as it is read through an interface. For the interface that it is configured for, this is the account
- * itself. For the other one: the address of the same place, the header of that interface, its limits where they are
- * more careful, and no instances.
- */
-export function accountThrough(api: Api, account: AccountConfig): AccountConfig {
-  if (account.api === api) return account;
-  const { base_url, limits } = account;
-  const defaults = INTERFACE_DEFAULTS[api];
-  return {
-    ...account,
-    api,
-    base_url: addressWith(api, base_url),
-    api_key_header: defaults.api_key_header,
-    instances: false,
-    limits: {
-      ...limits,
-      max_concurrent_requests: Math.min(limits.max_concurrent_requests, defaults.max_concurrent_requests),
-      request_timeout: Math.max(limits.request_timeout, defaults.request_timeout),
-    },
-  };
-}

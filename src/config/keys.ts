@@ -1,4 +1,3 @@
-import type { AccountConfig } from './config.ts';
 import { identityAt, readFile } from './files.ts';
 
 const MAX_KEY_FILE_BYTES = 16_384;
@@ -74,7 +73,7 @@ export class KeySource {
 
   /** The source for an account, or why there is no key to begin with. */
   static open(
-    { api_key, api_key_file }: Pick<AccountConfig, 'api_key' | 'api_key_file'>,
+    { api_key, api_key_file }: { readonly api_key?: string | undefined; readonly api_key_file?: string | undefined },
     options: KeySourceOptions,
   ): { readonly source: KeySource } | { readonly problem: string } {
     if (api_key !== undefined) return { source: new KeySource(undefined, api_key, undefined, options) };

@@ -8,7 +8,7 @@ import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
 import { readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem } from './keys.ts';
 import { formatDuration } from './duration.ts';
-import type { Environment } from './yaml/preparedDocument.ts';
+import type { Environment } from './yaml/placeholders.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
@@ -101,18 +101,14 @@ export function warningsOf(config: Config, faultAt: (path: Path, message: string
 export type ConfigResult =
   { readonly config: Config; readonly warnings: readonly Fault[] } | { readonly faults: readonly Fault[] };
 
-/** How a configuration file is read. */
-export interface ReadOptions {
-  /** True: it may be a pipe, because it is read once. */
-  readonly pipe: boolean;
-}
-
 /**
  * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
  * missing, unreadable or empty are faults at the place where they are named. All faults are told at once.
+ *
+ * @param once the file may be a pipe, because it is not read again
  */
-export async function readConfig(path: string, env: Environment, { pipe }: ReadOptions): Promise<ConfigResult> {
-  const read = pipe ? await readTextOrPipe(path) : readText(path);
+export async function readConfig(path: string, env: Environment, once: boolean): Promise<ConfigResult> {
+  const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
     const message = `the configuration file ${read.problem}`;
     return { faults: [{ file: path, line: undefined, column: undefined, path: '', message }] };

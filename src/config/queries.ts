@@ -6,14 +6,14 @@ import { parseTemplate } from '../metrics/customMetrics.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
-import { globMatches } from './config.ts';
+import { globMatches } from './match.ts';
 import { counted, type Fault, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
 import { PACKS, query, queryFile } from './schema/query.ts';
 import { accountsOf, listOf, mappingOf } from './schema/rules.ts';
-import type { Environment } from './yaml/preparedDocument.ts';
+import type { Environment } from './yaml/placeholders.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 
 /** What the queries of a configuration are. */

@@ -47,7 +47,7 @@ describe('check', () => {
 
   it('checks the configuration where it is found', async () => {
     const checked = async (configFile: string | undefined, env: Record<string, string>) => {
-      const { findings } = await readFiles({ configFile, pipe: false }, { exists: () => false, env });
+      const { findings } = await readFiles({ configFile, once: false }, env, () => false);
       return run(...findings);
     };
     expect(await checked(undefined, { NEW_RELIC_API_KEY: 'abcd' })).toMatchObject({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapePlaceholders, expandPlaceholders } from '../../src/config/yaml/preparedDocument.ts';
+import { escapePlaceholders, expandPlaceholders } from '../../src/config/yaml/placeholders.ts';
 import { configOf, faultsOf } from './reading.ts';
 
 const ENV = { A: 'one', EMPTY: '', N: '42', LIST: '[1, 2]', DOLLAR: '${A}', _x9: 'ok' };

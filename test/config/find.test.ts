@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configFromEnvironment, describeOrigin, findConfig, readFrom } from '../../src/config/find.ts';
 import { formatFault } from '../../src/config/fault.ts';
-import type { Environment } from '../../src/config/yaml/preparedDocument.ts';
+import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
 
 const find = (flag: string | undefined, hasFile: boolean, env: Environment) =>
-  findConfig(flag, { env, exists: (path) => hasFile && path === 'config.yaml' });
+  findConfig(flag, env, (path) => hasFile && path === 'config.yaml');
 
 const faultsOf = (env: Environment): string[] => {
   const result = configFromEnvironment(env);
@@ -18,21 +18,19 @@ const faultsOf = (env: Environment): string[] => {
 
 describe('the place of the configuration', () => {
   it('is the file that is named, whether it exists or not', () => {
-    const named = { origin: { kind: 'file', path: 'other.yaml' } };
+    const named = { path: 'other.yaml' };
     expect(find('other.yaml', true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
     expect(find('other.yaml', false, { NEW_RELIC_API_KEY: 'abcd' })).toEqual(named);
   });
 
   it('is config.yaml where there is one, also beside a key in the environment', () => {
-    expect(find(undefined, true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual({
-      origin: { kind: 'file', path: 'config.yaml' },
-    });
+    expect(find(undefined, true, { NEW_RELIC_API_KEY: 'abcd' })).toEqual({ path: 'config.yaml' });
   });
 
   it.each([{ NEW_RELIC_API_KEY: 'abcd' }, { NEW_RELIC_API_KEY_FILE: '/run/key' }])(
     'is the environment where there is no file but %j',
     (env) => {
-      expect(find(undefined, false, env)).toEqual({ origin: { kind: 'environment' } });
+      expect(find(undefined, false, env)).toEqual({ path: undefined });
     },
   );
 
@@ -44,8 +42,8 @@ describe('the place of the configuration', () => {
   });
 
   it('is said in one line', () => {
-    expect(describeOrigin({ kind: 'file', path: 'a.yaml' })).toBe('configuration from a.yaml');
-    expect(describeOrigin({ kind: 'environment' })).toBe(
+    expect(describeOrigin('a.yaml')).toBe('configuration from a.yaml');
+    expect(describeOrigin(undefined)).toBe(
       'no configuration file: one account named "default" from the environment variables, all else by default',
     );
   });
@@ -53,10 +51,10 @@ describe('the place of the configuration', () => {
   it('is read, whichever it is', async () => {
     const path = join(newFolder(), 'c.yaml');
     writeFileSync(path, 'accounts: [{name: filed, api_key: abcd}]');
-    expect(await readFrom({ kind: 'file', path }, {}, { pipe: false })).toMatchObject({
+    expect(await readFrom(path, {}, false)).toMatchObject({
       config: { accounts: [{ name: 'filed' }] },
     });
-    expect(await readFrom({ kind: 'environment' }, { NEW_RELIC_API_KEY: 'abcd' }, { pipe: false })).toMatchObject({
+    expect(await readFrom(undefined, { NEW_RELIC_API_KEY: 'abcd' }, false)).toMatchObject({
       config: { accounts: [{ name: 'default' }] },
     });
   });

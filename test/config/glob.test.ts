@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { globMatches, matches } from '../../src/config/config.ts';
+import { globMatches, matches } from '../../src/config/match.ts';
 
 /** What a glob means, said without any thought of speed. */
 function naive(pattern: readonly string[], text: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accountThrough } from '../../src/config/interfaces.ts';
+import { accountThrough } from '../../src/config/config.ts';
 import { configOf, withAccount } from './reading.ts';
 
 const account = (keys: string) => configOf(withAccount(keys)).accounts[0]!;

@@ -14,7 +14,7 @@ async function faultsOf(content: string | Buffer, prepare?: (folder: string) => 
   const file = join(folder, 'config.yaml');
   writeFileSync(file, content);
   prepare?.(folder);
-  const result = await readConfig(file, {}, { pipe: false });
+  const result = await readConfig(file, {}, false);
   const faults = 'faults' in result ? result.faults.map(formatFault) : [];
   return faults.map((fault) => fault.replaceAll(file, 'FILE').replaceAll(folder, 'DIR'));
 }
@@ -29,14 +29,14 @@ describe('a configuration file', () => {
   it('is read with the environment given', async () => {
     const file = join(newFolder(), 'config.yaml');
     writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
-    expect(await readConfig(file, { KEY: 'abcd' }, { pipe: false })).toMatchObject({
+    expect(await readConfig(file, { KEY: 'abcd' }, false)).toMatchObject({
       config: { accounts: [{ api_key: 'abcd' }] },
     });
   });
 
   it('must exist', async () => {
     const file = join(newFolder(), 'none', 'config.yaml');
-    expect(await readConfig(file, {}, { pipe: false })).toEqual({
+    expect(await readConfig(file, {}, false)).toEqual({
       faults: [
         { file, line: undefined, column: undefined, path: '', message: 'the configuration file does not exist' },
       ],
@@ -45,7 +45,7 @@ describe('a configuration file', () => {
 
   it('must be a file', async () => {
     const folder = newFolder();
-    expect(await readConfig(folder, {}, { pipe: false })).toMatchObject({
+    expect(await readConfig(folder, {}, false)).toMatchObject({
       faults: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
     });
   });

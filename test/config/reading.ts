@@ -1,7 +1,7 @@
 import { formatFault } from '../../src/config/fault.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { Environment } from '../../src/config/yaml/preparedDocument.ts';
+import type { Environment } from '../../src/config/yaml/placeholders.ts';
 
 /** The faults of a text as they are printed; none when it is valid. */
 export function faultsOf(text: string, env: Environment = {}): string[] {

@@ -17,7 +17,7 @@ const newFolder = temporaryFolders();
 async function told(text: string): Promise<string[]> {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, text);
-  const result = await readConfig(file, {}, { pipe: false });
+  const result = await readConfig(file, {}, false);
   return ('faults' in result ? result.faults : result.warnings).map(formatFault);
 }
 
@@ -201,7 +201,7 @@ collection: {window: 30}
     const folder = newFolder();
     mkdirSync(join(folder, 'broken.pem'));
     writeFileSync(join(folder, 'config.yaml'), text);
-    const result = await readConfig(join(folder, 'config.yaml'), {}, { pipe: false });
+    const result = await readConfig(join(folder, 'config.yaml'), {}, false);
     const faults = 'faults' in result ? result.faults.map(({ line, path }) => `${String(line)} ${path}`) : [];
     expect(faults).toEqual([
       '3 accounts[0].api_key_file',

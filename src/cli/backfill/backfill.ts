@@ -1,4 +1,5 @@
 import process from 'node:process';
+import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,27 +9,17 @@ import { END_OF_ANSWER, metadata } from '../../exposition/formats.ts';
 import type { Family } from '../../metrics/sample.ts';
 import {
   type EntitySeries,
-  AT_ONCE,
   backfillApplication,
   finishedEntities,
   type FinishedEntity,
   type ApplicationContext,
-  inParallel,
-  Semaphore,
 } from './backfillApplication.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
 import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
-import {
-  loadState,
-  saveState,
-  type State,
-  type BackfillSubject,
-  chooseTarget,
-  type OutputTarget,
-} from './workFolder.ts';
+import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './workFolder.ts';
 
 /** Lines that are put into one piece of text. */
 const LINES_PER_PIECE = 1_000;
@@ -122,6 +113,9 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await folder.remove();
 }
 
+/** Applications of an account that are worked on at once, and calls of the account. */
+const AT_ONCE = 4;
+
 /** Reads and calculates every application; all accounts at once, each within its own limits. */
 async function readAll(session: LiveSession, state: State, { folder }: OutputTarget, io: RunIo): Promise<void> {
   const failed = new AbortController();
@@ -142,7 +136,7 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
     state,
     folder,
     sleep: (ms: number) => io.sleep(ms, signal),
-    calculating: new Semaphore(1),
+    calculating: pLimit(1),
     done: (chunks: number) => count(chunks, 0),
     otherGranule: (seconds: number) => void granules.add(seconds),
   };
@@ -153,24 +147,19 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
       account,
       call: { ...account.call, signal },
       chunks,
-      reading: new Semaphore(AT_ONCE),
+      reading: pLimit(AT_ONCE),
       expected: (calls) => count(0, calls - chunks.length),
+      fail: ({ name, id }, cause) =>
+        failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause })),
     };
     const subjects = state.subjects.filter((subject) => subject.account === place);
-    // The first failure ends the run: a document that lacks an application would look complete.
-    await inParallel(subjects, AT_ONCE, (subject) =>
-      backfillApplication(subject, context).catch((error: unknown) => {
-        if (!failed.signal.aborted) failed.abort(failureOf(account, subject, error));
-        throw error;
-      }),
+    await pLimit(AT_ONCE).map(subjects, (subject) =>
+      backfillApplication(subject, context).catch((error: unknown) => context.fail(subject, error)),
     );
   };
-  try {
-    await Promise.allSettled(session.accounts.map(readAccount));
-    failed.signal.throwIfAborted();
-  } finally {
-    io.progress.stop();
-  }
+  // Even after a failure all that has begun is waited for, so that nothing goes on behind the caller's back.
+  await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
+  failed.signal.throwIfAborted();
   for (const seconds of granules) {
     const length = formatDuration(seconds * 1000);
     io.note(`Some ranges were answered with a timeslice per ${length}: their samples are as far apart.`);
@@ -180,8 +169,4 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
 /** What the account at this place of the configuration is read by. */
 function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
   return chunks[place] ?? [];
-}
-
-function failureOf({ config }: LiveAccount, { name, id }: BackfillSubject, cause: unknown): Error {
-  return new Error(`account ${config.name}: application ${name} (${id})`, { cause });
 }

@@ -1,3 +1,4 @@
+import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
 import {
@@ -14,54 +15,6 @@ import type { LiveAccount } from '../upstream/session.ts';
 import type { BackfillSubject, WorkFolder, State } from './workFolder.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
-
-/** Lets so many pieces of work run at once; the others wait, first come first served. */
-export class Semaphore {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(atOnce: number) {
-    this.#free = atOnce;
-  }
-
-  /** Runs the work when a place is free; resolves or rejects as the work does. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-}
-
-/**
- * Works on the items, so many at a time, in order. After a failure no further item is begun; it rejects with the first
- * failure once all work that had begun has ended, so that nothing goes on behind the caller's back.
- */
-export async function inParallel<T>(
-  items: readonly T[],
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const remaining = items.values();
-  const failures: unknown[] = [];
-  const worker = async (): Promise<void> => {
-    for (const item of remaining) {
-      if (failures.length > 0) return;
-      try {
-        await work(item);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-  if (failures.length > 0) throw failures[0];
-}
 
 /** Failures that may be over some time later. */
 const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
@@ -183,9 +136,6 @@ function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): L
   return { account, app, app_id, host, host_id: key, ...others };
 }
 
-/** Applications of an account that are worked on at once, chunks of each that are asked for at once, and calls of the account. */
-export const AT_ONCE = 4;
-
 export interface ApplicationContext {
   readonly state: State;
   readonly folder: WorkFolder;
@@ -196,9 +146,11 @@ export interface ApplicationContext {
   /** Waits so many milliseconds; rejects when the run is stopped. */
   readonly sleep: (ms: number) => Promise<void>;
   /** Shared by the applications of the account, so that one account's waits hold up no other. */
-  readonly reading: Semaphore;
+  readonly reading: LimitFunction;
   /** Shared by all applications, because tables take memory. */
-  readonly calculating: Semaphore;
+  readonly calculating: LimitFunction;
+  /** Ends the run: what has begun is cut off, and nothing further begins. */
+  readonly fail: (subject: BackfillSubject, error: unknown) => void;
   /** Told how many calls' worth of an application there are, once known, and of each that is done. */
   readonly expected: (chunks: number) => void;
   readonly done: (chunks: number) => void;
@@ -222,6 +174,7 @@ type WrittenEntity = BackfillEntity & Pick<FinishedEntity, 'families'>;
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, folder, account, call, chunks, sleep } = context;
   const home = folderOf(subject);
+  call.signal.throwIfAborted();
   if (folder.has(finishedFile(subject))) {
     const count = (await finishedEntities(subject, folder)).length * chunks.length;
     context.expected(count);
@@ -229,8 +182,8 @@ export async function backfillApplication(subject: BackfillSubject, context: App
     return;
   }
   const entities = await persistently(() => readEntities(subject, state.range, account, call, folder), sleep);
-  await readChunks(home, entities, context);
-  const finished = await context.calculating.run(() => calculateAll(home, subject, entities, context));
+  await readChunks(home, subject, entities, context);
+  const finished = await context.calculating(() => calculateAll(home, subject, entities, context));
   await folder.write(finishedFile(subject), finished);
   await folder.remove(`${home}/read`);
 }
@@ -264,6 +217,7 @@ function chunkFile(home: string, entity: Pick<BackfillEntity, 'key'>, index: num
 
 async function readChunks(
   home: string,
+  subject: BackfillSubject,
   entities: readonly BackfillEntity[],
   context: ApplicationContext,
 ): Promise<void> {
@@ -281,20 +235,22 @@ async function readChunks(
       entities: subjects.flatMap((subject) => bySubject.get(subject) ?? []),
     }));
   });
-  await inParallel(calls, AT_ONCE, async ({ chunk, index, subjects, entities: ofCall }) => {
-    await context.reading.run(async () => {
-      // The first failure is thrown: a document that lacks a part would look complete.
-      const series = await persistently(async () => (await read.read(subjects, chunk, call)).map(valueOf), sleep);
-      for (const [place, entity] of ofCall.entries()) {
-        const ofEntity = series[place];
-        if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
-        const { from, to } = chunk;
-        await folder.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
-        if (ofEntity.granule !== chunk.granule) context.otherGranule(ofEntity.granule);
-      }
-    });
+  const readCall = async ({ chunk, index, subjects, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
+    call.signal.throwIfAborted();
+    const series = await persistently(async () => (await read.read(subjects, chunk, call)).map(valueOf), sleep);
+    for (const [place, entity] of ofCall.entries()) {
+      const ofEntity = series[place];
+      if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
+      const { from, to } = chunk;
+      await folder.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
+      if (ofEntity.granule !== chunk.granule) context.otherGranule(ofEntity.granule);
+    }
     context.done(ofCall.length);
-  });
+  };
+  // The first failure ends the run, because a document that lacks a part would look complete.
+  const fail = (error: unknown): void => context.fail(subject, error);
+  await Promise.all(calls.map((each) => context.reading(() => readCall(each)).catch(fail)));
+  call.signal.throwIfAborted();
 }
 
 async function calculateAll(

@@ -48,7 +48,7 @@ async function runReadingCommand<T>(
   run: (context: CommandContext) => Promise<T>,
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<T> {
-  const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], pipe: true }));
+  const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
   const signal = stopOnSignals();
   let hint = '';
@@ -58,7 +58,7 @@ async function runReadingCommand<T>(
   };
   try {
     const config = prepare(loaded.config);
-    sayOrigin(logger, loaded.origin);
+    sayOrigin(logger, loaded.path);
     return await run({
       config,
       signal,

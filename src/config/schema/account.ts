@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { EntityMatch, AccountConfig, Api } from '../config.ts';
+import type { EntityMatch } from '../match.ts';
 import { list, notes, text, textWithout, whole, duration } from './parts.ts';
 import { LABEL_NAME, RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
 import { APIS, normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
@@ -94,13 +94,13 @@ const chosenApplications = z.strictObject({
   }),
 });
 
+/** What holds when no application is read. */
+const NO_APPLICATIONS = chosenApplications.parse({});
+
 const applications = z.union([
   z.boolean().refine((value) => !value, 'must be false or a mapping: without this key every application is read'),
   chosenApplications,
 ]);
-
-/** What holds when no application is read. */
-const NO_APPLICATIONS = { read: false, exclude: [], reporting_only: true, settings: [], tags: [] };
 
 const chosenKeyTransactions = z.strictObject({
   include: notes(list(entityMatch, 1).optional(), {
@@ -248,38 +248,43 @@ const writtenAccount = z.strictObject({
 
 const DEFAULT_REGION = 'us';
 
-/**
- * One account with the key that reads it. In the program it has every default that depends on other keys, and the whole
- * address of its interface.
- */
-export const account = z.codec(writtenAccount, z.custom<AccountConfig>(), {
-  decode: (written) => {
-    const { api, base_url, applications, limits } = written;
-    const region = written.region ?? (base_url === undefined ? DEFAULT_REGION : undefined);
-    const defaults = INTERFACE_DEFAULTS[api];
-    return {
-      ...written,
-      name: written.name ?? 'default',
-      region,
-      base_url: base_url === undefined ? regionAddress(api, region ?? DEFAULT_REGION) : addressOf(base_url, api),
-      api_key_header: written.api_key_header ?? defaults.api_key_header,
-      applications: typeof applications === 'boolean' ? NO_APPLICATIONS : { ...applications, read: true },
-      limits: {
-        ...limits,
-        max_concurrent_requests: limits.max_concurrent_requests ?? defaults.max_concurrent_requests,
-        request_timeout: limits.request_timeout ?? defaults.request_timeout,
-      },
-    };
-  },
-  encode: ({ base_url, applications: { read, ...applications }, ...rest }) => ({
+/** An account with every default that depends on other keys. */
+function accountOf(written: z.output<typeof writtenAccount>) {
+  const { api, base_url, applications, limits } = written;
+  const region = written.region ?? DEFAULT_REGION;
+  const defaults = INTERFACE_DEFAULTS[api];
+  const address = base_url ?? regionAddress(api, region);
+  const checked = normaliseBaseUrl(address, api);
+  return {
+    ...written,
+    name: written.name ?? 'default',
+    /** Undefined where an address is given. */
+    region: base_url === undefined ? region : undefined,
+    /**
+     * The whole address of the interface: it ends in `/v2` for REST, in `/graphql` for NerdGraph. One that has a problem
+     * stays as it is: the rules report it, and the configuration is not used.
+     */
+    base_url: 'url' in checked ? checked.url : address,
+    api_key_header: written.api_key_header ?? defaults.api_key_header,
+    applications: {
+      ...(typeof applications === 'boolean' ? NO_APPLICATIONS : applications),
+      /** False: no application is read, nor what belongs to one. */
+      read: typeof applications !== 'boolean',
+    },
+    limits: {
+      ...limits,
+      max_concurrent_requests: limits.max_concurrent_requests ?? defaults.max_concurrent_requests,
+      request_timeout: limits.request_timeout ?? defaults.request_timeout,
+    },
+  };
+}
+
+/** One account with the key that reads it. */
+export const account = z.codec(writtenAccount, z.custom<ReturnType<typeof accountOf>>(), {
+  decode: accountOf,
+  encode: ({ base_url, applications: { read, ...chosen }, ...rest }) => ({
     ...rest,
     base_url: rest.region === undefined ? base_url : undefined,
-    applications: read ? applications : false,
+    applications: read ? chosen : false,
   }),
 });
-
-/** The whole address. One that has a problem stays as it is: the rules report it, and the configuration is not used. */
-function addressOf(text: string, api: Api): string {
-  const result = normaliseBaseUrl(text, api);
-  return 'url' in result ? result.url : text;
-}

@@ -4,8 +4,7 @@ import type { TimedGroup } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
 import { explain, flatten, type Issue, type Path } from '../fault.ts';
 import { account } from './account.ts';
-import type { Config } from '../config.ts';
-import { escapePlaceholders } from '../yaml/preparedDocument.ts';
+import { escapePlaceholders } from '../yaml/placeholders.ts';
 
 const interval = (preset: string, description: string) =>
   notes(duration({ least: '1s' }).prefault(preset), { description });
@@ -21,7 +20,7 @@ const intervals = z.strictObject({
 } satisfies Record<TimedGroup, unknown>);
 
 /** What holds for all accounts. */
-const collection = z.strictObject({
+export const collection = z.strictObject({
   window: notes(duration({ least: '1m', wholeMinutes: true }).prefault('30m'), {
     description: 'Time range of metric data, in whole minutes. Averages and rates are over this time.',
   }),
@@ -129,7 +128,7 @@ const REDACTED = '<secret>';
  *
  * @param mask hides the secrets that somebody wrote into a query
  */
-export function redactConfig(config: Config, mask: (text: string) => string): string {
+export function redactConfig(config: z.output<typeof fileSchema>, mask: (text: string) => string): string {
   const accounts = config.accounts.map((account) => ({
     ...account,
     api_key: account.api_key === undefined ? undefined : REDACTED,

@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
-import { normaliseBaseUrl } from '../interfaces.ts';
-import type { Api } from '../config.ts';
+import { type Api, normaliseBaseUrl } from '../interfaces.ts';
 import { type Path, formatPath, issue, type Issue } from '../fault.ts';
 import { customMetric } from './customMetric.ts';
 

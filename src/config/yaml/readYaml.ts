@@ -1,9 +1,18 @@
-import { type Document, isScalar, Lexer, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import {
+  Composer,
+  type CST,
+  type Document,
+  isScalar,
+  Lexer,
+  LineCounter,
+  Parser,
+  type YAMLError,
+  YAMLParseError,
+} from 'yaml';
 import { firstFaults, MOST_FAULTS, showPath, type Fault, type Issue, type Path } from '../fault.ts';
+import { DocumentValues, TOO_DEEP, TOO_LARGE, type YamlProblem } from './documentValues.ts';
+import type { Environment } from './placeholders.ts';
 import { placeInText } from './textPlace.ts';
-import { type Environment, Places, plainValue, prepareDocument, TOO_LARGE } from './preparedDocument.ts';
-
-const TOO_DEEP = 'lists and mappings are nested too deeply';
 
 /**
  * Sentences for faults of YAML itself. Those of the library may quote the text at fault, and that may be a key.
@@ -29,101 +38,24 @@ const SENTENCES: Partial<Record<YAMLError['code'], string>> = {
 
 const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 
-interface YamlProblem {
-  readonly offset: number;
-  readonly message: string;
-}
-
-/** More levels than any valid file has; for deeper ones the parser takes minutes, or overflows the stack. */
+/** More levels than any valid file has; for deeper ones the library takes minutes, or overflows the stack. */
 const MAX_NESTING = 100;
-/** More pieces (values, marks, spaces, line ends) than any configuration has; the parser takes some 300 bytes for each. */
+/** More pieces (values, marks, spaces, line ends) than any configuration has; the library takes some 300 bytes for each. */
 const MAX_PIECES = 1_000_000;
-/** What the lexer puts before a scalar. */
-const SCALAR = '\u001f';
-/** Marks of the lexer that stand for no character of the text. */
-const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u0018', SCALAR]);
 
-/** Finds what the parser must not be given: text that is nested too deeply, or that has too many pieces. */
-function sizeProblem(text: string, lines: LineCounter): YamlProblem | undefined {
-  const nesting = new Nesting();
-  let offset = 0;
-  let pieces = 0;
-  let isScalar = false;
-  for (const token of new Lexer().lex(text)) {
-    pieces += 1;
-    const message = nesting.depth > MAX_NESTING ? TOO_DEEP : pieces > MAX_PIECES ? TOO_LARGE : undefined;
-    if (message !== undefined) {
-      for (const { index } of text.slice(0, offset).matchAll(/^/gm)) lines.addNewLine(index);
-      return { offset, message };
-    }
-    if (!MARKS.has(token)) {
-      nesting.pass(token, isScalar);
-      offset += token.length;
-    }
-    isScalar = token === SCALAR;
-  }
-  return undefined;
-}
-
-/** How deeply lists and mappings are nested while the pieces of a text pass. */
-class Nesting {
-  #brackets = 0;
-  /** The columns in which lists and mappings without brackets began that are still open, increasing. */
-  readonly #blocks: number[] = [];
-  #column = 0;
-  /** Where the key or value begins that may be followed by a colon. */
-  #keyColumn: number | undefined;
-
-  get depth(): number {
-    return this.#brackets + this.#blocks.length;
-  }
-
-  pass(token: string, isScalar: boolean): void {
-    if (isScalar || !this.#isMark(token)) {
-      if (!/^[\s#]/.test(token) || isScalar) this.#keyColumn ??= this.#column;
-    }
-    const lineEnd = token.lastIndexOf('\n');
-    this.#column = lineEnd < 0 ? this.#column + token.length : token.length - lineEnd - 1;
-    if (lineEnd >= 0) this.#keyColumn = undefined;
-  }
-
-  /** True of a mark that begins or ends a list or mapping, or an entry of it, once it is taken into account. */
-  #isMark(token: string): boolean {
-    if (token === '[' || token === '{') this.#brackets += 1;
-    else if (token === ']' || token === '}') this.#brackets -= 1;
-    else if (token !== '-' && token !== '?' && token !== ':') return false;
-    else if (this.#brackets <= 0) {
-      this.#open(token === ':' ? (this.#keyColumn ?? this.#column) : this.#column);
-      this.#keyColumn = undefined;
-    }
-    return true;
-  }
-
-  #open(column: number): void {
-    while ((this.#blocks.at(-1) ?? -1) > column) this.#blocks.pop();
-    if (this.#blocks.at(-1) !== column) this.#blocks.push(column);
-  }
-}
-
-/** One problem per line: further problems on a line mostly come from the first one. Gives the first ones, and how many more. */
-function syntaxProblems(
-  errors: readonly YAMLError[],
-  text: string,
-  lines: LineCounter,
-): { readonly problems: readonly YamlProblem[]; readonly more: number } {
-  const places = new Map<number, { readonly offset: number; readonly code: YAMLError['code'] }>();
+/** One problem per line: further problems on a line mostly come from the first one. */
+function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
+  const places = new Map<number, YamlProblem>();
   for (const { pos, code } of errors) {
     const offset = Math.min(pos[0], text.length);
     const { line } = lines.linePos(offset);
-    if (!places.has(line)) places.set(line, { offset, code });
-  }
-  const problems = [...places].slice(0, MOST_FAULTS).map(([line, { offset, code }]) => {
+    if (places.has(line)) continue;
     const sentence = SENTENCES[code] ?? 'this is not valid YAML 1.2';
     const lineText = text.slice(lines.lineStarts[line - 1], lines.lineStarts[line]);
     const hasBracket = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
-    return { offset, message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` };
-  });
-  return { problems, more: places.size - problems.length };
+    places.set(line, { offset, path: [], message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` });
+  }
+  return [...places.values()];
 }
 
 /** A file of YAML as plain values, with the places that they came from. */
@@ -142,80 +74,85 @@ export interface YamlFile {
 }
 
 /** Reads YAML 1.2 (core schema) with placeholders replaced; everything at fault is told, not only the first. */
-export function readYaml(source: { readonly path: string; readonly text: string }, env: Environment): YamlFile {
+export function readYaml(
+  { path: name, text }: { readonly path: string; readonly text: string },
+  env: Environment,
+): YamlFile {
   const lines = new LineCounter();
+  const { values, problems } = valuesOf(text, lines, env);
   const faultAt = (offset: number, path: Path, message: string): Fault => {
     const { line, col } = lines.linePos(offset);
-    return { file: source.path, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
+    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   };
-  const unreadable = (problems: readonly YamlProblem[], more = 0): YamlFile => ({
-    value: undefined,
-    faultsWith: () =>
-      firstFaults(
-        problems.map(({ offset, message }) => faultAt(offset, [], message)),
-        more,
-      ),
-    fault: (path, message) => faultAt(0, path, message),
-    textAt: () => undefined,
-  });
-  const tooMuch = sizeProblem(source.text, lines);
-  if (tooMuch !== undefined) return unreadable([tooMuch]);
-  const document = parse(source.text, lines);
-  if (document.errors.length > 0) {
-    const { problems, more } = syntaxProblems(document.errors, source.text, lines);
-    return unreadable(problems, more);
-  }
-  const whole = documentProblem(document, source.text);
-  if (whole !== undefined) return unreadable([{ offset: 0, message: whole }]);
-  const { problems, more, faulty, targets, texts, replacements } = prepareDocument(document, env);
-  const faults = problems.map(({ offset, path, message }) => faultAt(offset, path, message));
-  // With so many faults, what the values are needs no telling.
-  if (more > 0) return { ...unreadable([]), faultsWith: () => firstFaults(faults, more) };
-  const plain = plainValue(document, targets);
-  if ('problem' in plain) return unreadable([{ offset: 0, message: plain.problem }]);
-  const places = new Places(document, targets);
-  const isFaulty = (path: Path): boolean => places.on(path).some(({ nodes }) => nodes.some((node) => faulty.has(node)));
-  const file: YamlFile = {
-    value: plain.value,
+  const fault: YamlFile['fault'] = (path, message, at, inText) => {
+    const found = values?.on(path) ?? [];
+    const nearest = found.at(-1);
+    const isThere = found.length === path.length + 1;
+    if (isThere && inText !== undefined && isScalar(nearest?.node)) {
+      const { replacements = [] } = values?.expansionOf(nearest.node) ?? {};
+      return faultAt(placeInText(text, nearest.node, replacements, inText), path, message);
+    }
+    const key = at === 'key' && isThere ? nearest?.key : undefined;
+    return faultAt(key ?? nearest?.offset ?? 0, path, message);
+  };
+  return {
+    value: values?.value,
     faultsWith: (issues) => {
-      const further = issues.filter(({ path }) => !isFaulty(path));
+      const further = values === undefined ? [] : issues.filter(({ path }) => !values.isFaulty(path));
       return firstFaults([
-        ...faults,
-        ...further.map(({ path, message, at, inText }) => file.fault(path, message, at, inText)),
+        ...problems.map(({ offset, path, message }) => faultAt(offset, path, message)),
+        ...further.map(({ path, message, at, inText }) => fault(path, message, at, inText)),
       ]);
     },
-    fault: (path, message, at, inText) => {
-      const found = places.on(path);
-      const nearest = found.at(-1);
-      const text = inText === undefined ? undefined : nearest?.nodes.at(-1);
-      if (isScalar(text) && inText !== undefined && found.length === path.length + 1) {
-        const offset = placeInText(source.text, text, replacements.get(text) ?? [], inText);
-        return faultAt(offset, path, message);
-      }
-      const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
-      return faultAt(key ?? nearest?.value ?? 0, path, message);
-    },
-    textAt: (path) => {
-      const node = places.on(path)[path.length]?.nodes.at(-1);
-      return node === undefined ? undefined : texts.get(node);
-    },
+    fault,
+    textAt: (path) => values?.expansionOf(values.on(path)[path.length]?.node)?.text,
   };
-  return file;
 }
 
-function parse(text: string, lineCounter: LineCounter): Document.Parsed {
+/** The values of a text, unless it cannot be used as YAML, and what is wrong with it. */
+function valuesOf(
+  text: string,
+  lines: LineCounter,
+  env: Environment,
+): { readonly values?: DocumentValues; readonly problems: readonly YamlProblem[] } {
+  const document = parse(text, lines);
+  if ('message' in document) return { problems: [document] };
+  if (document.errors.length > 0) {
+    return { problems: syntaxProblems(document.errors, text, lines) };
+  }
+  const whole = documentProblem(document, text);
+  if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
+  const values = new DocumentValues(document, env);
+  const { problems, excess } = values;
+  // With so many faults, what the values are needs no telling.
+  if (problems.length > MOST_FAULTS) return { problems };
+  if (excess !== undefined) return { problems: [{ offset: 0, path: [], message: excess }] };
+  return { values, problems };
+}
+
+/** The first document of a text, as `parseDocument` of the library gives it; what is too much for the library is given up. */
+function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlProblem {
+  const parser = new Parser(lineCounter.addNewLine);
+  lineCounter.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  let pieces = 0;
+  for (const piece of new Lexer().lex(text)) {
+    tokens.push(...parser.next(piece));
+    pieces += 1;
+    if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
+    if (pieces > MAX_PIECES) return { offset: parser.offset, path: [], message: TOO_LARGE };
+  }
+  tokens.push(...parser.end());
   const { stackTraceLimit } = Error;
   // The library makes an error for each of perhaps a million faults; their stacks would take a gigabyte.
   Error.stackTraceLimit = 0;
   try {
-    return parseDocument(text, {
-      lineCounter,
-      prettyErrors: false,
-      logLevel: 'error',
-      stringKeys: true,
-      uniqueKeys: false,
-      resolveKnownTags: false,
-    });
+    const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
+    const [document, second] = composer.compose(tokens, true, text.length);
+    if (document === undefined) throw new Error('a text without a document was read');
+    if (second !== undefined)
+      document.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', ''));
+    return document;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

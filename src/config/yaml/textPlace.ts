@@ -1,12 +1,5 @@
 import { Scalar } from 'yaml';
-
-/** A placeholder that was replaced: where in the text before and after it, and how long it was and is. */
-export interface Replacement {
-  readonly writtenAt: number;
-  readonly written: number;
-  readonly at: number;
-  readonly length: number;
-}
+import type { Replacement } from './placeholders.ts';
 
 /** The escapes of double quotes that stand for white space; a line's end is one too. */
 const WHITE_ESCAPES = new Set(['t', 'n', 'v', 'f', 'r', '_', 'L', 'P', ' ', '\t', '\r', '\n']);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseTally } from '../../../src/cli/backfill/rollingWindows.ts';
 import { documentText } from '../../../src/cli/backfill/backfill.ts';
-import { inParallel, SeriesTable, Semaphore } from '../../../src/cli/backfill/backfillApplication.ts';
+import { SeriesTable } from '../../../src/cli/backfill/backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../../src/metrics/windowFamilies.ts';
 import { readDocument } from './readDocument.ts';
 
@@ -70,54 +70,5 @@ describe('documentText', () => {
     const pieces: string[] = [];
     for await (const piece of documentText([familyOf('cpu_usage_ratio')], [])) pieces.push(piece);
     expect(pieces.join('')).toBe('# EOF\n');
-  });
-});
-
-describe('Semaphore', () => {
-  it('lets so many run at once, in order, and goes on after a failure', async () => {
-    const semaphore = new Semaphore(2);
-    const begun: number[] = [];
-    const ends: (() => void)[] = [];
-    const work = (number: number) =>
-      semaphore.run(() => {
-        begun.push(number);
-        return new Promise<void>((resolve, reject) => {
-          ends.push(number === 0 ? () => reject(new Error('failed')) : resolve);
-        });
-      });
-    const all = [0, 1, 2, 3].map(work);
-    const outcome = Promise.allSettled(all);
-    expect(begun).toEqual([0, 1]);
-    ends[0]!();
-    await expect(all[0]).rejects.toThrow('failed');
-    expect(begun).toEqual([0, 1, 2]);
-    ends[1]!();
-    ends[2]!();
-    await all[2];
-    expect(begun).toEqual([0, 1, 2, 3]);
-    ends[3]!();
-    expect((await outcome).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
-  });
-});
-
-describe('inParallel', () => {
-  it('begins nothing after a failure, and rejects with it only when all that had begun has ended', async () => {
-    const log: string[] = [];
-    await expect(
-      inParallel([1, 2, 3, 4], 2, async (item) => {
-        log.push(`begun ${item}`);
-        await Promise.resolve();
-        if (item === 1) throw new Error('failed');
-        await new Promise((resolve) => setImmediate(resolve));
-        log.push(`ended ${item}`);
-      }),
-    ).rejects.toThrow('failed');
-    expect(log).toEqual(['begun 1', 'begun 2', 'ended 2']);
-  });
-
-  it('works on every item', async () => {
-    const done: number[] = [];
-    await inParallel([1, 2, 3, 4, 5], 2, (item) => Promise.resolve(void done.push(item)));
-    expect(done).toEqual([1, 2, 3, 4, 5]);
   });
 });

@@ -1,0 +1,63 @@
+/**
+ * A name glob (`*` any run of characters, `?` one, case counts), an id, or a tag of an application. A tag is a key, whose
+ * case does not count, with a glob for any of its values or without one for the key alone; with a name, both must match.
+ */
+export type EntityMatch =
+  | { readonly name: string }
+  | { readonly id: number }
+  | { readonly tag: string; readonly value: string | undefined; readonly name: string | undefined };
+
+/** What a match looks at; no tags where the interface does not tell them. */
+export interface Matchable {
+  readonly id: number;
+  readonly name: string;
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
+}
+
+/**
+ * True when the pattern covers the whole text: `*` is any run of characters (also none), `?` is one, the rest is
+ * literal and case counts. The work is at most pattern length times text length, for every pattern.
+ */
+export function globMatches(pattern: string, text: string): boolean {
+  const wanted = Array.from(pattern);
+  const given = Array.from(text);
+  let p = 0;
+  let t = 0;
+  let lastStar = -1;
+  let resumeAt = 0;
+  while (t < given.length) {
+    if (wanted[p] === '*') {
+      lastStar = p;
+      resumeAt = t;
+      p += 1;
+    } else if (p < wanted.length && (wanted[p] === '?' || wanted[p] === given[t])) {
+      p += 1;
+      t += 1;
+    } else if (lastStar >= 0) {
+      // Only the last star needs to take one more character: the stars before it took as few as possible.
+      resumeAt += 1;
+      p = lastStar + 1;
+      t = resumeAt;
+    } else {
+      return false;
+    }
+  }
+  while (wanted[p] === '*') p += 1;
+  return p === wanted.length;
+}
+
+/** True when an application or key transaction is the one, or one of those, that the configuration names. */
+export function matches(match: EntityMatch, entity: Matchable): boolean {
+  if ('id' in match) return match.id === entity.id;
+  if (match.name !== undefined && !globMatches(match.name, entity.name)) return false;
+  if (!('tag' in match)) return true;
+  const { tag, value } = match;
+  const found = tagValues(entity.tags, tag);
+  return found !== undefined && (value === undefined || found.some((each) => globMatches(value, each)));
+}
+
+/** The values of a tag, whose key is compared without case; undefined where there is no such key. */
+export function tagValues(tags: Matchable['tags'], key: string): readonly string[] | undefined {
+  const found = (tags ?? []).filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
+  return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
+}

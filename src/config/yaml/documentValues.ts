@@ -1,0 +1,225 @@
+import { isAlias, isMap, isScalar, isSeq, Scalar, type Alias, type Document, type Node, type Pair } from 'yaml';
+import type { YAMLMap, YAMLSeq } from 'yaml';
+import { formatPath, type Path } from '../fault.ts';
+import { expandPlaceholders, type Environment, type Replacement } from './placeholders.ts';
+
+/** More levels than any valid file has. */
+const MAX_DEPTH = 50;
+/** Aliases of aliases can make a billion values out of a few lines. */
+const MAX_ALIASED_VALUES = 10_000;
+/** More values, lists and mappings than any configuration has. */
+const MAX_VALUES = 50_000;
+
+const TOO_MANY_ALIASES = 'the aliases stand for too many values';
+export const TOO_DEEP = 'lists and mappings are nested too deeply';
+export const TOO_LARGE = 'the file has more values than a configuration can have';
+
+/** What a tag of the core schema says about the value it stands before. */
+const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  '!': () => true,
+  'tag:yaml.org,2002:str': (value) => typeof value === 'string',
+  'tag:yaml.org,2002:int': (value) => Number.isInteger(value),
+  'tag:yaml.org,2002:float': (value) => typeof value === 'number',
+  'tag:yaml.org,2002:bool': (value) => typeof value === 'boolean',
+  'tag:yaml.org,2002:null': (value) => value === null,
+  'tag:yaml.org,2002:seq': Array.isArray,
+  'tag:yaml.org,2002:map': (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
+/** Something wrong in a file; the offset counts from the start of the text. */
+export interface YamlProblem {
+  readonly offset: number;
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** Where a value stands: its path, and its offset in the text. */
+interface Place {
+  readonly path: Path;
+  readonly offset: number;
+}
+
+/** What stands at a place. */
+interface PlacedValue extends Place {
+  /** The offset of its key; an item of a list has none. */
+  readonly key: number | undefined;
+  /** Where an alias stands, what it stands for. */
+  readonly node: Node | null;
+}
+
+/**
+ * The plain values of a document (null for what is at fault), and the places that they came from. Placeholders are replaced
+ * from the environment, and what they gave is typed; keys, tags, aliases and nesting are checked.
+ */
+export class DocumentValues {
+  readonly value: unknown;
+  /** In the order of the file. */
+  readonly problems: YamlProblem[] = [];
+  readonly #document: Document.Parsed;
+  readonly #env: Environment;
+  /** Where tags stand that are unknown, the last first; those of earlier values are gone. */
+  readonly #tags: number[];
+  /** By path. */
+  readonly #places = new Map<string, PlacedValue>();
+  /** The nodes that are at fault: nothing further can be said about their values. */
+  readonly #faulty = new Set<Node>();
+  /** Values with placeholders: the text that they expanded to, before it was typed. */
+  readonly #expansions = new Map<Node, { readonly text: string; readonly replacements: readonly Replacement[] }>();
+  readonly #anchors = new Map<string, Node>();
+  /** What each alias stands for, also once its anchor is given again. */
+  readonly #targets = new Map<Alias, Node>();
+  /** The lists and mappings that hold what is being read. */
+  readonly #open = new Set<Node>();
+  #values = 0;
+  #aliased = 0;
+
+  constructor(document: Document.Parsed, env: Environment) {
+    this.#document = document;
+    this.#env = env;
+    this.#tags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
+    this.value = this.#read(document.contents, [], undefined, false);
+  }
+
+  /** Why the values are too many to use; undefined when they are not. */
+  get excess(): string | undefined {
+    if (this.#aliased > MAX_ALIASED_VALUES) return TOO_MANY_ALIASES;
+    return this.#values > MAX_VALUES ? TOO_LARGE : undefined;
+  }
+
+  /** A value and all that hold it, from the top of the file down, as far as there are any. */
+  on(path: Path): readonly PlacedValue[] {
+    const found: PlacedValue[] = [];
+    for (let length = 0; length <= path.length; length += 1) {
+      const placed = this.#places.get(formatPath(path.slice(0, length)));
+      if (placed === undefined) break;
+      found.push(placed);
+    }
+    return found;
+  }
+
+  /** True when a value, or one that holds it, is at fault already. */
+  isFaulty(path: Path): boolean {
+    return this.on(path).some(({ node }) => node !== null && this.#faulty.has(node));
+  }
+
+  /** The text that a value with placeholders expanded to, and what was replaced in it. */
+  expansionOf(node: Node | null | undefined) {
+    return node ? this.#expansions.get(node) : undefined;
+  }
+
+  /** @param isAliased what stands there was read before, and an alias repeats it */
+  #read(written: Node | null, path: Path, key: Scalar | undefined, isAliased: boolean): unknown {
+    const keyOffset = key?.range?.[0];
+    const place = { path, offset: startOf(written, keyOffset) };
+    const node = isAlias(written) ? (this.#targetOf(written, place) ?? written) : written;
+    const isRead = isAliased || node !== written;
+    this.#values += 1;
+    if (isRead) this.#aliased += 1;
+    if (this.excess === undefined) this.#places.set(formatPath(path), { ...place, key: keyOffset, node });
+    // What the file itself holds is checked to its end all the same.
+    else if (isRead) return null;
+    if (isMap(node) || isSeq(node)) return this.#collection(node, place, isRead);
+    if (!isScalar(node)) return null;
+    if (!isRead) this.#expand(node, place);
+    return node.value;
+  }
+
+  #collection(node: YAMLMap | YAMLSeq, place: Place, isRead: boolean): unknown {
+    const { path } = place;
+    if (!isRead) {
+      this.#check(node, isSeq(node) ? [] : {}, place);
+      if (path.length >= MAX_DEPTH) {
+        this.#fail(node, place, TOO_DEEP);
+        node.items = [];
+      }
+      if (isMap(node)) this.#checkKeys(node, place);
+    }
+    this.#open.add(node);
+    const value = isSeq(node)
+      ? node.items.map((item, index) => this.#read(item as Node | null, [...path, index], undefined, isRead))
+      : Object.fromEntries(
+          (node.items as Pair<Scalar<string>, Node | null>[]).map(({ key, value: inner }) => [
+            key.value,
+            this.#read(inner, [...path, key.value], key, isRead),
+          ]),
+        );
+    this.#open.delete(node);
+    return value;
+  }
+
+  /** Takes out what cannot be a key. */
+  #checkKeys(node: YAMLMap, place: Place): void {
+    const earlier = new Set<string>();
+    node.items = node.items.filter(({ key }) => {
+      if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
+        this.#fail(node, place, 'a key must be plain text, without alias or tag');
+        return false;
+      }
+      const message = keyProblem(key.value, earlier);
+      earlier.add(key.value);
+      if (message === undefined) return true;
+      this.problems.push({ path: [...place.path, key.value], offset: key.range?.[0] ?? 0, message });
+      return false;
+    });
+  }
+
+  /** Replaces the placeholders of a text; null where it is at fault. */
+  #expand(node: Scalar, place: Place): void {
+    const expansion = typeof node.value === 'string' ? expandPlaceholders(node.value, this.#env) : undefined;
+    if (expansion !== undefined && 'problem' in expansion) this.#fail(node, place, expansion.problem);
+    else if (expansion !== undefined && expansion.replacements.length > 0) {
+      this.#expansions.set(node, expansion);
+      const isTyped = node.type === Scalar.PLAIN && node.tag === undefined;
+      node.value = isTyped ? typed(this.#document, expansion.text) : expansion.text;
+    }
+    this.#check(node, node.value, place);
+    if (this.#faulty.has(node)) node.value = null;
+  }
+
+  /** What an alias stands for; undefined where it is at fault. */
+  #targetOf(alias: Alias, place: Place): Node | undefined {
+    if (this.#faulty.has(alias)) return undefined;
+    const target = this.#targets.get(alias) ?? this.#anchors.get(alias.source);
+    if (target === undefined) this.#fail(alias, place, 'no anchor of this name stands before the alias');
+    else if (this.#open.has(target)) this.#fail(alias, place, 'the alias stands inside what it refers to');
+    else this.#targets.set(alias, target);
+    return this.#targets.get(alias);
+  }
+
+  /** Notes the anchor of a value, and checks its tag. */
+  #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, { path, offset }: Place): void {
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (node.tag === undefined || this.#faulty.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
+    while ((this.#tags.at(-2) ?? Infinity) < offset) this.#tags.pop();
+    const tag = Math.min(this.#tags.at(-1) ?? Infinity, offset);
+    this.#fail(node, { path, offset: tag }, 'the tag of this value is unknown or does not fit it: remove it');
+  }
+
+  #fail(node: Node, place: Place, message: string): void {
+    this.#faulty.add(node);
+    this.problems.push({ ...place, message });
+  }
+}
+
+/** The offset where a value begins; for one that is left empty, where its key does, or where a list item would be. */
+function startOf(node: Node | null, key: number | undefined): number {
+  const isEmpty = node === null || (isScalar(node) && node.type === Scalar.PLAIN && node.source === '');
+  return (isEmpty ? key : undefined) ?? node?.range?.[0] ?? key ?? 0;
+}
+
+function keyProblem(name: string, earlier: ReadonlySet<string>): string | undefined {
+  // A schema may not see this key: many libraries skip it.
+  if (name === '__proto__') return 'unknown key';
+  if (name === '<<') return 'YAML 1.2 has no merge keys: write the keys out';
+  return earlier.has(name) ? 'duplicate key: keep one of them' : undefined;
+}
+
+/** The value that the text would have had, had it stood in the file unquoted; never a mapping or a list. */
+function typed(document: Document.Parsed, text: string): unknown {
+  for (const tag of document.schema.tags) {
+    if (tag.collection !== undefined || tag.default !== true || tag.test?.test(text.trim()) !== true) continue;
+    const value = tag.resolve(text.trim(), () => undefined, {});
+    return isScalar(value) ? value.value : value;
+  }
+  return text;
+}

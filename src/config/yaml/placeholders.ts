@@ -1,0 +1,70 @@
+import { mayBeSecret } from '../fault.ts';
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A placeholder that was replaced: where in the text before and after it, and how long it was and is. */
+export interface Replacement {
+  readonly writtenAt: number;
+  readonly written: number;
+  readonly at: number;
+  readonly length: number;
+}
+
+/** A `${` with what belongs to it: a name and its end, or the begin of its default; nothing where it begins no placeholder. */
+const PLACEHOLDER = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(\}|:-))?/y;
+
+const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
+
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` (the default counts when the variable is not set or empty); `$${` stands
+ * for `${`. What a variable holds is taken as it is, never looked through for placeholders again.
+ */
+export function expandPlaceholders(
+  text: string,
+  env: Environment,
+): { readonly text: string; readonly replacements: readonly Replacement[] } | { readonly problem: string } {
+  const parts: string[] = [];
+  const replacements: Replacement[] = [];
+  let length = 0;
+  let done = 0;
+  /** Copies what stands before the placeholder, and puts a text in its place. */
+  const replace = (from: number, to: number, by: string): void => {
+    const at = length + from - done;
+    parts.push(text.slice(done, from), by);
+    replacements.push({ writtenAt: from, written: to - from, at, length: by.length });
+    length = at + by.length;
+    done = to;
+  };
+  for (let at = text.indexOf('${'); at >= 0; at = text.indexOf('${', done)) {
+    if (at > done && text[at - 1] === '$') {
+      replace(at - 1, at + 2, '${');
+      continue;
+    }
+    PLACEHOLDER.lastIndex = at;
+    const [whole = '', name, ending] = PLACEHOLDER.exec(text) ?? [];
+    const begun = at + whole.length;
+    const end = ending === ':-' ? text.indexOf('}', begun) : begun;
+    if (name === undefined || end < 0) return { problem: INCOMPLETE };
+    const fallback = ending === ':-' ? text.slice(begun, end) : undefined;
+    if (fallback?.includes('${') === true) {
+      return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
+    }
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value === undefined && fallback === undefined) return { problem: notSet(name) };
+    const by = value === undefined || value === '' ? (fallback ?? '') : value;
+    replace(at, fallback === undefined ? end : end + 1, by);
+  }
+  return { text: parts.join('') + text.slice(done), replacements };
+}
+
+function notSet(name: string): string {
+  return mayBeSecret(name)
+    ? 'the environment variable of this name is not set: write the name of a variable between "${" and "}"'
+    : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
+}
+
+/** The reverse: a text that expands to the given one. */
+export function escapePlaceholders(text: string): string {
+  return text.replaceAll('${', () => '$${');
+}
