@@ -7,7 +7,7 @@ const MAY_IMPORT = {
   formulas: [],
   log: [],
   nrql: [],
-  api: ['eventLoop', 'log', 'nrql'],
+  api: ['eventLoop', 'formulas', 'log', 'nrql'],
   simulator: [],
   metrics: ['api', 'formulas', 'nrql'],
   config: ['metrics', 'nrql'],

@@ -1,14 +1,14 @@
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
-import type {
-  FailureReason,
+import {
   UpstreamError,
-  Application,
-  Host,
-  Instance,
-  KeyTransaction,
-  MetricName,
-  RollingValues,
-  Timeslice,
+  type FailureReason,
+  type Application,
+  type Host,
+  type Instance,
+  type KeyTransaction,
+  type MetricName,
+  type RollingValues,
+  type Timeslice,
 } from './types.ts';
 
 /** Why a call for many subjects is read again in parts. */
@@ -119,6 +119,36 @@ export function countCalls<S, A, R extends TimeRange>(
   range: R,
 ): number {
   return inCalls(read, subjects, range).reduce((total, { calls }) => total + calls, 0);
+}
+
+/**
+ * Reads of one subject a call.
+ *
+ * @param read reads one subject; rejects with an UpstreamError, or with the reason of the signal
+ * @param callsOf how many calls a subject takes when nothing fails
+ */
+export function oneByOne<S, A, R extends TimeRange = TimeRange>(
+  read: (subject: S, range: R, call: CallOptions) => Promise<A>,
+  callsOf: (subject: S) => number = () => 1,
+): BatchRead<S, A, R> {
+  const callsFor = (subjects: readonly S[]): number =>
+    subjects.reduce((calls, subject) => calls + Math.max(1, callsOf(subject)), 0);
+  return {
+    nextCall: (subjects) => ({ count: 1, calls: callsFor(subjects.slice(0, 1)) }),
+    callsFor,
+    read: async (subjects, range, call) => {
+      const outcomes: Outcome<A>[] = [];
+      for (const subject of subjects) {
+        try {
+          outcomes.push({ value: await read(subject, range, call) });
+        } catch (error) {
+          if (!(error instanceof UpstreamError)) throw error;
+          outcomes.push({ error });
+        }
+      }
+      return outcomes;
+    },
+  };
 }
 
 /** An application, by its id. */

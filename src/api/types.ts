@@ -15,19 +15,17 @@ export const FAILURE_REASONS = [
 
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-interface UpstreamFailure {
-  readonly reason: FailureReason;
-  /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
-  readonly endpoint: string;
-  readonly status?: number | undefined;
-}
-
 /** A call that failed, after its retries. The message names endpoint and status, never a key or a body. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
-  readonly failure: UpstreamFailure;
+  readonly failure: {
+    readonly reason: FailureReason;
+    /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
+    readonly endpoint: string;
+    readonly status?: number | undefined;
+  };
 
-  constructor(message: string, failure: UpstreamFailure, options?: ErrorOptions) {
+  constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {
     super(message, options);
     this.failure = failure;
   }
@@ -56,14 +54,7 @@ export interface RollingValues {
   readonly endUserSummary: RollingSummary | undefined;
 }
 
-export interface ApplicationSettings {
-  readonly apdexThreshold: number | undefined;
-  readonly endUserApdexThreshold: number | undefined;
-  readonly realUserMonitoring: boolean | undefined;
-  readonly serverSideConfig: boolean | undefined;
-}
-
-export interface Application {
+export interface Application extends RollingValues {
   readonly id: number;
   readonly name: string;
   readonly language: string | undefined;
@@ -71,43 +62,38 @@ export interface Application {
   readonly reporting: boolean | undefined;
   /** Unix time in seconds. */
   readonly lastReportedAt: number | undefined;
-  readonly summary: RollingSummary | undefined;
-  readonly endUserSummary: RollingSummary | undefined;
-  readonly settings: ApplicationSettings | undefined;
+  readonly settings:
+    | {
+        readonly apdexThreshold: number | undefined;
+        readonly endUserApdexThreshold: number | undefined;
+        readonly realUserMonitoring: boolean | undefined;
+        readonly serverSideConfig: boolean | undefined;
+      }
+    | undefined;
   readonly alertPolicyId: number | undefined;
   /** How many hosts and instances are linked to it. */
   readonly hosts: number | undefined;
   readonly instances: number | undefined;
   /** In upstream's spelling; undefined where the interface does not tell tags. */
-  readonly tags?: readonly Tag[];
+  readonly tags?: readonly { readonly key: string; readonly values: readonly string[] }[];
 }
 
-/** A key with its values, which somebody gave an application. */
-export interface Tag {
+export interface Host {
+  /** What tells it from the other hosts of its application: the id of the REST interface, or the name where there is none. */
   readonly key: string;
-  readonly values: readonly string[];
-}
-
-/** What a host and an instance have in common. */
-interface Machine {
   readonly host: string;
   readonly language: string | undefined;
   readonly healthStatus: string | undefined;
   readonly summary: RollingSummary | undefined;
 }
 
-export interface Host extends Machine {
-  /** What tells it from the other hosts of its application: the id of the REST interface, or the name where there is none. */
-  readonly key: string;
-}
-
-export interface Instance extends Machine {
+export interface Instance extends Omit<Host, 'key'> {
   readonly id: number;
   readonly port: number | undefined;
   readonly hostId: number | undefined;
 }
 
-export interface KeyTransaction {
+export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
   /** Why nothing but its id and name is known, where an interface reads the rest apart and that failed. */
@@ -117,8 +103,6 @@ export interface KeyTransaction {
   readonly reporting: boolean | undefined;
   /** Unix time in seconds. */
   readonly lastReportedAt: number | undefined;
-  readonly summary: RollingSummary | undefined;
-  readonly endUserSummary: RollingSummary | undefined;
   readonly applicationId: number | undefined;
 }
 
@@ -151,13 +135,4 @@ export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number 
 /** The end of a timeslice on the minute. */
 export function endOf(timeslice: Timeslice): number {
   return timeslice.from + secondsOf(timeslice);
-}
-
-const PREFIX = 'Datastore/';
-const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
-
-/** Whether a metric is of one datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb`, the sum of all, is none. */
-export function isDatastore(name: string): boolean {
-  // Asked of every row: most names are told by their beginning.
-  return name.startsWith(PREFIX) && DATASTORE.test(name);
 }

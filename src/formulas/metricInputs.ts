@@ -16,12 +16,12 @@ export const METRIC = {
   cpu: 'CPU/User Time',
 } as const;
 
-/** One datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb` is the sum of all types and is none. */
 const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
-/** Whether this is the metric of one datastore type. */
+/** Whether a metric is of one datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb`, the sum of all, is none. */
 export function isDatastore(metricName: string): boolean {
-  return DATASTORE.test(metricName);
+  // Asked of every row of an answer: most names are told by their beginning.
+  return metricName.startsWith('Datastore/') && DATASTORE.test(metricName);
 }
 
 /** The datastore types among the metric names of an application, sorted, each once. */

@@ -12,12 +12,6 @@ export function firstHeader(headers: AnswerHeaders, name: string): string | unde
   return (Array.isArray(value) ? value[0] : value)?.trim();
 }
 
-/** The value of a header that is a list: sent twice means the same as with a comma. */
-export function joinedHeader(headers: AnswerHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
 /** The address a reference means on a page; undefined when it is none. */
 export function resolve(reference: string | undefined, page: URL): URL | undefined {
   return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;

@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
 import { CallFailure, announced } from './callFailure.ts';
 import type { RawAnswer } from './exchange.ts';
-import { firstHeader, resolve, joinedHeader } from './address.ts';
-import { isList, isObject, tooMuchOf, type Bounds } from './jsonShape.ts';
+import { firstHeader, resolve } from './address.ts';
 import { HIDDEN, KeyMask } from './keyMask.ts';
+import { isList, isObject, type Json } from './readRecords.ts';
 import { KEY_LIKE } from '../../log/secrets.ts';
 import type { FailureReason } from '../types.ts';
 import type { Overload } from '../reader.ts';
@@ -76,7 +76,7 @@ export function titleOf(body: unknown, mask: KeyMask): string | undefined {
 }
 
 /** Whether a body reports an error, which a status of 200 does not rule out. */
-export function hasError(body: Readonly<Record<string, unknown>>): boolean {
+export function hasError(body: Json): boolean {
   const { error, errors } = body;
   return isGiven(error) || (Array.isArray(errors) ? errors.length > 0 : isObject(errors));
 }
@@ -174,11 +174,86 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
+/** The most that an answer may hold. What is beyond is not parsed: it would cost more memory and time than the body is long. */
+export interface Bounds {
+  /** As sent, and as unpacked. */
+  readonly bytes: number;
+  /** Objects, lists and their members, however deep. */
+  readonly elements: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** By kind of answer, some times as much as the widest that the service can mean (docs/errors.md). */
+export const BOUNDS = {
+  /** A page of a list, or one record: 200 applications with a few thousand hosts each. */
+  list: { bytes: 8 * MIB, elements: 400_000 },
+  /** 30 metrics with three hours of minutes. */
+  metricData: { bytes: 4 * MIB, elements: 150_000 },
+  /** 5,000 rows. */
+  query: { bytes: 16 * MIB, elements: 250_000 },
+  /** Up to 50,000 rows of buckets; only commands read them. */
+  series: { bytes: 16 * MIB, elements: 1_000_000 },
+} as const satisfies Record<string, Bounds>;
+
+/** The service's own answers are nested 12 deep. */
+const DEEPEST = 32;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * What a JSON text has too much of, told in one pass before it is parsed; undefined where it is within bounds. A text that is
+ * no JSON may pass: parsing it fails.
+ */
+function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
+  let depth = 0;
+  let found = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfText(text, index);
+        break;
+      case OPEN_LIST:
+      case OPEN_OBJECT:
+        depth += 1;
+        found += 1;
+        if (depth > DEEPEST) return 'nesting';
+        break;
+      case CLOSE_LIST:
+      case CLOSE_OBJECT:
+        depth -= 1;
+        break;
+      case COMMA:
+        found += 1;
+        if (found > elements) return 'elements';
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** Where the text that begins with a quote at `start` ends; the end of all where it does not. */
+function endOfText(text: string, start: number): number {
+  for (let end = start; ;) {
+    end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+}
+
 /**
  * The JSON object in the text of an answer. Throws a CallFailure for anything else: `too_large` where it holds more elements
  * than the service could mean, else `invalid_response`.
  */
-function parseObject(text: string, status: number, mask: KeyMask, elements: number): Readonly<Record<string, unknown>> {
+function parseObject(text: string, status: number, mask: KeyMask, elements: number): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   const tooMuch = tooMuchOf(text, elements);
   if (tooMuch === 'nesting') throw invalid('the answer is nested too deep');
@@ -197,7 +272,7 @@ function parseObject(text: string, status: number, mask: KeyMask, elements: numb
 }
 
 /** The failure that a body reports by itself, which a status of 200 does not rule out. */
-function bodyFailure(body: Readonly<Record<string, unknown>>, status: number, mask: KeyMask): CallFailure | undefined {
+function bodyFailure(body: Json, status: number, mask: KeyMask): CallFailure | undefined {
   if (!hasError(body)) return undefined;
   const title = titleOf(body, mask);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
@@ -213,11 +288,12 @@ function notJson(text: string): string {
 /** Of an error body, unpacked. */
 const LONGEST_ERROR = 64 * 1024;
 
-/** A good answer: its JSON object, the address that gave it, and its `Link` header. */
+/** A good answer: its JSON object, and the address that gave it. */
 export interface HttpAnswer {
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: Json;
   readonly address: URL;
-  readonly link: string | undefined;
+  /** Of all its `Link` headers. */
+  readonly link: string;
 }
 
 /** How the body of an answer is read and judged, and when its call is made again. */
@@ -227,11 +303,7 @@ export interface AnswerRules {
    * Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. Without it, every
    * body with an error is one.
    */
-  readonly inspect?: (
-    body: Readonly<Record<string, unknown>>,
-    status: number,
-    mask: KeyMask,
-  ) => CallFailure | undefined;
+  readonly inspect?: (body: Json, status: number, mask: KeyMask) => CallFailure | undefined;
   /** As `inspect`, of the text of another status: a failure that says more than the status does. */
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /**
@@ -282,5 +354,5 @@ export function parseAnswer(
     throw new CallFailure(reason, message, { status, overload: announced(raw.headers, receivedAt) });
   }
   if (failure !== undefined) throw failure;
-  return { body, address, link: joinedHeader(raw.headers, 'link') };
+  return { body, address, link: [raw.headers['link'] ?? []].flat().join(', ') };
 }

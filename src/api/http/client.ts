@@ -6,10 +6,9 @@ import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader
 import { soonAfterInput, turnAfterInput } from '../../eventLoop/inputTurns.ts';
 import { nextTurn } from '../../eventLoop/turns.ts';
 import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { isGood, parseAnswer, textOf, type HttpAnswer, type AnswerRules, type Sent } from './body.ts';
-import type { Bounds } from './jsonShape.ts';
-import { exchange, type Request } from './exchange.ts';
-import { UpstreamConnections, type DispatcherOptions } from './dispatcher.ts';
+import { isGood, parseAnswer, textOf, type AnswerRules, type Bounds, type HttpAnswer, type Sent } from './body.ts';
+import { exchange, UpstreamConnections, type DispatcherOptions, type Request } from './exchange.ts';
+import { LeftOut } from './readRecords.ts';
 
 const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;
@@ -28,57 +27,6 @@ export function retryDelay(attempt: number, random: () => number): number {
 
 const NOTED_EVERY_MS = 3_600_000;
 const LONGEST_NOTE = 500;
-
-/** Tells the observer of an account what went wrong, in words that carry no key. */
-class Reports {
-  readonly #observer: CallObserver;
-  readonly #key: ApiKey;
-  readonly #monotonic: () => number;
-  /** By endpoint: when the service's words were last passed on. */
-  readonly #noted = new Map<string, number>();
-
-  /** @param monotonic milliseconds of a clock that is never set */
-  constructor(observer: CallObserver, key: ApiKey, monotonic: () => number) {
-    this.#observer = observer;
-    this.#key = key;
-    this.#monotonic = monotonic;
-  }
-
-  /** Reports a failure, and gives it as the error that callers see. */
-  fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status } = failure;
-    // In the words of the metrics, so that a line of the log leads to a series and the other way round.
-    const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status });
-  }
-
-  /** Reports that a part of an answer was left out. */
-  leftOut(endpoint: string, words: string): void {
-    this.#report(endpoint, new CallFailure('invalid_response', words));
-  }
-
-  /** Reports that a call for many subjects is read again in parts. */
-  split(reason: SplitReason): void {
-    this.#observer.split(reason);
-  }
-
-  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
-  noted(endpoint: string, words: string): void {
-    const now = this.#monotonic();
-    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
-    this.#noted.set(endpoint, now);
-    // The key is hidden before the text is cut, which could leave half of it.
-    this.#observer.noted(endpoint, this.#key.hide(words).slice(0, LONGEST_NOTE));
-  }
-
-  /** The key is hidden once more, wherever the words came from. */
-  #report(endpoint: string, { reason, message }: CallFailure, told = ''): string {
-    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${told}`);
-    this.#observer.failed(endpoint, reason, text);
-    return text;
-  }
-}
-
 /** So many calls of the account that failed in a row say that it answers nothing: to ask again would only be more load. */
 const FAILURES_OF_SILENCE = 3;
 /** How many overload answers to one call a patient caller waits out; they do not count as retries. */
@@ -109,8 +57,6 @@ export interface ClientOptions extends DispatcherOptions {
  * place is held (docs/errors.md, "Upstream failures").
  */
 export class Client {
-  /** Tells the observer of failures, and of what callers find in answers. */
-  readonly reports: Reports;
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
@@ -121,13 +67,14 @@ export class Client {
   #failedInRow = 0;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
+  /** By endpoint: when the service's words were last passed on. */
+  readonly #noted = new Map<string, number>();
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: ClientOptions) {
     this.connections = new UpstreamConnections(options);
     this.#options = options;
     this.#key = new ApiKey(options.key);
-    this.reports = new Reports(options.observer, this.#key, options.monotonic);
   }
 
   /** Takes over from the client of the same account before a reload whether the account answers; another key is tried anew. */
@@ -153,6 +100,53 @@ export class Client {
     return this.#call(endpoint, request, rules, call);
   }
 
+  /** Reports a failure, and gives it as the error that callers see. */
+  fail(endpoint: string, failure: CallFailure): UpstreamError {
+    const { reason, status } = failure;
+    // In the words of the metrics, so that a line of the log leads to a series and the other way round.
+    const message = this.#report(endpoint, failure, ` (reason ${reason})`);
+    return new UpstreamError(message, { reason, endpoint, status });
+  }
+
+  /** Reports that a part of an answer was left out. */
+  leftOut(endpoint: string, words: string): void {
+    this.#report(endpoint, new CallFailure('invalid_response', words));
+  }
+
+  /** Reads an answer, and reports what of it was left out, or that it is useless. */
+  async checked<T>(endpoint: string, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
+    const leftOut = new LeftOut();
+    try {
+      return await read(leftOut);
+    } catch (error) {
+      throw error instanceof CallFailure ? this.fail(endpoint, error) : error;
+    } finally {
+      const words = leftOut.words();
+      if (words !== undefined) this.leftOut(endpoint, words);
+    }
+  }
+
+  /** Reports that a call for many subjects is read again in parts. */
+  split(reason: SplitReason): void {
+    this.#options.observer.split(reason);
+  }
+
+  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
+  noted(endpoint: string, words: string): void {
+    const now = this.#options.monotonic();
+    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
+    this.#noted.set(endpoint, now);
+    // The key is hidden before the text is cut, which could leave half of it.
+    this.#options.observer.noted(endpoint, this.#key.hide(words).slice(0, LONGEST_NOTE));
+  }
+
+  /** The key is hidden once more, wherever the words came from. */
+  #report(endpoint: string, { reason, message }: CallFailure, told = ''): string {
+    const text = this.#key.hide(`${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${told}`);
+    this.#options.observer.failed(endpoint, reason, text);
+    return text;
+  }
+
   async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<HttpAnswer> {
     const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
     const { bytes, elements } = rules.bounds;
@@ -167,7 +161,7 @@ export class Client {
         this.#failedInRow = 0;
         return result;
       }
-      const failed = this.reports.fail(endpoint, result);
+      const failed = this.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
         if (result.reason !== 'forbidden') this.#failedInRow += 1;

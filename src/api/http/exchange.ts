@@ -1,6 +1,117 @@
-import type { Dispatcher } from 'undici';
+import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { abortReason, type AnswerHeaders } from './address.ts';
-import { CallFailure, networkFailure } from './callFailure.ts';
+import { CallFailure } from './callFailure.ts';
+
+export interface DispatcherOptions {
+  readonly maxConcurrent: number;
+  /** Of connecting, too. */
+  readonly requestTimeoutMs: number;
+  readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
+  /** `HTTPS_PROXY` and `NO_PROXY` count, in either case. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * How many connections there are for each call that may be under way. undici gives a connection free one turn of the event
+ * loop after its answer: without spare ones, the next call would wait until all answers that came in the same turn are
+ * read, and calls would go out in bursts.
+ */
+const SPARE = 1.25;
+
+/**
+ * The pool of connections to upstream. `HTTPS_PROXY` and `NO_PROXY` are honoured; plain HTTP goes to this machine
+ * only and takes no proxy. Certificates are always verified, `NODE_TLS_REJECT_UNAUTHORIZED` or not; `ca`
+ * takes the place of the public authorities, `serverName` of the host's name.
+ *
+ * @param keepAlive false: each call has a connection of its own
+ * @throws Error when the proxy's address is not a valid URL; the message does not repeat it, because it may hold a password
+ */
+function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
+  const { environment, tls } = options;
+  const upstreamTls = {
+    rejectUnauthorized: true,
+    timeout: options.requestTimeoutMs,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+  };
+  return new EnvHttpProxyAgent({
+    connections: Math.ceil(options.maxConcurrent * SPARE),
+    // With 0 undici keeps no connection.
+    pipelining: keepAlive ? 1 : 0,
+    connect: upstreamTls,
+    requestTls: upstreamTls,
+    clientFactory: createTunnelPool,
+    proxyTls: { rejectUnauthorized: true, timeout: options.requestTimeoutMs },
+    // The time of the whole attempt is bounded by its caller.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    httpProxy: '',
+    httpsProxy: proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? ''),
+    noProxy: environment['no_proxy'] ?? environment['NO_PROXY'] ?? '',
+  });
+}
+
+/**
+ * The connections to the proxy. undici takes a connection closed in answer to CONNECT for one that broke while idle, and
+ * connects again without end, even after the call was given up: under another error it fails the call.
+ */
+function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
+  return new Pool(origin, options).compose((dispatch) => (request, handler) => dispatch(request, failing(handler)));
+}
+
+function failing(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+  const fail = decorated.onResponseError?.bind(decorated);
+  decorated.onResponseError = (controller, error) => {
+    fail?.(controller, new Error('the proxy made no tunnel', { cause: error }));
+  };
+  return decorated;
+}
+
+/** As other programs do, an address without a scheme is taken for HTTP. */
+function proxyAddress(setting: string): string {
+  const text = setting.trim();
+  if (text === '') return '';
+  const address = text.includes('://') ? text : `http://${text}`;
+  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol)) {
+    throw new Error('HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
+  }
+  return address;
+}
+
+/** The connections of one client, which are kept from call to call until its reader is replaced. */
+export class UpstreamConnections {
+  readonly #options: DispatcherOptions;
+  readonly #kept: Dispatcher;
+  /** Undefined until the reader is replaced. */
+  #unkept: Dispatcher | undefined;
+
+  /** @throws Error when the proxy's address is not a valid URL */
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#kept = createDispatcher(options);
+  }
+
+  /** What the next call goes through. */
+  get dispatcher(): Dispatcher {
+    return this.#unkept ?? this.#kept;
+  }
+
+  /**
+   * Gives up the connections: idle ones now, the others with the end of their calls. Calls that follow, such as the further
+   * pages of a list, go through connections that are not kept.
+   */
+  retire(): void {
+    if (this.#unkept !== undefined) return;
+    this.#unkept = createDispatcher(this.#options, false);
+    void this.#kept.close();
+  }
+
+  /** Closes all of them; calls in flight are aborted. */
+  async close(): Promise<void> {
+    await Promise.all([this.#kept.destroy(), this.#unkept?.destroy()]);
+  }
+}
 
 /** The most of an error body that is read, and how long after its headers it may take: only its title is shown. */
 const ERROR_BODY_BYTES = 8_192;
@@ -162,4 +273,84 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#over = error;
     this.#controller?.abort(error);
   }
+}
+
+const CUT = 'connection closed before the whole answer was there';
+
+/** Ends of a connection in words, by code: another attempt may do better. */
+const PASSING: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection reset',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'host name could not be looked up',
+  ECONNABORTED: 'connection aborted',
+  EHOSTUNREACH: 'host unreachable',
+  EHOSTDOWN: 'host down',
+  ENETUNREACH: 'network unreachable',
+  ENETDOWN: 'network down',
+  EADDRNOTAVAIL: 'no free local address or port',
+  UND_ERR_SOCKET: CUT,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CUT,
+  HPE_INVALID_EOF_STATE: CUT,
+};
+
+/** What verification of a certificate ends with. */
+const UNTRUSTED =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
+
+/**
+ * Puts what the system, TLS or the HTTP library report into a reason and into words: they name the peer, never what was
+ * sent or answered.
+ *
+ * @param status of the answer, when it had begun
+ */
+function networkFailure(error: Error, status: number | undefined): CallFailure {
+  const root = rootCause(error);
+  const { code = '', name, message } = root;
+  const passing = PASSING[code];
+  if (passing !== undefined) return new CallFailure('network', passing + peer(root), { status, retriable: true });
+  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
+    return new CallFailure('timeout', 'no connection in time', { retriable: true });
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return new CallFailure('network', 'certificate not trusted: it was issued for another name');
+  }
+  // OpenSSL's own words are plain ones; newer releases of Node add advice that is none for us.
+  if (UNTRUSTED.test(code))
+    return new CallFailure('network', `certificate not trusted: ${message.split(';', 1).join('')}`);
+  if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
+    return new CallFailure('network', `no TLS connection (${code}): the address may be one for plain HTTP`);
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new CallFailure('too_large', 'the headers of the answer are too long', { status });
+  }
+  if (name === 'HTTPParserError') return new CallFailure('invalid_response', 'the answer is not HTTP', { status });
+  const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
+  if (refusal !== undefined) {
+    return new CallFailure('network', `the proxy answered ${refusal}`, { retriable: refusal >= '500' });
+  }
+  return new CallFailure('network', code === '' ? 'connection failed' : `connection failed (${code})`, { status });
+}
+
+interface SystemError extends Error {
+  readonly code?: string;
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+}
+
+/** The first error of the chain that says what happened: the outer ones only say that a tunnel or a connection failed. */
+function rootCause(error: Error): SystemError {
+  let each: unknown = error;
+  while (each instanceof Error) {
+    const { code, cause, name }: SystemError = each;
+    if ((code !== undefined && code !== 'UND_ERR_PRX_TLS') || name === 'HTTPParserError') return each;
+    each = each instanceof AggregateError ? each.errors[0] : cause;
+  }
+  return error;
+}
+
+function peer({ code, address, port, hostname }: SystemError): string {
+  if (hostname !== undefined) return `: ${hostname}`;
+  return code === 'ECONNREFUSED' && address !== undefined && port !== undefined ? ` by ${address}:${port}` : '';
 }

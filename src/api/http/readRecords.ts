@@ -1,7 +1,17 @@
 import * as z from 'zod';
 import { CallFailure } from './callFailure.ts';
-import type { Client } from './client.ts';
-import { isList, isObject } from './jsonShape.ts';
+
+/** An object of an answer. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Whether a value read from JSON is an object or a list, so that its members can be looked at. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
+}
+
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
@@ -81,23 +91,6 @@ export class LeftOut {
 
 function counted(count: number, what: string): string {
   return count === 0 ? '' : `${count} bad ${what}${count === 1 ? '' : 's'}`;
-}
-
-/** Reads an answer, and reports what of it was left out, or that it is useless. */
-export async function checked<T>(
-  reports: Client['reports'],
-  endpoint: string,
-  read: (leftOut: LeftOut) => T | Promise<T>,
-): Promise<T> {
-  const leftOut = new LeftOut();
-  try {
-    return await read(leftOut);
-  } catch (error) {
-    throw error instanceof CallFailure ? reports.fail(endpoint, error) : error;
-  } finally {
-    const words = leftOut.words();
-    if (words !== undefined) reports.leftOut(endpoint, words);
-  }
 }
 
 /** Pages have 200 records, of metric names 1,000; a page of many more would stop everything else. */

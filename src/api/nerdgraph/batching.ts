@@ -13,9 +13,7 @@ const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
 /** What a query asks for of one application or key transaction. */
-export interface QueryPart {
-  readonly id: SubjectId;
-  readonly wanted: Wanted;
+export interface QueryPart extends Omit<Asked, 'host'> {
   /** The hosts that are asked for; undefined: the application itself, or whichever hosts it has. */
   readonly hosts: readonly string[] | undefined;
   /** Whether the query names these hosts. Otherwise it asks for all that the application has: a shorter text. */
@@ -39,6 +37,8 @@ export interface QueryKind {
   readonly columns?: 'names' | 'values' | 'squares';
   /** How many rows a query is planned for; 4,500 by default. */
   readonly mostRows?: number;
+  /** It asks for so many seconds before the end of the range that is read; undefined: for the range itself. */
+  readonly seconds?: number;
 }
 
 /** What one subject of a read asks for: metrics of an application or of one of its hosts, or a key transaction. */
@@ -46,21 +46,30 @@ export interface Asked {
   readonly id: SubjectId;
   readonly host?: string | undefined;
   readonly wanted: Wanted;
+  /** Whether a value is calculated with the sum of squares. */
+  readonly needsSquares?: boolean;
+  /** What messages call it, where its id says nothing to a reader. */
+  readonly called?: string;
 }
 
 /** One part for each application and each set of metrics, with all the hosts that are asked for. */
 export function partsOf(asked: readonly Asked[]): QueryPart[] {
-  const parts = new Map<SubjectId, { id: SubjectId; wanted: Wanted; hosts: Set<string> | undefined }[]>();
-  for (const { id, host, wanted } of asked) {
-    let ofSubject = parts.get(id);
-    if (ofSubject === undefined) parts.set(id, (ofSubject = []));
-    const part = ofSubject.find((each) => each.wanted === wanted);
-    if (part !== undefined) part.hosts?.add(host ?? '');
-    else ofSubject.push({ id, wanted, hosts: host === undefined ? undefined : new Set([host]) });
+  const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
+  for (const each of asked) {
+    let ofSubject = parts.get(each.id);
+    if (ofSubject === undefined) parts.set(each.id, (ofSubject = []));
+    const alike = ofSubject.find(({ part }) => part.wanted === each.wanted);
+    if (alike === undefined)
+      ofSubject.push({ part: partOf(each), hosts: new Set(each.host === undefined ? [] : [each.host]) });
+    else alike.hosts.add(each.host ?? '');
   }
   return [...parts.values()]
     .flat()
-    .map(({ hosts, ...part }) => ({ ...part, hosts: hosts === undefined ? undefined : [...hosts], namesHosts: false }));
+    .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
+}
+
+function partOf({ host, ...asked }: Asked): QueryPart {
+  return { ...asked, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** How large the query for a batch is going to be. */
@@ -104,19 +113,17 @@ export function rowsOf({ id, wanted, hosts, namesHosts }: QueryPart, by: QueryKi
   return by !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** What the subjects of a read ask for. */
-interface Asking<S> {
-  kindOf(subject: S): QueryKind;
-  /** Undefined: nothing. */
-  askedOf(subject: S): Asked | undefined;
-}
-
 /**
  * How many subjects the next query carries: of one kind only. Further hosts of an application that is in it cost nothing.
  *
  * @param limit the most rows of the query, in place of those of its kind
  */
-export function nextQuery<S>(asking: Asking<S>, subjects: readonly S[], fleet: Fleet, limit?: number): NextCall {
+export function nextQuery<S>(
+  asking: { kindOf(subject: S): QueryKind; askedOf(subject: S): Asked | undefined },
+  subjects: readonly S[],
+  fleet: Fleet,
+  limit?: number,
+): NextCall {
   const [start] = subjects;
   if (start === undefined) throw new RangeError('no subjects');
   const alike = asking.kindOf(start);
@@ -146,10 +153,6 @@ export function nextQuery<S>(asking: Asking<S>, subjects: readonly S[], fleet: F
   }
   const calls = wanted.size === 1 ? planQueries(partsOf(taken), fleet, kind).length : 1;
   return { count, calls: Math.max(1, calls) };
-}
-
-function partOf({ id, host, wanted }: Asked): QueryPart {
-  return { id, wanted, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** Hosts of an application that is a suspect as a whole go together. */

@@ -1,5 +1,5 @@
-import type { Asked } from './batching.ts';
-import { RowsRead, type RowsKind } from './reads.ts';
+import type { Asked, QueryKind } from './batching.ts';
+import { RowsRead, type Plans } from './reads.ts';
 import type { Account } from './keyAccount.ts';
 import {
   aligned,
@@ -14,15 +14,13 @@ import {
   rowsOf,
   TIMESLICE,
   type Condition,
-  type Json,
   type Selection,
 } from './nrql.ts';
 import type { SubjectRows } from './rows.ts';
 import type { Timeslices } from './timeslices.ts';
 import type { CallGroup, Transport } from './transport.ts';
-import type { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
+import { isList, isObject, type Json } from '../http/readRecords.ts';
 import type {
   CallOptions,
   CustomNamesSubject,
@@ -134,26 +132,26 @@ function tooMany(): CallFailure {
 const KIND = {
   ...{ name: 'custom names', group: 'custom_metrics', by: 'application' },
   ...{ columns: 'names', seconds: DAY },
-} as const satisfies RowsKind;
+} as const satisfies QueryKind;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
 export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly string[]> {
   readonly #account: Account;
-  readonly #wanted: WantedMetrics;
+  readonly #plans: Plans;
 
-  constructor(timeslices: Timeslices, account: Account, wanted: WantedMetrics) {
+  constructor(timeslices: Timeslices, account: Account, plans: Plans) {
     super(timeslices);
     this.#account = account;
-    this.#wanted = wanted;
+    this.#plans = plans;
   }
 
-  kindOf(): RowsKind {
+  kindOf(): QueryKind {
     return KIND;
   }
 
   askedOf({ applicationId, filters }: CustomNamesSubject): Asked | undefined {
     if (filters.length === 0) return undefined;
-    return { id: applicationId, wanted: this.#wanted.of([], [...new Set(filters)].sort()) };
+    return { id: applicationId, wanted: this.#plans.of([], [...new Set(filters)].sort()) };
   }
 
   override async read(
@@ -165,7 +163,7 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
     return Promise.all(
       subjects.map(async (subject) => {
         // More names than rows fit into an answer: a list of names has room for more.
-        const isTooMany = subject.filters.length > 0 && found.get(KIND)?.get(subject.applicationId)?.tooMany === true;
+        const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
         return isTooMany ? this.#readAlone(subject, range.to, call) : this.outcomeOf(subject, found, range);
       }),
     );

@@ -1,12 +1,21 @@
 import * as z from 'zod';
-import { text, amount, count, id, type LeftOut, parseRecord, readPages, type PageLimits } from '../http/readRecords.ts';
 import type { Account } from './keyAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import type { Application, Tag } from '../types.ts';
 import type { CallGroup, Document, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
+import {
+  amount,
+  count,
+  id,
+  isList,
+  isObject,
+  parseRecord,
+  readPages,
+  text,
+  type LeftOut,
+} from '../http/readRecords.ts';
 import type { CallOptions } from '../reader.ts';
+import type { Application } from '../types.ts';
 
 /**
  * How the severity of the open alerts reads as the health status of the REST interface. That the two mean the same is our
@@ -27,7 +36,7 @@ const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED'
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
 /** A tag that cannot be read costs nothing but itself, and so does a value that is no text. */
-const tags = z.array(z.unknown()).transform((list): readonly Tag[] =>
+const tags = z.array(z.unknown()).transform((list): NonNullable<Application['tags']> =>
   list.slice(0, MOST_TAGS).flatMap((each) => {
     const { data } = tag.safeParse(each);
     const values = data?.values?.filter((value) => typeof value === 'string') ?? [];
@@ -100,23 +109,23 @@ export const application = entity
 export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
 
-interface Search<T> extends PageLimits {
-  readonly group: CallGroup;
-  readonly document: Document;
-  /** In the service's search language, a constant. */
-  readonly what: string;
-  readonly schema: z.ZodType<T>;
-}
-
 /**
  * All entities of a search in the account, page by page, those that can be read. Rejects with an UpstreamError when the search
  * is not whole: a page is null, a cursor comes again, or there are fewer entities than the service counts. Half a list is no
  * list.
+ *
+ * @param search.what in the service's search language, a constant
  */
 export async function searchEntities<T>(
   transport: Transport,
   account: Account,
-  search: Search<T>,
+  search: {
+    readonly group: CallGroup;
+    readonly document: Document;
+    readonly what: string;
+    readonly schema: z.ZodType<T>;
+    readonly mostPages: number;
+  },
   call: CallOptions,
 ): Promise<T[]> {
   const { group, document, what } = search;

@@ -1,7 +1,6 @@
-import type { Json } from './nrql.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { titleOf } from '../http/body.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
+import { isList, isObject, type Json } from '../http/readRecords.ts';
 import type { KeyMask } from '../http/keyMask.ts';
 
 /** The most serious meaning of an error first: of several errors in one body it decides. */

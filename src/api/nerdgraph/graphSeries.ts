@@ -1,9 +1,17 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, rowsOf, type Asked, type QueryPart } from './batching.ts';
-import { RowsRead, type DataPlans, type FoundParts, type RowsKind } from './reads.ts';
+import { MOST_ROWS, rowsOf, type Asked, type QueryKind, type QueryPart } from './batching.ts';
+import { RowsRead, type Plans } from './reads.ts';
 import type { SubjectId } from './fleet.ts';
 import { stepOf } from './nrql.ts';
-import { ITSELF, mergeRows, type BucketRow, type MetricRow, type SubjectRows, type TimesliceQuery } from './rows.ts';
+import {
+  ITSELF,
+  mergeRows,
+  type BucketRow,
+  type FoundRows,
+  type MetricRow,
+  type SubjectRows,
+  type TimesliceQuery,
+} from './rows.ts';
 import { ValuePlan } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
@@ -33,13 +41,13 @@ type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 const KINDS = {
   application: { name: 'application metrics series', group: 'application_metrics', by: 'application' },
   host: { name: 'host metrics series', group: 'host_metrics', by: 'host' },
-} as const satisfies Record<string, RowsKind>;
+} as const satisfies Record<string, QueryKind>;
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
 export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, SeriesChunk> implements SeriesRead {
-  readonly #plans: DataPlans;
+  readonly #plans: Plans;
 
-  constructor(timeslices: Timeslices, plans: DataPlans) {
+  constructor(timeslices: Timeslices, plans: Plans) {
     super(timeslices);
     this.#plans = plans;
   }
@@ -48,16 +56,12 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return planChunks(range, window, now, LIMITS);
   }
 
-  kindOf({ hostKey }: MetricDataSubject): RowsKind {
+  kindOf({ hostKey }: MetricDataSubject): QueryKind {
     return KINDS[hostKey === undefined ? 'application' : 'host'];
   }
 
   askedOf(subject: MetricDataSubject): Asked {
     return this.#plans.askedOf(subject);
-  }
-
-  protected override columnsOf(subjects: readonly MetricDataSubject[]): RowsKind['columns'] {
-    return this.#plans.columnsOf(subjects);
   }
 
   protected override mostRows(chunk: SeriesChunk): number {
@@ -71,10 +75,10 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
 
   protected override async findParts(
     parts: readonly QueryPart[],
-    kind: RowsKind,
+    kind: QueryKind,
     chunk: SeriesChunk,
     call: CallOptions,
-  ): Promise<FoundParts> {
+  ): Promise<FoundRows> {
     const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.fleet));
     const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
@@ -87,7 +91,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return all ?? new Map();
   }
 
-  async #readRange(parts: readonly QueryPart[], query: BucketQuery, call: CallOptions): Promise<FoundParts> {
+  async #readRange(parts: readonly QueryPart[], query: BucketQuery, call: CallOptions): Promise<FoundRows> {
     const found = new Map(await this.timeslices.read(parts, query, call));
     await this.#readHalves(parts, query, found, call);
     await this.#readGaps(parts, query, found, call);
@@ -118,12 +122,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
   }
 
   /** The service may answer for other times than it was asked for: what is missing then at an end is read apart. */
-  async #readGaps(
-    parts: readonly QueryPart[],
-    query: BucketQuery,
-    found: FoundParts,
-    call: CallOptions,
-  ): Promise<void> {
+  async #readGaps(parts: readonly QueryPart[], query: BucketQuery, found: FoundRows, call: CallOptions): Promise<void> {
     const { range } = query;
     for (const part of parts) {
       const rows = found.get(part.id);

@@ -1,12 +1,13 @@
 import * as z from 'zod';
-import { ACCOUNTS, type Transport } from './transport.ts';
-import { CallFailure } from '../http/callFailure.ts';
-import { UpstreamError } from '../types.ts';
-import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
-import { id, parseList } from '../http/readRecords.ts';
 import type { Fleet } from './fleet.ts';
-import { SIGN_OF_LIFE, WEB } from './wanted.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
+import { ACCOUNTS, type Transport } from './transport.ts';
+import { SIGN_OF_LIFE } from './wanted.ts';
+import { METRIC } from '../../formulas/metricInputs.ts';
+import { CallFailure } from '../http/callFailure.ts';
+import { id, parseList } from '../http/readRecords.ts';
+import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
+import { UpstreamError } from '../types.ts';
 
 const MOST_SHOWN = 20;
 
@@ -163,7 +164,7 @@ export async function diagnose(
   }
   const tried = filled(fleet.reporting.slice(0, MOST_TRIED));
   if (tried === undefined) return { facts, warnings };
-  const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, WEB])]);
+  const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };

@@ -1,12 +1,11 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import { amount, text, parseRecord } from '../http/readRecords.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type Transport } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
-import { isList } from '../http/jsonShape.ts';
+import { amount, isList, parseRecord, text } from '../http/readRecords.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../reader.ts';
 
@@ -40,7 +39,8 @@ const keyTransactionDetails = z
     applicationId: applicationIdOf(fields.application?.guid ?? undefined),
   }));
 
-type KeyTransactionDetails = z.infer<typeof keyTransactionDetails>;
+/** What the rolling values of a key transaction are read by. */
+export type KeyTransactionDetails = z.infer<typeof keyTransactionDetails>;
 
 /** The id in an application's guid: base64, its padding may be missing, of `account|APM|APPLICATION|id`. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
@@ -57,40 +57,26 @@ const GROUP = 'key_transactions';
 /** The service gives so many entities a call. */
 const GUIDS_PER_CALL = 25;
 
-/** What the rolling values of a key transaction are read by. */
-export interface KnownKeyTransaction {
-  readonly guid: string;
-  readonly applicationId: number | undefined;
-  readonly transactionName: string | undefined;
-}
-
 /** Details without an application or a name are asked for again so soon: it may be a field that failed. */
 const PARTIAL_MS = 5 * 60_000;
-
-interface Held {
-  readonly details: KeyTransactionDetails;
-  readonly readAt: number;
-  readonly isWhole: boolean;
-}
-
-interface KeyTransactionsOptions {
-  readonly mostPages: number;
-  /** How long the details of an entity are kept, milliseconds. */
-  readonly detailsMs: number;
-  /** Milliseconds of a clock that is never set. */
-  readonly monotonic: () => number;
-}
 
 /** Reads key transactions, and keeps what only their full entities say. */
 export class KeyTransactions {
   readonly #transport: Transport;
   readonly #account: Account;
-  readonly #options: KeyTransactionsOptions;
-  #details = new Map<string, Held>();
-  #known: ReadonlyMap<number, KnownKeyTransaction> = new Map();
-  #unread: ReadonlyMap<number, UpstreamError> = new Map();
+  readonly #options: { readonly mostPages: number; readonly detailsMs: number; readonly monotonic: () => number };
+  #details = new Map<string, KeyTransactionDetails & { readonly readAt: number; readonly isWhole: boolean }>();
+  #listed: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
 
-  constructor(transport: Transport, account: Account, options: KeyTransactionsOptions) {
+  /**
+   * @param options.detailsMs how long the details of an entity are kept, milliseconds
+   * @param options.monotonic milliseconds of a clock that is never set
+   */
+  constructor(
+    transport: Transport,
+    account: Account,
+    options: { readonly mostPages: number; readonly detailsMs: number; readonly monotonic: () => number },
+  ) {
     this.#transport = transport;
     this.#account = account;
     this.#options = options;
@@ -98,18 +84,15 @@ export class KeyTransactions {
 
   inherit(before: KeyTransactions): void {
     this.#details = before.#details;
-    this.#known = before.#known;
-    this.#unread = before.#unread;
+    this.#listed = before.#listed;
   }
 
-  /** By id, those of the last list. */
-  known(id: number): KnownKeyTransaction | undefined {
-    return this.#known.get(id);
-  }
-
-  /** Why the details of one of the last list were never read: without its application its series cannot be labelled. */
-  unread(id: number): UpstreamError | undefined {
-    return this.#unread.get(id);
+  /**
+   * One of the last list, by id; or why its details were never read: without its application its series cannot be
+   * labelled.
+   */
+  known(id: number): (KeyTransactionDetails & { readonly name: string }) | UpstreamError | undefined {
+    return this.#listed.get(id);
   }
 
   /** All whose details are known, or could not be read; rejects when none could. */
@@ -121,17 +104,15 @@ export class KeyTransactions {
       schema: keyTransaction,
       mostPages: this.#options.mostPages,
     } as const;
-    const listed = await searchEntities(this.#transport, this.#account, search, call);
-    const failures = await this.#refreshDetails(new Set(listed.map(({ guid }) => guid)), call);
+    const entities = await searchEntities(this.#transport, this.#account, search, call);
+    const failures = await this.#refreshDetails(new Set(entities.map(({ guid }) => guid)), call);
     const found = new Map<number, KeyTransaction>();
-    const known = new Map<number, KnownKeyTransaction>();
-    const unread = new Map<number, UpstreamError>();
-    for (const { guid, ...each } of listed) {
-      const details = this.#details.get(guid)?.details;
-      const failure = details === undefined ? failures.get(guid) : undefined;
-      if (found.has(each.id) || (details === undefined && failure === undefined)) continue;
-      if (details !== undefined) known.set(each.id, details);
-      if (failure !== undefined) unread.set(each.id, failure);
+    const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
+    for (const { guid, ...each } of entities) {
+      const details = this.#details.get(guid);
+      const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
+      if (found.has(each.id) || known === undefined) continue;
+      listed.set(each.id, known);
       found.set(each.id, {
         ...each,
         transactionName: details?.transactionName,
@@ -139,17 +120,16 @@ export class KeyTransactions {
         lastReportedAt: undefined,
         summary: { ...NO_SUMMARY, apdexTarget: details?.apdexTarget },
         endUserSummary: undefined,
-        ...(failure === undefined ? {} : { unread: failure }),
+        ...(known instanceof UpstreamError ? { unread: known } : {}),
       });
     }
-    for (const failure of unread.values()) {
-      if (known.size === 0 || failure.failure.reason === 'auth') throw failure;
+    const unread = [...listed.values()].filter((known) => known instanceof UpstreamError);
+    const worst = unread.find(({ failure }) => unread.length === listed.size || failure.reason === 'auth');
+    if (worst !== undefined) throw worst;
+    if (entities.length > 0 && found.size === 0) {
+      throw this.#transport.invalid(GROUP, `none of the ${entities.length} key transactions has details`);
     }
-    if (listed.length > 0 && found.size === 0) {
-      throw this.#transport.invalid(GROUP, `none of the ${listed.length} key transactions has details`);
-    }
-    this.#known = known;
-    this.#unread = unread;
+    this.#listed = listed;
     return [...found.values()];
   }
 
@@ -180,16 +160,13 @@ export class KeyTransactions {
   }
 
   /** What a field does not say this time, because it failed, stays as it was read before. */
-  #keep(details: KeyTransactionDetails, guid: string, readAt: number): void {
-    const before = this.#details.get(guid)?.details;
-    const { applicationId, transactionName, apdexTarget } = details;
+  #keep({ applicationId, transactionName, apdexTarget }: KeyTransactionDetails, guid: string, readAt: number): void {
+    const before = this.#details.get(guid);
     this.#details.set(guid, {
-      details: {
-        guid,
-        applicationId: applicationId ?? before?.applicationId,
-        transactionName: transactionName ?? before?.transactionName,
-        apdexTarget: apdexTarget ?? before?.apdexTarget,
-      },
+      guid,
+      applicationId: applicationId ?? before?.applicationId,
+      transactionName: transactionName ?? before?.transactionName,
+      apdexTarget: apdexTarget ?? before?.apdexTarget,
       readAt,
       isWhole: applicationId !== undefined && transactionName !== undefined,
     });

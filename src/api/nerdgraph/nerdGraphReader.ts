@@ -4,15 +4,23 @@ import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
 import { Fleet, Suspects } from './fleet.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './graphSeries.ts';
-import { QueriesRead } from './queriesRead.ts';
-import { DataPlans, HostsRead, MetricDataRead, RollingRead } from './reads.ts';
+import { allRowsOf, nearWindow } from './nrql.ts';
+import { HostsRead, MetricDataRead, Plans, RollingRead } from './reads.ts';
 import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport } from './transport.ts';
-import { WantedMetrics } from './wanted.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { Client, type ClientOptions } from '../http/client.ts';
-import type { CallOptions, Diagnosis, MetricNameList, MetricNameQuery, TimeRange, UpstreamReader } from '../reader.ts';
-import type { Application, KeyTransaction } from '../types.ts';
+import type { Json } from '../http/readRecords.ts';
+import {
+  oneByOne,
+  type CallOptions,
+  type QueryAnswer,
+  type QuerySubject,
+  type TimeRange,
+  type UpstreamReader,
+} from '../reader.ts';
+import type { Application } from '../types.ts';
+import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 export interface NerdGraphReaderOptions extends ClientOptions {
   /** The whole address, ends in `/graphql`. */
@@ -25,6 +33,20 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly maxPages?: number;
 }
 
+/** The reader with what it learns of the account, which the one after a reload takes over. */
+interface NerdGraphReader extends UpstreamReader {
+  readonly learned: {
+    readonly client: Client;
+    readonly account: Account;
+    readonly fleet: Fleet;
+    readonly keyTransactions: KeyTransactions;
+  };
+}
+
+function isNerdGraph(reader: UpstreamReader): reader is NerdGraphReader {
+  return reader.api === 'nerdgraph' && 'learned' in reader;
+}
+
 /**
  * The reader of NerdGraph, the vendor's GraphQL interface with its query language NRQL. Every method rejects with an
  * UpstreamError, or with the reason of the signal when that is aborted. It gives the values of the REST interface, see
@@ -33,130 +55,115 @@ export interface NerdGraphReaderOptions extends ClientOptions {
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
-  return new NerdGraphReader(new Client(options), options);
-}
-
-class NerdGraphReader implements UpstreamReader {
-  readonly api = 'nerdgraph';
-  /** The interface knows no instances. */
-  readonly instances = undefined;
-  /** The metric data bring them. */
-  readonly datastores = undefined;
-  readonly hosts: HostsRead;
-  readonly rolling: RollingRead;
-  readonly customNames: CustomNamesRead;
-  readonly metricData: MetricDataRead;
-  readonly metricSeries: MetricSeriesRead;
-  readonly queries: QueriesRead;
-  readonly #client: Client;
-  readonly #transport: Transport;
-  readonly #account: Account;
-  readonly #fleet: Fleet;
-  readonly #keyTransactions: KeyTransactions;
-  readonly #mostPages: number;
-  readonly #now: () => number;
-
-  constructor(client: Client, options: NerdGraphReaderOptions) {
-    const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
-    const { detailsMs, monotonic } = options;
-    const account = new Account(transport, options);
-    const fleet = new Fleet(new Suspects(monotonic, detailsMs));
-    const wanted = new WantedMetrics();
-    const plans = new DataPlans(wanted);
-    const timeslices = new Timeslices(transport, account, fleet);
-    this.#client = client;
-    this.#transport = transport;
-    this.#account = account;
-    this.#fleet = fleet;
-    this.#mostPages = options.maxPages ?? 200;
-    this.#now = options.now;
-    this.#keyTransactions = new KeyTransactions(transport, account, {
-      mostPages: this.#mostPages,
-      detailsMs,
-      monotonic,
-    });
-    this.hosts = new HostsRead(timeslices, wanted);
-    this.rolling = new RollingRead(timeslices, wanted, this.#keyTransactions);
-    this.customNames = new CustomNamesRead(timeslices, account, wanted);
-    this.metricData = new MetricDataRead(timeslices, plans);
-    this.metricSeries = new MetricSeriesRead(timeslices, plans);
-    this.queries = new QueriesRead(transport, account);
-  }
-
-  async listApplications({ ids }: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
+  const { detailsMs, maxPages: mostPages = 200, monotonic, now } = options;
+  const client = new Client(options);
+  const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
+  const account = new Account(transport, options);
+  const fleet = new Fleet(new Suspects(monotonic, detailsMs));
+  const keyTransactions = new KeyTransactions(transport, account, { mostPages, detailsMs, monotonic });
+  const plans = new Plans();
+  const timeslices = new Timeslices(transport, account, fleet);
+  const listApplications = async (call: CallOptions): Promise<Application[]> => {
     const search = {
       group: 'applications',
       document: APPLICATIONS,
       what: "domain = 'APM' AND type = 'APPLICATION'",
       schema: application,
-      mostPages: this.#mostPages,
+      mostPages,
     } as const;
-    const listed = await searchEntities(this.#transport, this.#account, search, call);
     const found = new Map<number, Application>();
-    for (const each of listed) if (!found.has(each.id)) found.set(each.id, each);
+    for (const each of await searchEntities(transport, account, search, call)) {
+      if (!found.has(each.id)) found.set(each.id, each);
+    }
     const applications = [...found.values()];
-    await this.#account.checkEmpty(applications.length === 0, call);
-    this.#fleet.listed(applications);
-    return chosen(applications, ids);
-  }
-
-  /** Finds it on the list: that the service can search by this id is not certain. */
-  async readApplication(id: number, call: CallOptions): Promise<Application> {
-    const [found] = await this.listApplications({ ids: [id] }, call);
-    if (found !== undefined) return found;
-    throw this.#transport.fail('applications', new CallFailure('not_found', `the account has no application ${id}`));
-  }
-
-  async listKeyTransactions(
-    { ids }: { readonly ids?: readonly number[] },
-    call: CallOptions,
-  ): Promise<KeyTransaction[]> {
-    return chosen(await this.#keyTransactions.list(call), ids);
-  }
-
-  async readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction> {
-    const [found] = await this.listKeyTransactions({ ids: [id] }, call);
-    if (found?.unread !== undefined) throw found.unread;
-    if (found !== undefined) return found;
-    const words = `the account has no key transaction ${id}`;
-    throw this.#transport.fail('key_transactions', new CallFailure('not_found', words));
-  }
-
-  listCalls(entities: number): number {
-    return Math.max(1, Math.ceil(entities / PAGE_SIZE));
-  }
-
-  listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
-    return listMetricNames(this.#transport, this.#account, query, this.#now(), call);
-  }
-
-  diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis> {
-    return diagnose(this.#transport, this.#account, this.#fleet, range, call);
-  }
-
-  /**
-   * Whether the account answers, the guids and details of key transactions, the languages of hosts, and what broke queries or was
-   * too large for one.
-   */
-  readonly inherit = (before: UpstreamReader): void => {
-    if (!(before instanceof NerdGraphReader)) return;
-    this.#client.inherit(before.#client);
-    this.#account.inherit(before.#account);
-    this.#fleet.inherit(before.#fleet);
-    this.#keyTransactions.inherit(before.#keyTransactions);
+    await account.checkEmpty(applications.length === 0, call);
+    fleet.listed(applications);
+    return applications;
   };
-
-  retire(): void {
-    this.#client.connections.retire();
-  }
-
-  close(): Promise<void> {
-    return this.#client.connections.close();
-  }
+  const reader: NerdGraphReader = {
+    api: 'nerdgraph',
+    learned: { client, account, fleet, keyTransactions },
+    // The interface knows no instances.
+    instances: undefined,
+    // The metric data bring them.
+    datastores: undefined,
+    hosts: new HostsRead(timeslices, plans),
+    rolling: new RollingRead(timeslices, plans, keyTransactions),
+    customNames: new CustomNamesRead(timeslices, account, plans),
+    metricData: new MetricDataRead(timeslices, plans),
+    metricSeries: new MetricSeriesRead(timeslices, plans),
+    queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
+    listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
+    // Found on the list: that the service can search by this id is not certain.
+    readApplication: async (id, call) => {
+      const [found] = chosen(await listApplications(call), [id]);
+      if (found !== undefined) return found;
+      throw transport.fail('applications', new CallFailure('not_found', `the account has no application ${id}`));
+    },
+    listKeyTransactions: async ({ ids }, call) => chosen(await keyTransactions.list(call), ids),
+    readKeyTransaction: async (id, call) => {
+      const [found] = chosen(await keyTransactions.list(call), [id]);
+      if (found?.unread !== undefined) throw found.unread;
+      if (found !== undefined) return found;
+      const words = `the account has no key transaction ${id}`;
+      throw transport.fail('key_transactions', new CallFailure('not_found', words));
+    },
+    listCalls: (entities) => Math.max(1, Math.ceil(entities / PAGE_SIZE)),
+    listMetricNames: (query, call) => listMetricNames(transport, account, query, now(), call),
+    diagnose: (range, call) => diagnose(transport, account, fleet, range, call),
+    inherit: (before) => {
+      if (!isNerdGraph(before)) return;
+      client.inherit(before.learned.client);
+      account.inherit(before.learned.account);
+      fleet.inherit(before.learned.fleet);
+      keyTransactions.inherit(before.learned.keyTransactions);
+    },
+    retire: () => client.connections.retire(),
+    close: () => client.connections.close(),
+  };
+  return reader;
 }
 
 function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {
   if (ids === undefined) return list;
   const wanted = new Set(ids);
   return list.filter(({ id }) => wanted.has(id));
+}
+
+const DAY = 86_400;
+
+/** Runs a query of the configuration; they are the same over both interfaces. */
+async function runQuery(
+  transport: Transport,
+  account: Account,
+  { nrql, window, rules }: QuerySubject,
+  range: TimeRange,
+  call: CallOptions,
+): Promise<QueryAnswer> {
+  const group = 'queries';
+  const asked = { from: window === undefined ? range.from : range.to - window, to: range.to };
+  // On a line of its own: the text may end with a comment.
+  const query = `${nrql}\nSINCE ${asked.from * 1000} UNTIL ${asked.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
+  const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
+  const result = await transport.whole(read, call);
+  if (result === undefined) {
+    const words = 'the service has no data of any application that the query names';
+    throw transport.fail(group, new CallFailure('other', words));
+  }
+  return transport.checked(group, () => answerOf(result, rules, asked));
+}
+
+/** Throws a CallFailure for an answer that cannot be used, or is not whole. */
+function answerOf(result: Json, rules: QuerySubject['rules'], asked: TimeRange): QueryAnswer {
+  const answered = allRowsOf(result);
+  const { rows, facets } = answered;
+  const answer = { rows, facets, otherResult: result['otherResult'] };
+  try {
+    const incomplete = whyIncomplete(answer, rules);
+    if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
+    const mostEarlier = asked.to - asked.from >= DAY ? 600 : 300;
+    return { window: nearWindow(answered, asked, mostEarlier), rows, facets, reading: readRows(answer, rules) };
+  } catch (error) {
+    throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
+  }
 }

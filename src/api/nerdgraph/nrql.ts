@@ -1,10 +1,7 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
-import { isList, isObject } from '../http/jsonShape.ts';
+import { isList, isObject, type Json } from '../http/readRecords.ts';
 import type { TimeRange } from '../reader.ts';
-
-/** An object of an answer. */
-export type Json = Readonly<Record<string, unknown>>;
 
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
@@ -17,12 +14,11 @@ type Expression =
   | 'apm.key.transaction.error.count';
 
 /** `newrelic.timeslice.value` stands in conditions only: queries of names ask that there is one. */
-export type Attribute =
-  'appId' | 'appName' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
+export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /** A column of the answer: a function, or the list of the names that an attribute has. */
 export type Selection =
-  | { readonly as: string; readonly of: 'count' | 'sum' | 'average' | 'min' | 'max'; readonly from: Expression }
+  | { readonly as: string; readonly of: 'count' | 'sum' | 'min' | 'max'; readonly from: Expression }
   | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly most: number };
 
 /** A part of a WHERE clause, as text. Only the functions of this file make one. */

@@ -11,40 +11,23 @@ import {
   type TimeRange,
 } from '../reader.ts';
 import { nextQuery, partsOf, planQueries, type Asked, type QueryPart, type QueryKind } from './batching.ts';
-import type { SubjectId } from './fleet.ts';
-import type { KeyTransactions, KnownKeyTransaction } from './keyTransactions.ts';
+import type { KeyTransactionDetails, KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
-import { ITSELF, SubjectRows } from './rows.ts';
+import { ITSELF, SubjectRows, type FoundRows } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValuePlan } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
-import {
-  APDEX,
-  END_USER,
-  END_USER_APDEX,
-  ERRORS,
-  NON_WEB,
-  SIGN_OF_LIFE,
-  WEB,
-  type Wanted,
-  type WantedMetrics,
-} from './wanted.ts';
+import { SIGN_OF_LIFE, Wanted } from './wanted.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
+import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { Host, RollingValues } from '../types.ts';
+import { UpstreamError, type Host, type RollingValues } from '../types.ts';
 
 const HOUR = 3_600;
 
-/** What is asked over which time. */
-export interface RowsKind extends QueryKind {
-  /** So many seconds before the end of the range; undefined: the range itself. */
-  readonly seconds?: number;
-}
-
-/** What was read, by application or key transaction, and that by kind. */
-export type FoundParts = ReadonlyMap<SubjectId, SubjectRows>;
-export type FoundByKind = ReadonlyMap<RowsKind, FoundParts>;
-
-/** Reads something that follows from rows, which come from as few queries as possible. */
+/**
+ * Reads something that follows from rows, which come from as few queries as possible. The subjects of one read are of one
+ * kind, as those of `nextCall` are.
+ */
 export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements BatchRead<S, A, R> {
   protected readonly timeslices: Timeslices;
 
@@ -52,7 +35,7 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
     this.timeslices = timeslices;
   }
 
-  abstract kindOf(subject: S): RowsKind;
+  abstract kindOf(subject: S): QueryKind;
   /** Undefined: nothing. */
   abstract askedOf(subject: S): Asked | undefined;
   /** @param range as it was asked for */
@@ -60,10 +43,6 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
 
   /** The most rows of a query over a range, where those of its kind are too many. */
   protected mostRows?(range: R): number;
-
-  protected columnsOf(_: readonly S[], kind: RowsKind): QueryKind['columns'] {
-    return kind.columns;
-  }
 
   nextCall(subjects: readonly S[], range: R): NextCall {
     return nextQuery(this, subjects, this.timeslices.fleet, this.mostRows?.(range));
@@ -83,95 +62,86 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
   }
 
   /** Rejects only with the reason of the signal. */
-  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<FoundByKind> {
-    const byKind = new Map<RowsKind, { readonly subjects: S[]; readonly asked: Asked[] }>();
-    for (const subject of subjects) {
-      const asked = this.askedOf(subject);
-      if (asked === undefined) continue;
-      const kind = this.kindOf(subject);
-      const alike = byKind.get(kind);
-      if (alike === undefined) byKind.set(kind, { subjects: [subject], asked: [asked] });
-      else {
-        alike.subjects.push(subject);
-        alike.asked.push(asked);
-      }
-    }
-    const reads = [...byKind].map(async ([kind, alike]) => {
-      const columns = this.columnsOf(alike.subjects, kind) ?? 'values';
-      return [kind, await this.findParts(partsOf(alike.asked), { ...kind, columns }, range, call)] as const;
-    });
-    return new Map(await Promise.all(reads));
+  protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<FoundRows> {
+    const [first] = subjects;
+    if (first === undefined) return new Map();
+    const asked = subjects.flatMap((subject) => this.askedOf(subject) ?? []);
+    const kind = this.kindOf(first);
+    const columns = asked.some(({ needsSquares }) => needsSquares === true) ? 'squares' : (kind.columns ?? 'values');
+    return this.findParts(partsOf(asked), { ...kind, columns }, range, call);
   }
 
-  protected findParts(parts: readonly QueryPart[], kind: RowsKind, range: R, call: CallOptions): Promise<FoundParts> {
-    return this.timeslices.read(parts, { ...kind, range: rangeOf(kind, range) }, call);
+  protected findParts(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows> {
+    const { seconds } = kind;
+    const asked = seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
+    return this.timeslices.read(parts, { ...kind, range: asked }, call);
   }
 
-  protected outcomeOf(subject: S, found: FoundByKind, range: R): Outcome<A> {
+  protected outcomeOf(subject: S, found: FoundRows, range: R): Outcome<A> {
     const asked = this.askedOf(subject);
-    const rows = asked === undefined ? undefined : found.get(this.kindOf(subject))?.get(asked.id);
+    const rows = asked === undefined ? undefined : found.get(asked.id);
     const error = rows?.failureOf(asked?.host);
     return error === undefined ? { value: this.valueOf(subject, rows ?? new SubjectRows(), range) } : { error };
   }
 }
 
-function rangeOf({ seconds }: RowsKind, range: TimeRange): TimeRange {
-  return seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
-}
+/** Lists in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */
+const MOST_REMEMBERED = 10_000;
 
-/** What a subject of metric data asks for, and how its values follow from rows. */
-interface DataPlan {
-  readonly wanted: Wanted;
-  readonly values: ValuePlan;
-  readonly valuesOf: MetricDataSubject['values'];
-}
+/** Browsers report no host. */
+const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
-/** The plans of metric data: one for each list of names. */
-export class DataPlans {
-  readonly #wanted: WantedMetrics;
-  readonly #plans = {
-    application: new WeakMap<readonly string[], DataPlan>(),
-    host: new WeakMap<readonly string[], DataPlan>(),
+/** What subjects ask for: the same object for the same names, so that who asks for the same is told at no cost. */
+export class Plans {
+  readonly #wanted = new Map<string, Wanted>();
+  /** Of metric data, by list of names. */
+  readonly #data = {
+    application: new WeakMap<readonly string[], { readonly wanted: Wanted; readonly values: ValuePlan }>(),
+    host: new WeakMap<readonly string[], { readonly wanted: Wanted; readonly values: ValuePlan }>(),
   };
 
-  constructor(wanted: WantedMetrics) {
-    this.#wanted = wanted;
+  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): Wanted {
+    const text = JSON.stringify([names, filters, hasDatastores]);
+    let wanted = this.#wanted.get(text);
+    if (wanted !== undefined) return wanted;
+    if (this.#wanted.size >= MOST_REMEMBERED) this.#wanted.clear();
+    wanted = new Wanted([...new Set(names)], filters, hasDatastores);
+    this.#wanted.set(text, wanted);
+    return wanted;
   }
 
-  of({ hostKey, names, values }: MetricDataSubject): DataPlan {
+  /** The sign of life and the datastores come with whatever is asked for. */
+  ofMetricData({ hostKey, names, values }: MetricDataSubject): { readonly wanted: Wanted; readonly values: ValuePlan } {
     const scope = hostKey === undefined ? 'application' : 'host';
-    const before = this.#plans[scope].get(names);
-    if (before !== undefined && before.valuesOf === values) return before;
-    const wanted = this.#wanted.ofMetricData(names, scope);
-    const plan = { wanted, values: new ValuePlan(names, values), valuesOf: values };
-    this.#plans[scope].set(names, plan);
+    const before = this.#data[scope].get(names);
+    if (before !== undefined && before.values.wanted === values) return before;
+    const asked = names.filter((name) => !isDatastore(name) && !(scope === 'host' && OF_BROWSERS.includes(name)));
+    const plan = { wanted: this.of([...asked, SIGN_OF_LIFE], [], true), values: new ValuePlan(names, values) };
+    this.#data[scope].set(names, plan);
     return plan;
   }
 
   askedOf(subject: MetricDataSubject): Asked {
-    return { id: subject.applicationId, host: subject.hostKey, wanted: this.of(subject).wanted };
-  }
-
-  columnsOf(subjects: readonly MetricDataSubject[]): 'values' | 'squares' {
-    return subjects.some((subject) => this.of(subject).values.needsSquares) ? 'squares' : 'values';
+    const { wanted, values } = this.ofMetricData(subject);
+    return { id: subject.applicationId, host: subject.hostKey, wanted, needsSquares: values.needsSquares };
   }
 }
 
 const METRIC_DATA = {
   application: { name: 'application metrics', group: 'application_metrics', by: 'application' },
   host: { name: 'host metrics', group: 'host_metrics', by: 'host' },
-} as const satisfies Record<string, RowsKind>;
+} as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
 export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer> {
-  readonly #plans: DataPlans;
+  readonly #plans: Plans;
 
-  constructor(timeslices: Timeslices, plans: DataPlans) {
+  constructor(timeslices: Timeslices, plans: Plans) {
     super(timeslices);
     this.#plans = plans;
   }
 
-  kindOf({ hostKey }: MetricDataSubject): RowsKind {
+  kindOf({ hostKey }: MetricDataSubject): QueryKind {
     return METRIC_DATA[hostKey === undefined ? 'application' : 'host'];
   }
 
@@ -179,27 +149,23 @@ export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer
     return this.#plans.askedOf(subject);
   }
 
-  protected override columnsOf(subjects: readonly MetricDataSubject[]): QueryKind['columns'] {
-    return this.#plans.columnsOf(subjects);
-  }
-
   protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MetricDataAnswer {
-    return this.#plans.of(subject).values.answerOf(found.rowsOf(subject.hostKey), found.window ?? range);
+    return this.#plans.ofMetricData(subject).values.answerOf(found.rowsOf(subject.hostKey), found.window ?? range);
   }
 }
 
-const HOST_LISTS: RowsKind = { name: 'host lists', group: 'hosts', by: 'host', columns: 'names', seconds: HOUR };
+const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', by: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
 export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
   readonly #wanted: Wanted;
 
-  constructor(timeslices: Timeslices, wanted: WantedMetrics) {
+  constructor(timeslices: Timeslices, plans: Plans) {
     super(timeslices);
-    this.#wanted = wanted.of([SIGN_OF_LIFE, WEB]);
+    this.#wanted = plans.of([SIGN_OF_LIFE, METRIC.web]);
   }
 
-  kindOf(): RowsKind {
+  kindOf(): QueryKind {
     return HOST_LISTS;
   }
 
@@ -226,10 +192,15 @@ const ROLLING = {
     ...{ name: 'key transactions', group: 'key_transactions', by: 'key_transaction' },
     seconds: KEY_TRANSACTION_SECONDS,
   },
-} as const satisfies Record<RollingSubject['kind'], RowsKind>;
-const OWNERS = { name: 'owners of key transactions', group: 'key_transactions', by: 'application' } as const;
+} as const satisfies Record<RollingSubject['kind'], QueryKind>;
+const OWNERS: QueryKind = {
+  ...{ name: 'owners of key transactions', group: 'key_transactions', by: 'application' },
+  seconds: KEY_TRANSACTION_SECONDS,
+};
 
 type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
+
+const LONGEST_NAME_SHOWN = 120;
 
 /**
  * Reads rolling values: of applications and hosts from their timeslices, of key transactions from what their own entities
@@ -237,23 +208,23 @@ type OfKeyTransaction = Extract<RollingSubject, { kind: 'key_transaction' }>;
  * page tells.
  */
 export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
-  readonly #metrics: WantedMetrics;
+  readonly #plans: Plans;
   readonly #keyTransactions: KeyTransactions;
   readonly #wanted: Readonly<Record<RollingSubject['kind'], Wanted>>;
 
-  constructor(timeslices: Timeslices, metrics: WantedMetrics, keyTransactions: KeyTransactions) {
+  constructor(timeslices: Timeslices, plans: Plans, keyTransactions: KeyTransactions) {
     super(timeslices);
-    this.#metrics = metrics;
+    this.#plans = plans;
     this.#keyTransactions = keyTransactions;
-    const ofHosts = [SIGN_OF_LIFE, WEB, NON_WEB, ERRORS, APDEX];
+    const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
     this.#wanted = {
-      host: metrics.of(ofHosts),
-      application: metrics.of([...ofHosts, END_USER, END_USER_APDEX]),
-      key_transaction: metrics.of([]),
+      host: plans.of(ofHosts),
+      application: plans.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]),
+      key_transaction: plans.of([]),
     };
   }
 
-  kindOf({ kind }: RollingSubject): RowsKind {
+  kindOf({ kind }: RollingSubject): QueryKind {
     return ROLLING[kind];
   }
 
@@ -262,7 +233,8 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     if (subject.kind === 'application') return { id: subject.applicationId, wanted };
     if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, wanted };
     const known = this.#keyTransactions.known(subject.keyTransactionId);
-    return known === undefined ? undefined : { id: known.guid, wanted };
+    if (known === undefined || known instanceof UpstreamError) return undefined;
+    return { id: known.guid, wanted, called: JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN)) };
   }
 
   /** Key transactions need a query of their own, and one more for their owners. */
@@ -277,18 +249,13 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     range: TimeRange,
     call: CallOptions,
   ): Promise<readonly Outcome<RollingValues>[]> {
-    const owners = partsOf(this.#ownersOf(subjects.filter(isOfKeyTransaction)));
-    const ofOwners = { ...OWNERS, range: { from: range.to - KEY_TRANSACTION_SECONDS, to: range.to } };
-    const [found, owned] = await Promise.all([
-      this.find(subjects, range, call),
-      this.timeslices.read(owners, ofOwners, call),
+    const ofEntities = subjects.filter(isOfKeyTransaction);
+    if (ofEntities.length === 0) return super.read(subjects, range, call);
+    const [found, owners] = await Promise.all([
+      this.find(ofEntities, range, call),
+      this.findParts(partsOf(this.#ownersOf(ofEntities)), OWNERS, range, call),
     ]);
-    const outcomes: Outcome<RollingValues>[] = [];
-    await inSlices(subjects, (subject) => {
-      const isOfEntity = isOfKeyTransaction(subject);
-      outcomes.push(isOfEntity ? this.#ofKeyTransaction(subject, found, owned) : this.outcomeOf(subject, found, range));
-    });
-    return outcomes;
+    return ofEntities.map((subject) => this.#ofKeyTransaction(subject, found, owners));
   }
 
   protected valueOf(subject: RollingSubject, found: SubjectRows): RollingValues {
@@ -298,18 +265,17 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
 
   #ofKeyTransaction(
     { keyTransactionId: id }: OfKeyTransaction,
-    found: FoundByKind,
-    owners: FoundParts,
+    found: FoundRows,
+    owners: FoundRows,
   ): Outcome<RollingValues> {
     const known = this.#keyTransactions.known(id);
+    if (known instanceof UpstreamError) return { error: known };
     if (known === undefined) {
-      const words = `key transaction ${id} is not on the list`;
-      const unread = this.#keyTransactions.unread(id);
-      const { transport } = this.timeslices;
-      return { error: unread ?? transport.fail('key_transactions', new CallFailure('not_found', words)) };
+      const failure = new CallFailure('not_found', `key transaction ${id} is not on the list`);
+      return { error: this.timeslices.transport.fail('key_transactions', failure) };
     }
     const { guid, applicationId } = known;
-    const own = found.get(ROLLING.key_transaction)?.get(guid);
+    const own = found.get(guid);
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see says nothing; what the key transaction itself measured was read.
@@ -328,24 +294,22 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     const names = new Map<number, string[]>();
     for (const { keyTransactionId } of subjects) {
       const known = this.#keyTransactions.known(keyTransactionId);
-      if (known?.applicationId === undefined) continue;
+      if (known === undefined || known instanceof UpstreamError || known.applicationId === undefined) continue;
       const apdex = apdexName(known);
-      const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, WEB, NON_WEB];
+      const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb];
       names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
     }
-    return [...names].map(([id, list]) => ({ id, wanted: this.#metrics.of(list) }));
+    return [...names].map(([id, list]) => ({ id, wanted: this.#plans.of(list) }));
   }
 }
 
 const WEB_TRANSACTION = 'WebTransaction/';
 
 /** The owning application's Apdex metric of the transaction. That it has this name is our inference. */
-function apdexName({ transactionName }: KnownKeyTransaction): string | undefined {
-  if (transactionName === undefined || transactionName === '') return undefined;
-  const name = transactionName.startsWith(WEB_TRANSACTION)
-    ? transactionName.slice(WEB_TRANSACTION.length)
-    : transactionName;
-  return `Apdex/${name}`;
+function apdexName({ transactionName = '' }: KeyTransactionDetails): string | undefined {
+  if (transactionName === '') return undefined;
+  const isWeb = transactionName.startsWith(WEB_TRANSACTION);
+  return `Apdex/${isWeb ? transactionName.slice(WEB_TRANSACTION.length) : transactionName}`;
 }
 
 function isOfKeyTransaction(subject: RollingSubject): subject is OfKeyTransaction {

@@ -1,18 +1,8 @@
-import { isDatastore, type RollingSummary, type RollingValues } from '../types.ts';
-import {
-  APDEX,
-  CPU,
-  END_USER,
-  END_USER_APDEX,
-  ERRORS,
-  isApdex,
-  NON_WEB,
-  SIGN_OF_LIFE,
-  WEB,
-  ZERO_WITHOUT_ROW,
-} from './wanted.ts';
+import { isApdex, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
 import type { MetricRow, MetricRows } from './rows.ts';
-import type { MetricDataAnswer, TimeRange } from '../reader.ts';
+import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
+import type { MetricDataAnswer, MetricDataSubject, TimeRange } from '../reader.ts';
+import type { RollingSummary, RollingValues } from '../types.ts';
 
 /** A summary of which nothing is known. */
 export const NO_SUMMARY: RollingSummary = Object.freeze({
@@ -87,7 +77,7 @@ const TIMED: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['sessions_active', average],
   ['as_percentage', times(100, average)],
   // Of the processor over several hosts this adds their shares up. That the REST interface does the same is our inference.
-  ['percent', (row, about) => (about.name === CPU ? perSecondsOfWindow : times(100, average))(row, about)],
+  ['percent', (row, about) => (about.name === METRIC.cpu ? perSecondsOfWindow : times(100, average))(row, about)],
   ['utilization', perSecondsOfWindow],
   ['time_percentage', perSecondsOfWindow],
   ['visits_percentage', perSecondsOfWindow],
@@ -153,21 +143,17 @@ const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q:
 /** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
 export class ValuePlan {
   readonly #names: readonly string[];
-  readonly #wanted: ((metricName: string) => readonly string[]) | undefined;
+  /** The values that are wanted of a metric; undefined: all there are. */
+  readonly wanted: MetricDataSubject['values'];
   readonly #formulas = new Map<string, readonly (readonly [value: string, formula: Formula])[]>();
-
-  /**
-   * @param names those that are asked for; datastore metrics are added by themselves
-   * @param wanted the values that are wanted of a metric; undefined: all there are
-   */
-  constructor(names: readonly string[], wanted?: (metricName: string) => readonly string[]) {
-    this.#names = names;
-    this.#wanted = wanted;
-  }
-
   /** Whether a value of them is calculated with the sum of squares. */
-  get needsSquares(): boolean {
-    return this.#names.some((name) => this.#of(name).some(([value]) => NEED_SQUARES.has(value)));
+  readonly needsSquares: boolean;
+
+  /** @param names those that are asked for; datastore metrics are added by themselves */
+  constructor(names: readonly string[], wanted?: MetricDataSubject['values']) {
+    this.#names = names;
+    this.wanted = wanted;
+    this.needsSquares = names.some((name) => this.#of(name).some(([value]) => NEED_SQUARES.has(value)));
   }
 
   /**
@@ -207,7 +193,7 @@ export class ValuePlan {
     let list = this.#formulas.get(name);
     if (list === undefined) {
       const formulas = formulasOf(name);
-      list = (this.#wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
+      list = (this.wanted?.(name) ?? [...formulas.keys()]).flatMap((value) => {
         const formula = formulas.get(value);
         return formula === undefined ? [] : [[value, formula] as const];
       });
@@ -241,17 +227,17 @@ function totalMemory(row: MetricRow, about: RowContext): number | undefined {
 export function rollingOf(rows: MetricRows, seconds: number): RollingValues {
   const reports = rows.size > 0;
   const count = (name: string): number | undefined => rows.get(name)?.c ?? (reports ? 0 : undefined);
-  const web = count(WEB);
-  const errors = count(ERRORS);
+  const web = count(METRIC.web);
+  const errors = count(METRIC.errors);
   const summary: RollingSummary = {
     ...NO_SUMMARY,
-    responseTime: ratio(1000 * (rows.get(WEB)?.t ?? 0), web),
+    responseTime: ratio(1000 * (rows.get(METRIC.web)?.t ?? 0), web),
     throughput: perMinute(web, seconds),
-    errorRate: ratio(errors, (web ?? 0) + (count(NON_WEB) ?? 0)),
-    apdexScore: scoreOf(rows.get(APDEX)),
+    errorRate: ratio(errors, (web ?? 0) + (count(METRIC.nonWeb) ?? 0)),
+    apdexScore: scoreOf(rows.get(METRIC.apdex)),
   };
-  const views = rows.get(END_USER);
-  const verdicts = rows.get(END_USER_APDEX);
+  const views = rows.get(METRIC.endUser);
+  const verdicts = rows.get(METRIC.endUserApdex);
   if (views === undefined && verdicts === undefined) return { summary, endUserSummary: undefined };
   return {
     summary,

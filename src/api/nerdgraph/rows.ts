@@ -1,13 +1,13 @@
-import type { Batch, QueryKind } from './batching.ts';
+import type { Batch, QueryKind, QueryPart } from './batching.ts';
 import type { SubjectId } from './fleet.ts';
-import { Facets, nearWindow, rowsOf, type Attribute, type Json } from './nrql.ts';
-import { isNeverNegative, type Wanted } from './wanted.ts';
+import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
+import { isNeverNegative } from './wanted.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isObject } from '../http/jsonShape.ts';
+import { isObject, type Json, type LeftOut } from '../http/readRecords.ts';
 import type { TimeRange } from '../reader.ts';
-import type { LeftOut } from '../http/readRecords.ts';
-import { isDatastore, type UpstreamError } from '../types.ts';
+import type { UpstreamError } from '../types.ts';
+import { isDatastore } from '../../formulas/metricInputs.ts';
 
 /**
  * What a query gives of one metric of one application or host, or of a key transaction: the columns under the names that the
@@ -55,37 +55,29 @@ export class SubjectRows {
   /** The window that was answered; by several queries, each has to have the same. */
   window: TimeRange | undefined;
 
-  /** Takes in the buckets of another range. */
+  /** Takes in what another answer gives, of other metrics or of a later range. */
   append(other: SubjectRows): void {
     this.failure ??= other.failure;
     for (const [host, failure] of other.failures) this.failures.set(host, failure);
-    this.#addBuckets(other.buckets);
-  }
-
-  /** Takes in what one answer gives, over a window where that is of interest; false: it is of another one than before. */
-  add(answer: Pick<SubjectRows, 'rows' | 'buckets'>, window: TimeRange | undefined, isBucketed: boolean): boolean {
-    for (const [host, metrics] of answer.rows) {
+    for (const [host, metrics] of other.rows) {
       const before = this.rows.get(host);
       if (before === undefined) this.rows.set(host, metrics);
       else for (const [name, row] of metrics) before.set(name, row);
     }
-    this.#addBuckets(answer.buckets);
-    if (window === undefined) return true;
-    const before = this.window ?? window;
-    // Buckets say themselves which time they are for: all answers have them of the time that they share.
-    if (isBucketed) {
-      this.window = { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) };
-      return true;
-    }
-    this.window = before;
-    return before.from === window.from && before.to === window.to;
-  }
-
-  #addBuckets(buckets: SubjectRows['buckets']): void {
-    for (const [host, metrics] of buckets) {
+    for (const [host, metrics] of other.buckets) {
       const own = entryOf(this.buckets, host, newMap<BucketRow[]>);
       for (const [name, rows] of metrics) entryOf(own, name, newList<BucketRow>).push(...rows);
     }
+  }
+
+  /** Takes note of the window of an answer; false: it is another one than before. */
+  meet(window: TimeRange, isBucketed: boolean): boolean {
+    const before = this.window ?? window;
+    // Buckets say themselves which time they are for: all answers have them of the time that they share.
+    this.window = isBucketed
+      ? { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) }
+      : before;
+    return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
   /** Of a host, or of what has no hosts. */
@@ -134,6 +126,9 @@ export function mergeRows([first, ...others]: readonly MetricRow[]): MetricRow |
   );
 }
 
+/** What was read, by application or key transaction. */
+export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
+
 /** A query for timeslices, or for what key transactions measured. */
 export interface TimesliceQuery extends QueryKind {
   readonly range: TimeRange;
@@ -149,11 +144,9 @@ export const FACETS: Readonly<Record<QueryKind['by'], readonly Attribute[]>> = {
 
 /** A part of a batch, and what an answer gave of it. */
 interface RowsTarget {
-  readonly id: SubjectId;
-  readonly wanted: Wanted;
+  readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
-  readonly rows: Map<string, Map<string, MetricRow>>;
-  readonly buckets: Map<string, Map<string, BucketRow[]>>;
+  readonly rows: SubjectRows;
   /** Hosts of which a count or a sum cannot be read. */
   readonly bad: Set<string>;
 }
@@ -172,7 +165,7 @@ export async function takeRows(
   result: Json,
   batch: Batch,
   query: TimesliceQuery,
-  found: ReadonlyMap<SubjectId, SubjectRows>,
+  found: FoundRows,
   leftOut: LeftOut,
   fail: (words: string) => UpstreamError,
 ): Promise<boolean> {
@@ -188,16 +181,19 @@ export async function takeRows(
   await inSlices(answer.rows, (row) => {
     reading.take(row);
   });
-  for (const { id, bad, ...target } of reading.targets.values()) {
-    const rows = found.get(id);
+  for (const { part, bad, rows: answered } of reading.targets.values()) {
+    const rows = found.get(part.id);
     if (rows === undefined) continue;
-    const subject = `${query.by === 'key_transaction' ? 'key transaction' : 'application'} ${id}`;
-    if (!rows.add(target, isNames ? undefined : window, isBucketed)) {
+    const subject =
+      query.by === 'key_transaction' ? `key transaction ${part.called ?? part.id}` : `application ${part.id}`;
+    if (bad.size > 0) {
+      const failure = fail(`a count or a sum cannot be read (${subject})`);
+      for (const host of bad) answered.failures.set(host, failure);
+    }
+    rows.append(answered);
+    if (!isNames && window !== undefined && !rows.meet(window, isBucketed)) {
       rows.failure = fail(`two answers are for different times (${subject})`);
     }
-    if (bad.size === 0) continue;
-    const failure = fail(`a count or a sum cannot be read (${subject})`);
-    for (const host of bad) rows.failures.set(host, failure);
   }
   return true;
 }
@@ -218,14 +214,10 @@ class RowsOfAnswer {
     this.#window = window;
     this.#leftOut = leftOut;
     this.targets = new Map(
-      batch.map(({ id, hosts, wanted }) => [
-        withoutPadding(String(id)),
-        {
-          ...{ id, wanted, hosts: hosts === undefined ? undefined : new Set(hosts), bad: new Set<string>() },
-          rows: new Map<string, Map<string, MetricRow>>(),
-          buckets: new Map<string, Map<string, BucketRow[]>>(),
-        },
-      ]),
+      batch.map((part) => {
+        const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
+        return [withoutPadding(String(part.id)), { part, hosts, rows: new SubjectRows(), bad: new Set<string>() }];
+      }),
     );
   }
 
@@ -242,7 +234,7 @@ class RowsOfAnswer {
       return;
     }
     const host = by === 'host' ? (about[1] ?? '') : ITSELF;
-    const name = by === 'key_transaction' ? ITSELF : target.wanted.find(about[about.length - 1] ?? '');
+    const name = by === 'key_transaction' ? ITSELF : target.part.wanted.find(about[about.length - 1] ?? '');
     if (name === undefined || target.hosts?.has(host) === false) return;
     if (bucketMinutes === undefined) this.#takeRow(row, target, host, name);
     else this.#takeBucket(row, target, host, name, 60 * bucketMinutes);
@@ -251,7 +243,7 @@ class RowsOfAnswer {
   #takeRow(row: Json, target: RowsTarget, host: string, name: string): void {
     const isNames = this.#query.columns === 'names';
     const read = isNames ? NAME_ONLY : this.#read(row, name);
-    const metrics = entryOf(target.rows, host, newMap<MetricRow>);
+    const metrics = entryOf(target.rows.rows, host, newMap<MetricRow>);
     // A second row for the same thing makes both doubtful.
     if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
     else metrics.set(name, read);
@@ -275,7 +267,7 @@ class RowsOfAnswer {
     const { c, t, x } = row;
     if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
     const read = this.#read(row, name);
-    const list = entryOf(entryOf(target.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
+    const list = entryOf(entryOf(target.rows.buckets, host, newMap<BucketRow[]>), name, newList<BucketRow>);
     if (read === undefined || list.some((each) => each.from === from)) target.bad.add(host);
     else list.push({ ...read, from, to });
   }

@@ -2,9 +2,9 @@ import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } 
 import type { Fleet, SubjectId } from './fleet.ts';
 import type { Account } from './keyAccount.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
-import { FACETS, SubjectRows, takeRows, type TimesliceQuery } from './rows.ts';
+import { FACETS, SubjectRows, takeRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
-import { BOUNDS } from '../http/jsonShape.ts';
+import { BOUNDS } from '../http/body.ts';
 import type { CallOptions, SplitReason } from '../reader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
@@ -55,11 +55,7 @@ export class Timeslices {
   }
 
   /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
-  async read(
-    parts: readonly QueryPart[],
-    query: TimesliceQuery,
-    call: CallOptions,
-  ): Promise<ReadonlyMap<SubjectId, SubjectRows>> {
+  async read(parts: readonly QueryPart[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
     const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
     const { suspects } = this.fleet;
     const asked = parts.filter(({ id }) => !suspects.isUnmatched(query.name, id));
@@ -67,7 +63,7 @@ export class Timeslices {
     try {
       const account = await this.#account.id(call);
       const reads = planQueries(asked, this.fleet, query).map((batch) =>
-        new SplitRead(this.transport, this.fleet, account, query, found, call).run(batch),
+        new SplitRead(this, account, query, found, call).run(batch),
       );
       await Promise.all(reads);
       for (const part of asked) this.#learn(part, query, found.get(part.id));
@@ -102,7 +98,7 @@ class SplitRead {
   readonly #fleet: Fleet;
   readonly #account: number;
   readonly #query: TimesliceQuery;
-  readonly #found: ReadonlyMap<SubjectId, SubjectRows>;
+  readonly #found: FoundRows;
   readonly #call: CallOptions;
   /** Whether any part was answered: then what fails is the fault of what it asks for. */
   #isAnswered = false;
@@ -114,11 +110,10 @@ class SplitRead {
   readonly #failed: Batch[] = [];
 
   constructor(
-    transport: Transport,
-    fleet: Fleet,
+    { transport, fleet }: Timeslices,
     account: number,
     query: TimesliceQuery,
-    found: ReadonlyMap<SubjectId, SubjectRows>,
+    found: FoundRows,
     call: CallOptions,
   ) {
     this.#transport = transport;
@@ -140,7 +135,7 @@ class SplitRead {
 
   /** Whether the account answers nothing at the moment. */
   get #isSilent(): boolean {
-    return this.#transport.isSilentFor(this.#call);
+    return this.#transport.http.isSilentFor(this.#call);
   }
 
   /** Gives whether all of it was read. @param isFirst false: it is a part of what failed, so it is not tried again */
@@ -203,7 +198,7 @@ class SplitRead {
     let others = batch;
     const tried: Batch[] = [];
     let lastError: UpstreamError | undefined = failed?.error;
-    if (failed !== undefined) this.#transport.split(failed.reason);
+    if (failed !== undefined) this.#transport.http.split(failed.reason);
     for (const last of [false, true]) {
       if (last && !this.#isAnswered && this.#isSilent) break;
       const taken = takeOne(others, last);
@@ -245,7 +240,7 @@ class SplitRead {
    * little is asked where nothing can be.
    */
   async #readBoth(batch: Batch, [first, second]: readonly [Batch, Batch], reason: SplitReason): Promise<boolean> {
-    this.#transport.split(reason);
+    this.#transport.http.split(reason);
     if (!isShared(batch)) return (await this.#read(first, false)) && (await this.#read(second, false));
     const reading = this.#read(first, false);
     if (!this.#isAnyRead) await reading;
@@ -319,7 +314,7 @@ function subjectOf([part]: Batch): readonly [id: SubjectId, host: string | undef
   return [id, hosts?.length === 1 ? hosts[0] : undefined];
 }
 
-function fail(batch: Batch, failure: UpstreamError, found: ReadonlyMap<SubjectId, SubjectRows>): void {
+function fail(batch: Batch, failure: UpstreamError, found: FoundRows): void {
   for (const { id, hosts } of batch) {
     const rows = found.get(id);
     if (rows === undefined) continue;

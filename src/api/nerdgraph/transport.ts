@@ -1,11 +1,10 @@
 import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
-import { nrql, type Json, type QueryParts } from './nrql.ts';
-import type { AnswerRules } from '../http/body.ts';
+import { nrql, type QueryParts } from './nrql.ts';
+import { BOUNDS, type AnswerRules, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { BOUNDS, isList, isObject, type Bounds } from '../http/jsonShape.ts';
-import type { CallOptions, SplitReason } from '../reader.ts';
-import { checked, type LeftOut } from '../http/readRecords.ts';
+import { isList, isObject, type Json, type LeftOut } from '../http/readRecords.ts';
+import type { CallOptions } from '../reader.ts';
 import { UpstreamError } from '../types.ts';
 
 /** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
@@ -135,20 +134,15 @@ interface Said {
 
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
 export class Transport {
-  readonly #client: Client;
+  readonly http: Client;
   readonly #address: URL;
   readonly #timeout: number;
 
-  constructor(client: Client, address: URL, requestTimeoutMs: number) {
-    this.#client = client;
+  constructor(http: Client, address: URL, requestTimeoutMs: number) {
+    this.http = http;
     this.#address = address;
     const seconds = Math.floor(requestTimeoutMs / 1000) - 1;
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
-  }
-
-  /** True while the account answers nothing: then nothing is read in parts. */
-  isSilentFor(call: CallOptions): boolean {
-    return this.#client.isSilentFor(call);
   }
 
   /**
@@ -177,7 +171,7 @@ export class Transport {
       const meaning = said.verdict?.meaning;
       if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
       const messages = messagesOf(result);
-      if (messages !== undefined) this.#client.reports.noted(endpointOf(group), messages);
+      if (messages !== undefined) this.http.noted(endpointOf(group), messages);
       return { kind: 'answered', result };
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
@@ -195,7 +189,7 @@ export class Transport {
   ): Promise<Json> {
     const body = JSON.stringify({ query: document.text, variables });
     const { root, list } = document;
-    const answer = await this.#client.post(endpointOf(group), { address: this.#address, body, keyHeader }, call, {
+    const answer = await this.http.post(endpointOf(group), { address: this.#address, body, keyHeader }, call, {
       bounds,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, document);
@@ -229,16 +223,12 @@ export class Transport {
 
   /** Reports a failure for another reason. */
   fail(group: CallGroup, failure: CallFailure): UpstreamError {
-    return this.#client.reports.fail(endpointOf(group), failure);
-  }
-
-  split(reason: SplitReason): void {
-    this.#client.reports.split(reason);
+    return this.http.fail(endpointOf(group), failure);
   }
 
   /** Reads an answer, and reports what of it was left out, or that it is useless. */
   checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
-    return checked(this.#client.reports, endpointOf(group), read);
+    return this.http.checked(endpointOf(group), read);
   }
 }
 

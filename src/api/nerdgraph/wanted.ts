@@ -1,15 +1,5 @@
 import { any, filled, isIn, isLike, isNull, all, type Condition } from './nrql.ts';
-import { isDatastore } from '../types.ts';
-
-/** The names of the REST interface that this reader treats apart. */
-export const WEB = 'HttpDispatcher';
-export const NON_WEB = 'OtherTransaction/all';
-export const ERRORS = 'Errors/all';
-export const APDEX = 'Apdex';
-export const END_USER = 'EndUser';
-export const END_USER_APDEX = 'EndUser/Apdex';
-export const MEMORY = 'Memory/Physical';
-export const CPU = 'CPU/User Time';
+import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 
 /**
  * Agents report it once a minute: the sign that an application or host lives. That agents of every language send it, and
@@ -18,17 +8,10 @@ export const CPU = 'CPU/User Time';
 export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 
 /** For what reports, these count 0 where nothing was recorded. */
-export const ZERO_WITHOUT_ROW: readonly string[] = [WEB, NON_WEB, ERRORS];
-
-/** Browsers report no host. */
-const BROWSER: ReadonlySet<string> = new Set([END_USER, END_USER_APDEX]);
+export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];
 
 /** Sums that agents keep beside the metrics of single transactions: they are never reported for one transaction only. */
-const ROLLUPS: ReadonlySet<string> = new Set([
-  ...[WEB, NON_WEB, ERRORS, APDEX, END_USER, END_USER_APDEX, MEMORY, CPU, SIGN_OF_LIFE],
-  ...['WebTransactionTotalTime', 'WebFrontend/QueueTime', 'Database/allWeb', 'ActiveRecord/all'],
-  ...['Memcache/allWeb', 'External/allWeb'],
-]);
+const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
 /** What finds the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 const DATASTORES_LIKE = 'Datastore/%/allWeb';
@@ -39,7 +22,7 @@ function isRollup(name: string): boolean {
 
 /** Whether its count, sum and exclusive sum are the satisfied, tolerating and frustrated requests. */
 export function isApdex(name: string): boolean {
-  return name === APDEX || name.startsWith('Apdex/') || name.startsWith(END_USER_APDEX);
+  return name === METRIC.apdex || name.startsWith('Apdex/') || name.startsWith(METRIC.endUserApdex);
 }
 
 /** Times, counts and sizes cannot be below zero; what an agent's gauge holds may be, whatever its name. */
@@ -130,28 +113,4 @@ function conditionOf(names: readonly string[], patterns: readonly string[]): Con
     ...patterns.map((pattern) => isLike('metricTimesliceName', pattern)),
   ]);
   return conditions === undefined ? undefined : any(conditions);
-}
-
-/** Lists in use differ by the custom metrics of applications; beyond so many it is cheaper to begin again. */
-const MOST_REMEMBERED = 10_000;
-
-/** Makes what is wanted, the same object for the same names, so that who wants the same is told at no cost. */
-export class WantedMetrics {
-  readonly #byText = new Map<string, Wanted>();
-
-  /** The sign of life and the datastores come with whatever is asked for; browsers report no host. */
-  ofMetricData(names: readonly string[], scope: 'application' | 'host'): Wanted {
-    const asked = names.filter((name) => !isDatastore(name) && !(scope === 'host' && BROWSER.has(name)));
-    return this.of([...asked, SIGN_OF_LIFE], [], true);
-  }
-
-  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): Wanted {
-    const text = JSON.stringify([names, filters, hasDatastores]);
-    let wanted = this.#byText.get(text);
-    if (wanted !== undefined) return wanted;
-    if (this.#byText.size >= MOST_REMEMBERED) this.#byText.clear();
-    wanted = new Wanted([...new Set(names)], filters, hasDatastores);
-    this.#byText.set(text, wanted);
-    return wanted;
-  }
 }

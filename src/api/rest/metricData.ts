@@ -1,11 +1,19 @@
+import { BOUNDS } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { BOUNDS, isList, isObject } from '../http/jsonShape.ts';
-import { formatTime, parseTime, type LeftOut } from '../http/readRecords.ts';
+import { formatTime, isList, isObject, parseTime, type Json, type LeftOut } from '../http/readRecords.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
-import type { BatchRead, CallOptions, MetricDataAnswer, MetricDataSubject, SeriesRead, TimeRange } from '../reader.ts';
+import {
+  oneByOne,
+  type BatchRead,
+  type CallOptions,
+  type MetricDataAnswer,
+  type MetricDataSubject,
+  type SeriesRead,
+  type TimeRange,
+} from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
-import { oneByOne, type RestClient, metricTarget, queryOf, type Target } from './restClient.ts';
+import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
 const NEVER_NEGATIVE = new Set([
@@ -89,7 +97,7 @@ class TimesliceParser {
   }
 
   /** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
-  #values(metric: string, values: Readonly<Record<string, unknown>>): Timeslice['values'] {
+  #values(metric: string, values: Json): Timeslice['values'] {
     const mayBeNegative = metric.startsWith(CUSTOM);
     if (allPossible(values, mayBeNegative)) return values;
     const possible: [string, number][] = [];
@@ -101,10 +109,7 @@ class TimesliceParser {
   }
 }
 
-function allPossible(
-  values: Readonly<Record<string, unknown>>,
-  mayBeNegative: boolean,
-): values is Readonly<Record<string, number>> {
+function allPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
   for (const name in values) if (!isPossible(name, values[name], mayBeNegative)) return false;
   return true;
 }
@@ -119,15 +124,15 @@ const LONGEST_NAME_SHOWN = 120;
 
 /** Reads the metric data of applications and hosts; all calls about one subject send the same pair of times. */
 export class MetricDataCalls {
-  readonly #client: RestClient;
+  readonly #rest: RestClient;
   readonly #raw: boolean;
   readonly #splitting: NameSplitting;
   /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
   readonly #written = new WeakMap<readonly string[], string>();
 
   /** @param raw asks for values that are not rounded to three digits */
-  constructor(client: RestClient, raw: boolean, refused: RefusedNames) {
-    this.#client = client;
+  constructor(rest: RestClient, raw: boolean, refused: RefusedNames) {
+    this.#rest = rest;
     this.#raw = raw;
     this.#splitting = new NameSplitting(refused);
   }
@@ -171,18 +176,18 @@ export class MetricDataCalls {
       metricTarget('metrics/data.json', subject, `${this.#namesQuery(names)}&${times}`);
     const { data, refused } = await this.#splitting.read(subject, {
       read: (names) =>
-        this.#client.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) =>
+        this.#rest.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) =>
           parseMetricData(body, range, leftOut),
         ),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
-        this.#client.leftOut(
-          targetOf([name]),
+        this.#rest.http.leftOut(
+          targetOf([name]).endpoint,
           `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
-      isSilent: () => this.#client.isSilentFor(call),
+      isSilent: () => this.#rest.http.isSilentFor(call),
     });
     if (refused.length === 0) return data;
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);

@@ -131,7 +131,7 @@ export class NameSplitting {
   }
 
   /**
-   * The data, and the names that are left out, now or since earlier. Rejects when any call fails for another reason than a
+   * The data, and the names that are not known because they are left out, now or since earlier. Rejects when any call fails for another reason than a
    * refusal, because half of the inputs would give wrong calculations. Rejects too when the first and the last of the names
    * are both refused before anything was answered: then it is not about a name.
    */
@@ -154,7 +154,9 @@ export class NameSplitting {
       if (await reading.isTooLong(batch)) this.#mostNames = CAUTIOUS_NAMES;
       left = left.slice(batch.length);
     }
-    return { data: reading.data, refused };
+    const { data } = reading;
+    // A name that was left out may have been asked for all the same, to tell a refusal of names from one of everything.
+    return { data, refused: refused.filter((name) => !data.has(name)) };
   }
 }
 

@@ -1,12 +1,10 @@
 import type * as z from 'zod';
-import { UpstreamError } from '../types.ts';
-import type { BatchRead, CallOptions, Outcome, TimeRange } from '../reader.ts';
-import { under } from '../http/address.ts';
+import type { CallOptions } from '../reader.ts';
+import { resolve, under } from '../http/address.ts';
+import { BOUNDS, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { BOUNDS, type Bounds } from '../http/jsonShape.ts';
-import { checked, parseList, parseSingle, type LeftOut, readPages, type PageLimits } from '../http/readRecords.ts';
-import { nextPage } from './nextPage.ts';
+import { parseList, parseSingle, readPages, type LeftOut, type PageLimits } from '../http/readRecords.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */
 export interface Target {
@@ -46,45 +44,16 @@ function encoded(text: string): string {
   }
 }
 
-/**
- * The reads of an interface that answers about one subject at a time: a batch holds one.
- *
- * @param read reads one subject; rejects with an UpstreamError, or with the reason of the signal
- * @param callsOf how many calls a subject takes when nothing fails
- */
-export function oneByOne<S, A, R extends TimeRange = TimeRange>(
-  read: (subject: S, range: R, call: CallOptions) => Promise<A>,
-  callsOf: (subject: S) => number = () => 1,
-): BatchRead<S, A, R> {
-  const callsFor = (subjects: readonly S[]): number =>
-    subjects.reduce((calls, subject) => calls + Math.max(1, callsOf(subject)), 0);
-  return {
-    nextCall: (subjects) => ({ count: 1, calls: callsFor(subjects.slice(0, 1)) }),
-    callsFor,
-    read: async (subjects, range, call) => {
-      const outcomes: Outcome<A>[] = [];
-      for (const subject of subjects) {
-        try {
-          outcomes.push({ value: await read(subject, range, call) });
-        } catch (error) {
-          if (!(error instanceof UpstreamError)) throw error;
-          outcomes.push({ error });
-        }
-      }
-      return outcomes;
-    },
-  };
-}
-
 /** Calls the endpoints of the REST interface, and reads lists and records out of their answers. */
 export class RestClient {
-  readonly #client: Client;
+  /** Makes the calls, and reports what is wrong with answers. */
+  readonly http: Client;
   readonly #base: URL;
   readonly #mostPages: number;
 
   /** @param base the address that the paths of targets are under @param mostPages the most pages a list may have */
-  constructor(client: Client, base: URL, mostPages: number) {
-    this.#client = client;
+  constructor(http: Client, base: URL, mostPages: number) {
+    this.http = http;
     this.#base = base;
     this.#mostPages = mostPages;
   }
@@ -96,8 +65,8 @@ export class RestClient {
     bounds: Bounds,
     read: (body: unknown, leftOut: LeftOut) => T,
   ): Promise<T> {
-    const { body } = await this.#client.get(endpoint, under(this.#base, path), call, bounds);
-    return checked(this.#client.reports, endpoint, (leftOut) => read(body, leftOut));
+    const { body } = await this.http.get(endpoint, under(this.#base, path), call, bounds);
+    return this.http.checked(endpoint, (leftOut) => read(body, leftOut));
   }
 
   /** The one record of an answer. */
@@ -136,26 +105,85 @@ export class RestClient {
     call: CallOptions,
     take: (records: readonly T[], page: number) => number,
   ): Promise<boolean> {
-    const { reports } = this.#client;
+    const { http } = this;
     const address = under(this.#base, path);
-    const refuse = (words: string): Error => reports.fail(endpoint, new CallFailure('invalid_response', words));
+    const refuse = (words: string): Error => http.fail(endpoint, new CallFailure('invalid_response', words));
     return readPages(address.search, limits, refuse, async (search, page) => {
       address.search = search;
-      const answer = await this.#client.get(endpoint, new URL(address), call, BOUNDS.list);
-      const records = await checked(reports, endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
+      const answer = await http.get(endpoint, new URL(address), call, BOUNDS.list);
+      const records = await http.checked(endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
       return { fresh, next: records.length === 0 ? undefined : nextPage(answer.address, answer.link, refusePage) };
     });
   }
+}
 
-  /** True while the account answers nothing. */
-  isSilentFor(call: CallOptions): boolean {
-    return this.#client.isSilentFor(call);
-  }
+const TARGET = /\s*<([^>]*)>/y;
+const PARAMETER = /\s*;\s*([^\s=;,"<>]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y;
+const SEPARATOR = /[\s;]*(?:,\s*)+/y;
 
-  /** Reports that a part of what was asked for is left out. */
-  leftOut({ endpoint }: Target, words: string): void {
-    this.#client.reports.leftOut(endpoint, words);
+/**
+ * The links of a `Link` header (RFC 8288), with their relations in lower case, as far as it can be read: quotes and spaces
+ * vary between senders. What follows a part that is no link is not guessed at.
+ */
+export function parseLinks(header: string): { readonly target: string; readonly relations: readonly string[] }[] {
+  const links: ReturnType<typeof parseLinks> = [];
+  let position = 0;
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = position;
+    const match = pattern.exec(header) ?? undefined;
+    if (match !== undefined) position = pattern.lastIndex;
+    return match;
+  };
+  take(SEPARATOR);
+  for (let target = take(TARGET); target !== undefined; target = take(TARGET)) {
+    let relations: string[] | undefined;
+    for (let parameter = take(PARAMETER); parameter !== undefined; parameter = take(PARAMETER)) {
+      const [, name = '', quoted, token] = parameter;
+      if (name.toLowerCase() !== 'rel') continue;
+      // Only the first `rel` of a link counts (RFC 8288, 3.3).
+      relations ??= (quoted?.replace(/\\(.)/g, '$1') ?? token ?? '').toLowerCase().split(/\s+/);
+    }
+    links.push({ target: (target[1] ?? '').trim(), relations: relations ?? [] });
+    if (take(SEPARATOR) === undefined) break;
   }
+  return links;
+}
+
+/**
+ * Where a list goes on (the vendor's page "Pagination for API output"): the query of its next page, for the path
+ * is the same. Undefined at its end: without a `next`, with an empty cursor, and where the last
+ * page is 0. A `next` is only followed on the origin and under the path of the page that named it, because the key
+ * travels with it. Its parameters win over ours, ours fill the gaps; a cursor replaces the page number.
+ *
+ * @param page the address the page was read from
+ * @param header its `Link` header
+ * @param refuse makes the error of a `next` that is not followed
+ */
+export function nextPage(page: URL, header: string | undefined, refuse: (words: string) => Error): string | undefined {
+  const links = parseLinks(header ?? '');
+  const targetOf = (relation: string): string | undefined =>
+    links.find((link) => link.relations.includes(relation))?.target;
+  const target = targetOf('next');
+  if (target === undefined) return undefined;
+  const next = resolve(target, page);
+  if (next === undefined) throw refuse('the link to its next page is no address');
+  if (next.searchParams.get('cursor') === '') return undefined;
+  if (resolve(targetOf('last'), page)?.searchParams.get('page') === '0') return undefined;
+  if (next.origin !== page.origin) throw refuse('its next page is on another origin');
+  if (next.pathname !== page.pathname) throw refuse('its next page is under another path');
+  return merged(page, next);
+}
+
+function merged(page: URL, next: URL): string {
+  const parameters = new URLSearchParams(next.searchParams);
+  for (const [name, value] of page.searchParams) {
+    // The last page's own place in the list is no filter of ours.
+    if (!next.searchParams.has(name) && name !== 'page' && name !== 'cursor') parameters.append(name, value);
+  }
+  if (parameters.has('cursor')) parameters.delete('page');
+  const address = new URL(page);
+  address.search = parameters.toString();
+  return address.search;
 }

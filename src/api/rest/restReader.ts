@@ -1,13 +1,27 @@
 import { Client, type ClientOptions } from '../http/client.ts';
-import type { UpstreamReader } from '../reader.ts';
+import {
+  oneByOne,
+  type CallOptions,
+  type CustomNamesSubject,
+  type MetricNameList,
+  type MetricNameQuery,
+  type UpstreamReader,
+} from '../reader.ts';
+import type { MetricName } from '../types.ts';
 import { MetricDataCalls } from './metricData.ts';
-import { MetricNames } from './metricNames.ts';
-import { oneByOne, RestClient, queryOf, target } from './restClient.ts';
+import { datastoreNames } from '../../formulas/metricInputs.ts';
+import { metricTarget, queryOf, RestClient, target, type Target } from './restClient.ts';
 import { RefusedNames } from './nameSplitting.ts';
-import { application, host, instance, keyTransaction } from './schemas.ts';
+import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
 
 /** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
 const PAGE_SIZE = 200;
+/** Metric names come by the thousand; the longest list that was reported has 1,240 pages. */
+const MOST_NAME_PAGES = 2_000;
+/** The most pages of a custom metric's name list that are read. */
+const CUSTOM_PAGES = 20;
+/** Database metrics all end in this; the whole name list would be large. */
+const DATABASE_FILTER = '/allWeb';
 
 export interface RestReaderOptions extends ClientOptions {
   /** Ends in `/v2`. */
@@ -31,7 +45,8 @@ export interface RestReaderOptions extends ClientOptions {
 export function createRestReader(options: RestReaderOptions): UpstreamReader & { readonly client: Client } {
   const client = new Client(options);
   const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
-  const names = new MetricNames(rest);
+  /** How many calls the custom names of an application took when they were last read. */
+  const nameCalls = new Map<number, number>();
   const data = new MetricDataCalls(rest, options.raw, new RefusedNames(options.refusedNamesMs, options.monotonic));
   const { queries } = options;
   return {
@@ -46,8 +61,18 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
       const list = target('/applications/{id}/instances.json', { id: applicationId });
       return rest.list(list, 'application_instances', instance, ({ id }) => id, call);
     }),
-    datastores: names.datastores,
-    customNames: names.custom,
+    datastores: oneByOne(async ({ applicationId }, _, call) => {
+      const { names } = await listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
+      return datastoreNames(names.map(({ name }) => name).filter(canBeAsked));
+    }),
+    customNames: oneByOne(
+      async (subject, _, call) => {
+        const { names, calls } = await readCustomNames(rest, subject, call);
+        nameCalls.set(subject.applicationId, calls);
+        return names;
+      },
+      ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
+    ),
     metricData: data.summarized,
     metricSeries: data.series,
     queries: queries?.queries,
@@ -55,7 +80,10 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
       const list = await byIds(ids, (filter) =>
         rest.list(target('/applications.json', {}, filter), 'applications', application, ({ id }) => id, call),
       );
-      if (ids === undefined) names.keepOnly(new Set(list.map(({ id }) => id)));
+      if (ids === undefined) {
+        const listed = new Set(list.map(({ id }) => id));
+        for (const id of nameCalls.keys()) if (!listed.has(id)) nameCalls.delete(id);
+      }
       return list;
     },
     readApplication: (id, call) =>
@@ -73,7 +101,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
     readKeyTransaction: (id, call) =>
       rest.single(target('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
     listCalls: (entities) => Math.max(1, Math.ceil(entities / PAGE_SIZE)),
-    listMetricNames: (query, call) => names.list(query, call),
+    listMetricNames: (query, call) => listNames(rest, query, call),
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
     inherit: (before) => {
       if ('client' in before && before.client instanceof Client) client.inherit(before.client);
@@ -96,4 +124,48 @@ async function byIds<T>(ids: readonly number[] | undefined, read: (filter: strin
     found.push(...(await read(queryOf([['filter[ids]', ids.slice(start, start + PAGE_SIZE).join(',')]]))));
   }
   return found;
+}
+
+async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
+  const limits = { mostPages: Math.max(MOST_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
+  const found = new Map<string, MetricName>();
+  const complete = await rest.pages(namesTarget(query), 'metrics', metricName, limits, call, (names, page) => {
+    const before = found.size;
+    for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
+    query.onPage?.(page, found.size);
+    return found.size - before;
+  });
+  return { names: [...found.values()], complete };
+}
+
+/** The names that contain any of the filters, at most 20 pages of each, and how many calls they took. */
+async function readCustomNames(
+  rest: RestClient,
+  { applicationId, filters }: CustomNamesSubject,
+  call: CallOptions,
+): Promise<{ readonly names: readonly string[]; readonly calls: number }> {
+  const found = new Set<string>();
+  let calls = 0;
+  for (const name of new Set(filters)) {
+    const onPage = (): void => void (calls += 1);
+    const query = { applicationId, name, maxPages: CUSTOM_PAGES, onPage };
+    const { names, complete } = await listNames(rest, query, call);
+    if (!complete) {
+      const words =
+        `application ${applicationId}: more than ${CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
+        'the rest is left out; a longer literal part in "match" narrows the list';
+      rest.http.leftOut(namesTarget(query).endpoint, words);
+    }
+    for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
+  }
+  return { names: [...found], calls };
+}
+
+function namesTarget(query: MetricNameQuery): Target {
+  return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
+}
+
+/** Half a surrogate pair cannot travel in an address: the name that would be asked for is another one. */
+function canBeAsked(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name);
 }

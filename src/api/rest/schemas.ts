@@ -1,13 +1,5 @@
 import * as z from 'zod';
-import type {
-  RollingSummary,
-  Application,
-  ApplicationSettings,
-  Host,
-  Instance,
-  KeyTransaction,
-  MetricName,
-} from '../types.ts';
+import type { RollingSummary, Application, Host, Instance, KeyTransaction, MetricName } from '../types.ts';
 import { amount, count, id, ids, text, time, texts } from '../http/readRecords.ts';
 
 /** `application_summary` and `end_user_summary`; older bodies have fewer fields. */
@@ -40,7 +32,7 @@ const settings = z
     enable_real_user_monitoring: z.boolean().optional(),
     use_server_side_config: z.boolean().optional(),
   })
-  .transform((fields): ApplicationSettings => ({
+  .transform((fields): Application['settings'] => ({
     apdexThreshold: fields.app_apdex_threshold,
     endUserApdexThreshold: fields.end_user_apdex_threshold,
     realUserMonitoring: fields.enable_real_user_monitoring,

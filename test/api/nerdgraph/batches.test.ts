@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { conditionOf, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
 import { Fleet, Suspects } from '../../../src/api/nerdgraph/fleet.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
-import { WantedMetrics } from '../../../src/api/nerdgraph/wanted.ts';
+import { Plans } from '../../../src/api/nerdgraph/reads.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import { application } from './listed.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
@@ -441,8 +441,9 @@ describe('a series', () => {
 
 describe('the plan of queries', () => {
   const KIND = { name: 'test', group: 'application_metrics' } as const;
-  const wanted = new WantedMetrics();
-  const all = { application: wanted.ofMetricData(NAMES, 'application'), host: wanted.ofMetricData(NAMES, 'host') };
+  const plans = new Plans();
+  const wantedOf = (hostKey?: string) => plans.ofMetricData({ applicationId: 1, hostKey, names: NAMES }).wanted;
+  const all = { application: wantedOf(), host: wantedOf('a') };
   const fleetOf = (applications: number, hosts: number): Fleet => {
     const fleet = new Fleet(new Suspects(() => 0, 1));
     fleet.listed(Array.from({ length: applications }, (_, index) => application(index + 1, hosts)));
@@ -477,7 +478,7 @@ describe('the plan of queries', () => {
   });
 
   it('keeps the text short for a thousand key transactions', () => {
-    const part = { wanted: wanted.of([]), hosts: undefined, namesHosts: false };
+    const part = { wanted: plans.of([]), hosts: undefined, namesHosts: false };
     const parts = Array.from({ length: 1_000 }, (_, index) => ({ ...part, id: String(index).padStart(40, 'A') }));
     const batches = planQueries(parts, fleetOf(0, 0), { ...KIND, by: 'key_transaction' });
     expect(batches.flat()).toEqual(parts);

@@ -73,7 +73,7 @@ describe('a query of NRQL', () => {
   });
 
   it.each<[string, Condition, string]>([
-    ['an equality', equals('appName', "it's"), "appName = 'it\\'s'"],
+    ['an equality', equals('host', "it's"), "host = 'it\\'s'"],
     ['a backslash', equals('host', 'C:\\x'), "host = 'C:\\\\x'"],
     ['what must be there', isNotNull('host'), 'host IS NOT NULL'],
     ['what must not be there', isNull('scope'), 'scope IS NULL'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseLinks } from '../../../src/api/rest/nextPage.ts';
+import { parseLinks } from '../../../src/api/rest/restClient.ts';
 
 describe('parseLinks', () => {
   it.each<[string, string, [string, string[]][]]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextPage } from '../../../src/api/rest/nextPage.ts';
+import { nextPage } from '../../../src/api/rest/restClient.ts';
 
 const PAGE = new URL('https://api.example/v2/applications.json');
 const refuse = (words: string): Error => new Error(words);

@@ -16,8 +16,9 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const splitting = new NameSplitting(new RefusedNames(6 * HOUR, () => clock.now));
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
+  const unknown: string[] = [];
   const read = async (asked: readonly string[], applicationId = 1, hostKey?: string): Promise<string[]> => {
-    const { data } = await splitting.read(
+    const { data, refused } = await splitting.read(
       { applicationId, hostKey, names: asked },
       {
         read: (some) => {
@@ -30,9 +31,10 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
         isSilent: () => silence.isSilent,
       },
     );
+    unknown.splice(0, Infinity, ...refused);
     return [...data.keys()].sort();
   };
-  return { clock, silence, splitting, calls, leftOut, read };
+  return { clock, silence, splitting, calls, leftOut, unknown, read };
 }
 
 describe('a refused list of names', () => {
@@ -56,6 +58,14 @@ describe('a refused list of names', () => {
 });
 
 describe('names that are left out', () => {
+  it('are known in a reading that asked for one of them all the same, to see whether anything is answered', async () => {
+    let bad = ['metric/0'];
+    const { read, unknown } = account((asked) => asked.some((name) => bad.includes(name)));
+    expect([await read(names(3)), unknown]).toEqual([['metric/1', 'metric/2'], ['metric/0']]);
+    bad = ['metric/1', 'metric/2'];
+    expect([await read(names(3)), unknown]).toEqual([['metric/0'], ['metric/1', 'metric/2']]);
+  });
+
   it('are forgotten once their time is over, also of applications that are gone', () => {
     let now = 0;
     const refused = new RefusedNames(6 * HOUR, () => now);
