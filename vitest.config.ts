@@ -1,12 +1,25 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { SkipReporter } from './test/real/support/skipReporter.ts';
 
 /** Tests that start programs: the built one, real ones of others, a browser, tools. */
 const PROGRAMS = ['test/{real,e2e,e2e-tools,deploy,house,docs,bench}/**/*.test.ts', 'test/**/*.browser.test.ts'];
 const OUTSIDE = ['test/soak/**'];
 
+/** Programs first: those tests wait a lot, and the quick ones fill what time is left at the end. */
+class ProgramsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isQuick = ({ project }: TestSpecification): number => Number(project.name === 'quick');
+    return sorted.toSorted((a, b) => isQuick(a) - isQuick(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: ProgramsFirst },
+    // What a file imports is kept for the next one, which saves most of the time of loading.
+    isolate: false,
     reporters: ['default', new SkipReporter()],
     // These only end what hangs: a slow machine fails no test.
     testTimeout: 240_000,
@@ -22,8 +35,6 @@ export default defineConfig({
           name: 'quick',
           include: ['test/**/*.test.ts'],
           exclude: [...OUTSIDE, ...PROGRAMS],
-          // What a file imports is kept for the next one, which saves most of the time of loading.
-          isolate: false,
         },
       },
       { extends: true, test: { name: 'programs', include: PROGRAMS, exclude: OUTSIDE } },

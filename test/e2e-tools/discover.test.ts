@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { samplesOf } from '../support/exposition.ts';
-import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
+import { account } from '../e2e/support/config.ts';
+import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { runTool } from './support/tool.ts';
 
@@ -25,11 +26,8 @@ describe('discover', () => {
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     const pasted = stdout.replace(/^/gm, '        ');
     const settings = `api_key: NRAK-SIMULATOR0000000000000000\n    base_url: ${simulator.url}/v2\n    hosts: false`;
-    const exporter = await startExporter({
-      config:
-        `accounts:\n  - ${settings}\n    applications:\n      include:\n${pasted}\n` +
-        `collection: {delay: ${delayUntilNextWindow(55)}}\n`,
-    });
+    const config = `accounts:\n  - ${settings}\n    applications:\n      include:\n${pasted}\n`;
+    const exporter = await startExporter({ ...SAME_WINDOW, config });
     try {
       const families = await exporter.scrape('/metrics?collect[]=applications');
       const served = samplesOf(families, 'newrelic_application_info').map(({ labels }) => Number(labels['app_id']));

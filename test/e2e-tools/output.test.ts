@@ -9,7 +9,7 @@ import { account, configText } from '../e2e/support/config.ts';
 import { NODE } from '../e2e/support/program.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
-const LIMIT_MS = 25_000;
+const LIMIT_MS = 120_000;
 
 /** Every command that writes to standard output. */
 const COMMANDS: readonly (readonly [string, ...string[]])[] = [
@@ -61,7 +61,8 @@ describe.concurrent('standard output', () => {
     expect(await run(args, 'closed')).toEqual({ status: 0, stderr: '' });
   });
 
-  it.runIf(existsSync('/dev/full')).each(COMMANDS)('on a full disk ends %s %s with one line', async (...args) => {
+  it.for(COMMANDS)('on a full disk ends %s %s with one line', async (args, { skip }) => {
+    skip(!existsSync('/dev/full'), 'this system has no /dev/full');
     expect(await run(args, openSync('/dev/full', 'w'))).toEqual({
       status: 1,
       stderr: 'standard output cannot be written: no space left on device (ENOSPC)\n',

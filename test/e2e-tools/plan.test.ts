@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { startSimulator } from '../../src/simulator/simulator.ts';
+import { exporterForTest, simulatorForTest } from '../e2e/support/forTest.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
-import { account, delayUntilNextWindow } from '../e2e/support/config.ts';
-import { startExporter } from '../e2e/support/program.ts';
+import { account } from '../e2e/support/config.ts';
+import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';
 import { runTool } from './support/tool.ts';
 
@@ -47,11 +48,8 @@ const seriesOf = (families: readonly ParsedFamily[]): number =>
 
 describe('plan', () => {
   it('agrees with what the daemon then calls, within one call per minute, and bounds the series it serves', async () => {
-    const simulator = await startSimulator({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
-    const config = {
-      accounts: [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })],
-      collection: { delay: delayUntilNextWindow(55) },
-    };
+    const simulator = await simulatorForTest({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
+    const config = { accounts: [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })] };
     const { status, stdout, stderr } = await runTool(['plan', '--format=json'], { config });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(simulator.requests.counts()['metric_data']).toBeUndefined();
@@ -59,38 +57,33 @@ describe('plan', () => {
     expect(plan?.stretch).toBe(1);
 
     simulator.requests.clear();
-    const exporter = await startExporter({ config });
-    try {
-      const families = await scrapeUntilFresh(exporter);
-      const counts = simulator.requests.counts();
-      const perMinute = (...groups: string[]): number =>
-        (plan?.groups ?? [])
-          .filter(({ group }) => groups.includes(group))
-          .reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0);
-      const expected: [readonly string[], string, number][] = [
-        [['applications'], 'applications', 1],
-        [['key_transactions'], 'key_transactions', 1],
-        [['application_metrics', 'host_metrics'], 'metric_data', 1],
-        [['hosts'], 'hosts', 5],
-        [['instances'], 'instances', 5],
-        [['metric_names', 'custom_metrics'], 'metric_names', 360],
-      ];
-      for (const [groups, kind, minutes] of expected) {
-        const daemon = (counts[kind] ?? 0) / minutes;
-        expect(Math.abs(perMinute(...groups) - daemon), `${kind}: ${daemon} per minute`).toBeLessThanOrEqual(1);
-      }
-      // Of an application with more names than one call carries, each refresh takes several.
-      expect(counts['metric_data']).toBeGreaterThan(5 + 5 * 2);
-      expect(plan?.callsPerMinute).toBeCloseTo(
-        plan?.groups.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0) ?? NaN,
-      );
-      const served = seriesOf(families);
-      expect(plan?.series).toBeGreaterThanOrEqual(served);
-      expect(plan?.series).toBeLessThan(served * 1.5);
-    } finally {
-      await exporter.stop();
-      await simulator.close();
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config });
+    const families = await scrapeUntilFresh(exporter);
+    const counts = simulator.requests.counts();
+    const perMinute = (...groups: string[]): number =>
+      (plan?.groups ?? [])
+        .filter(({ group }) => groups.includes(group))
+        .reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0);
+    const expected: [readonly string[], string, number][] = [
+      [['applications'], 'applications', 1],
+      [['key_transactions'], 'key_transactions', 1],
+      [['application_metrics', 'host_metrics'], 'metric_data', 1],
+      [['hosts'], 'hosts', 5],
+      [['instances'], 'instances', 5],
+      [['metric_names', 'custom_metrics'], 'metric_names', 360],
+    ];
+    for (const [groups, kind, minutes] of expected) {
+      const daemon = (counts[kind] ?? 0) / minutes;
+      expect(Math.abs(perMinute(...groups) - daemon), `${kind}: ${daemon} per minute`).toBeLessThanOrEqual(1);
     }
+    // Of an application with more names than one call carries, each refresh takes several.
+    expect(counts['metric_data']).toBeGreaterThan(5 + 5 * 2);
+    expect(plan?.callsPerMinute).toBeCloseTo(
+      plan?.groups.reduce((sum, { callsPerMinute }) => sum + callsPerMinute, 0) ?? NaN,
+    );
+    const served = seriesOf(families);
+    expect(plan?.series).toBeGreaterThanOrEqual(served);
+    expect(plan?.series).toBeLessThan(served * 1.5);
   });
 
   it('shows a table, and names the settings that would make it fit', async () => {

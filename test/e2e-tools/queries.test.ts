@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
+import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
-import { startExporter } from '../e2e/support/program.ts';
 import { runTool } from './support/tool.ts';
 
 let simulator: Simulator;
@@ -97,20 +97,16 @@ describe('serve', () => {
       { name: 'events', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_events', value: 'events' }] },
       { name: 'bad', nrql: 'SELECT nonsense(x) FROM Transaction', metrics: [{ name: 'bad_metric' }] },
     ];
-    const exporter = await startExporter({ ...SAME_WINDOW, config: { accounts: [rest({ queries })] } });
-    try {
-      const families = await exporter.scrape('/metrics?collect[]=queries');
-      expect(families.map(({ name }) => name)).toEqual(['shop_events']);
-      expect(families[0]?.samples).toHaveLength(3);
-      const status = JSON.parse(await exporter.text('/api/status')) as { readonly accounts: readonly object[] };
-      expect(status.accounts[0]).toMatchObject({
-        queries: [
-          { name: 'events', nrql: COUNT, rows: 3, series: 3, success: true },
-          { name: 'bad', series: 0, success: false, problem: expect.stringContaining('graphql:queries') as string },
-        ],
-      });
-    } finally {
-      await exporter.stop();
-    }
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts: [rest({ queries })] } });
+    const families = await exporter.scrape('/metrics?collect[]=queries');
+    expect(families.map(({ name }) => name)).toEqual(['shop_events']);
+    expect(families[0]?.samples).toHaveLength(3);
+    const status = JSON.parse(await exporter.text('/api/status')) as { readonly accounts: readonly object[] };
+    expect(status.accounts[0]).toMatchObject({
+      queries: [
+        { name: 'events', nrql: COUNT, rows: 3, series: 3, success: true },
+        { name: 'bad', series: 0, success: false, problem: expect.stringContaining('graphql:queries') as string },
+      ],
+    });
   });
 });

@@ -1,139 +1,110 @@
-import { expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import { parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { samplesOf, value } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
 import { account } from './support/config.ts';
+import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
 import { Front } from './support/front.ts';
-import { MovedClock } from './support/movedClock.ts';
-import { startExporter, type Exporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
-
-/** A scrape by a scraper that gives up after so many seconds. */
-async function scrapeWithin(exporter: Exporter, timeout: number): Promise<ParsedFamily[]> {
-  return parseText(await exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': String(timeout) }));
-}
 
 /** A call that hangs does so for longer than any test: what is answered meanwhile did not wait for it. */
 const HANGING = { request_timeout: '10m', max_retries: 0 };
 
 test('with one application hanging, a scrape answers before its deadline with everything else', async () => {
-  const simulator = await startSimulator({ applications: 3 });
+  const simulator = await simulatorForTest({ applications: 3 });
   simulator.faults.add({ effect: 'hang', app: 1_000_001, on: 'metric_data' });
-  const exporter = await startExporter({ config: { accounts: [account(simulator, 'default', { limits: HANGING })] } });
-  try {
-    const families = await scrapeUntil(
-      exporter,
-      'the others',
-      (answer) => entities(answer, 'fresh', { group: 'application_metrics' }) === 2,
-    );
-    expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
-    const withMemory = samplesOf(families, 'newrelic_application_memory_used_bytes').map(
-      ({ labels }) => labels['app_id'],
-    );
-    expect(withMemory.toSorted()).toEqual(['1000002', '1000003']);
-    expect(value(families, 'newrelic_up')).toBe(1);
-    expect(entities(families, 'missing', { group: 'application_metrics' })).toBe(1);
-    const after = await exporter.scrape('/metrics?collect[]=exporter');
-    expect(value(after, 'newrelic_exporter_scrapes_total', { result: 'partial' })).toBeGreaterThanOrEqual(1);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const exporter = await exporterForTest({
+    config: { accounts: [account(simulator, 'default', { limits: HANGING })] },
+  });
+  const families = await scrapeUntil(
+    exporter,
+    'the others',
+    (answer) => entities(answer, 'fresh', { group: 'application_metrics' }) === 2,
+  );
+  expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
+  const withMemory = samplesOf(families, 'newrelic_application_memory_used_bytes').map(
+    ({ labels }) => labels['app_id'],
+  );
+  expect(withMemory.toSorted()).toEqual(['1000002', '1000003']);
+  expect(value(families, 'newrelic_up')).toBe(1);
+  expect(entities(families, 'missing', { group: 'application_metrics' })).toBe(1);
+  const after = await exporter.scrape('/metrics?collect[]=exporter');
+  expect(value(after, 'newrelic_exporter_scrapes_total', { result: 'partial' })).toBeGreaterThanOrEqual(1);
 });
 
 test('with everything hanging, every scrape still answers in time, and healing takes no restart', async () => {
-  const simulator = await startSimulator({ applications: 2 });
+  const simulator = await simulatorForTest({ applications: 2 });
   const front = await Front.open(Number(new URL(simulator.url).port));
+  onTestFinished(() => front.close());
   simulator.faults.add({ effect: 'hang' });
   const upstream = { url: `http://127.0.0.1:${front.port}/v2` };
-  const exporter = await startExporter({ config: { accounts: [account(upstream, 'default', { limits: HANGING })] } });
-  try {
-    const both = await Promise.all([scrapeWithin(exporter, 2), scrapeWithin(exporter, 3)]);
-    for (const families of both) {
-      expect(value(families, 'newrelic_up')).toBe(0);
-      expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
-      expect(samplesOf(families, 'newrelic_exporter_api_failures_total').filter((sample) => sample.value > 0)).toEqual(
-        [],
-      );
-    }
-    simulator.faults.clear();
-    front.drop();
-    const healed = await scrapeUntilFresh(exporter);
-    expect(value(healed, 'newrelic_up')).toBe(1);
-    const failures = { endpoint: '/applications.json', reason: 'network' };
-    expect(value(healed, 'newrelic_exporter_api_failures_total', failures)).toBeGreaterThan(0);
-  } finally {
-    await exporter.stop();
-    await front.close();
-    await simulator.close();
+  const exporter = await exporterForTest({ config: { accounts: [account(upstream, 'default', { limits: HANGING })] } });
+  const both = await Promise.all([exporter.scrape('/metrics', 2), exporter.scrape('/metrics', 3)]);
+  for (const families of both) {
+    expect(value(families, 'newrelic_up')).toBe(0);
+    expect(value(families, 'newrelic_exporter_api_requests_in_flight')).toBeGreaterThan(0);
+    expect(samplesOf(families, 'newrelic_exporter_api_failures_total').filter((sample) => sample.value > 0)).toEqual(
+      [],
+    );
   }
+  simulator.faults.clear();
+  front.drop();
+  const healed = await scrapeUntilFresh(exporter);
+  expect(value(healed, 'newrelic_up')).toBe(1);
+  const failures = { endpoint: '/applications.json', reason: 'network' };
+  expect(value(healed, 'newrelic_exporter_api_failures_total', failures)).toBeGreaterThan(0);
 });
 
 test('a fleet that the budget cannot carry at once: scrapes do not wait in vain, and no minute has more calls', async () => {
   // Within a minute that lasts an hour, so that the budget is spent once.
-  const clock = new MovedClock({ standsStill: true });
-  const simulator = await startSimulator({ applications: 40, hostsPerApplication: 1, now: clock.now });
+  const clock = clockForTest({ standsStill: true });
+  const simulator = await simulatorForTest({ applications: 40, hostsPerApplication: 1, now: clock.now });
   const limits = { requests_per_minute: 30 };
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...clock.program,
     config: { accounts: [account(simulator, 'default', { limits })], collection: { window: '5m' } },
   });
-  try {
-    await until('the budget to be spent', async () => {
-      await scrapeWithin(exporter, 2);
-      return simulator.requests.count() === 30 ? true : undefined;
-    });
-    // A scrape that waited for its deadline would not be back before this test is ended.
-    const families = await scrapeWithin(exporter, 120);
-    expect(entities(families, 'missing')).toBeGreaterThan(0);
-    expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(40);
-    const slowed = value(families, 'newrelic_exporter_effective_interval_seconds', { group: 'application_metrics' });
-    expect(slowed).toBeGreaterThan(60);
-    for (let scrape = 0; scrape < 10; scrape += 1) await scrapeWithin(exporter, 2);
-    expect(simulator.requests.count()).toBe(30);
-    expect(simulator.requests.busiest()).toBe(30);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
-  }
+  await until('the budget to be spent', async () => {
+    await exporter.scrape('/metrics', 2);
+    return simulator.requests.count() === 30 ? true : undefined;
+  });
+  // A scrape that waited for its deadline would not be back before this test is ended.
+  const families = await exporter.scrape('/metrics', 120);
+  expect(entities(families, 'missing')).toBeGreaterThan(0);
+  expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(40);
+  const slowed = value(families, 'newrelic_exporter_effective_interval_seconds', { group: 'application_metrics' });
+  expect(slowed).toBeGreaterThan(60);
+  for (let scrape = 0; scrape < 10; scrape += 1) await exporter.scrape('/metrics', 2);
+  expect(simulator.requests.count()).toBe(30);
+  expect(simulator.requests.busiest()).toBe(30);
 });
 
 test('an account that is told to slow down pauses, and others do not', async () => {
-  const clock = new MovedClock({ standsStill: true });
+  const clock = clockForTest({ standsStill: true });
   const world = { applications: 2, now: clock.now };
-  const [tired, lively] = [await startSimulator(world), await startSimulator(world)];
+  const [tired, lively] = [await simulatorForTest(world), await simulatorForTest(world)];
   tired.faults.add({ effect: 'rate-limit', header: 'retry-after', seconds: 120, times: 1, on: 'metric_names' });
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...clock.program,
     config: {
       accounts: [account(tired, 'tired'), account(lively, 'lively')],
     },
   });
-  try {
-    const families = await scrapeUntil(
-      exporter,
-      'the lively account to be whole',
-      (answer) =>
-        entities(answer, 'fresh', { account: 'lively' }) > 0 &&
-        entities(answer, 'missing', { account: 'lively' }) === 0,
-    );
-    const pausedUntil = value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'tired' });
-    // Two minutes from when it was told; of this clock, no time has passed since.
-    expect(pausedUntil).toBeGreaterThanOrEqual(clock.now() / 1000 + 119);
-    expect(samplesOf(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'lively' })).toEqual(
-      [],
-    );
-    expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'tired' })).toBeLessThan(600);
-    expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'lively' })).toBe(600);
-    const before = tired.requests.count();
-    await exporter.scrape();
-    expect(tired.requests.count()).toBe(before);
-    expect((await exporter.get('/-/healthy')).status).toBe(200);
-  } finally {
-    await exporter.stop();
-    await tired.close();
-    await lively.close();
-    clock.close();
-  }
+  const families = await scrapeUntil(
+    exporter,
+    'the lively account to be whole',
+    (answer) =>
+      entities(answer, 'fresh', { account: 'lively' }) > 0 && entities(answer, 'missing', { account: 'lively' }) === 0,
+  );
+  const pausedUntil = value(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'tired' });
+  // Two minutes from when it was told; of this clock, no time has passed since.
+  expect(pausedUntil).toBeGreaterThanOrEqual(clock.now() / 1000 + 119);
+  expect(samplesOf(families, 'newrelic_exporter_api_paused_until_timestamp_seconds', { account: 'lively' })).toEqual(
+    [],
+  );
+  expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'tired' })).toBeLessThan(600);
+  expect(value(families, 'newrelic_exporter_api_budget_requests_per_minute', { account: 'lively' })).toBe(600);
+  const before = tired.requests.count();
+  await exporter.scrape();
+  expect(tired.requests.count()).toBe(before);
+  expect((await exporter.get('/-/healthy')).status).toBe(200);
 });

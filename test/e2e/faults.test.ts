@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
-import { parseText, value } from '../support/exposition.ts';
+import { value } from '../support/exposition.ts';
 import { lint } from '../support/expositionLint.ts';
 import { authority, certificate, LOCALHOST } from '../web/support/certificates.ts';
 import { byAccount, type AccountView } from './support/accountView.ts';
@@ -102,7 +102,7 @@ async function watch(complaints: (account: string, view: AccountView) => readonl
   const shown = new Map<string, AccountView>();
   for (;;) {
     // What is struck may hang: waiting for it would only take time.
-    lastScrape = parseText(await exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '2' }));
+    lastScrape = await exporter.scrape('/metrics', 2);
     const all = byAccount(lastScrape);
     for (const account of simulators.keys()) {
       if (shown.has(account) && comesAbout(account)) continue;

@@ -18,7 +18,7 @@ const RIGHT = 'prometheus:correct horse';
 const RIGHT_AND_NEW = 'second:battery staple';
 /** Memory that the process may have more than before an attack, in bytes: caches, and what the allocator keeps. */
 const MEMORY_ALLOWANCE = 80e6;
-const SCRAPE = requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 2']);
+const SCRAPE = requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 1']);
 const LARGE = requestText('/metrics?collect[]=applications');
 
 let simulator: Simulator;
@@ -278,7 +278,7 @@ test('a right password gets in at the second try at the latest while 600 wrong o
 /** True when four scrapes at once are answered with 200 and the exporter's own metrics. */
 async function fourScrapes(exporter: Exporter): Promise<boolean> {
   const headers = {
-    'X-Prometheus-Scrape-Timeout-Seconds': '2',
+    'X-Prometheus-Scrape-Timeout-Seconds': '1',
     ...(exporter === secured ? { authorization: authorizationOf(RIGHT) } : {}),
   };
   const agent = exporter === secured ? { agent: trusting } : {};

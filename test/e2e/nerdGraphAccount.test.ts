@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import { parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
+import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
-import { MovedClock, SAME_WINDOW } from './support/movedClock.ts';
-import { startExporter } from './support/program.ts';
+import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { SAME_WINDOW } from './support/movedClock.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
 const PAUSED = 'newrelic_exporter_api_paused_until_timestamp_seconds';
@@ -21,114 +20,91 @@ test.each([
   ['the error class TOO_MANY_REQUESTS', { effect: 'graphql-error', class: 'TOO_MANY_REQUESTS' }],
 ] as const)('%s for one query pauses all calls of the account, and of no other', async (_, rule) => {
   // The clocks are slow, so that the pause of 5 seconds lasts until they are moved on.
-  const clock = new MovedClock({ speed: 0.05 });
+  const clock = clockForTest({ speed: 0.05 });
   const world = { applications: 3, now: clock.now };
-  const [tired, lively] = [await startSimulator(world), await startSimulator(world)];
+  const [tired, lively] = [await simulatorForTest(world), await simulatorForTest(world)];
   tired.faults.add({ ...rule, on: 'graphql_nrql', times: 1 });
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...clock.program,
     config: { accounts: [nerdGraphAccount(tired, 'tired'), nerdGraphAccount(lively, 'lively')] },
   });
-  try {
-    const families = await scrapeUntil(
-      exporter,
-      'one account to pause and the other to be whole',
-      (answer) =>
-        samplesOf(answer, PAUSED, { account: 'tired' }).length > 0 &&
-        entities(answer, 'fresh', { account: 'lively' }) > 0 &&
-        entities(answer, 'missing', { account: 'lively' }) === 0,
-    );
-    expect(failures(families, 'rate_limited')).toBe(1);
-    expect(samplesOf(families, PAUSED, { account: 'lively' })).toEqual([]);
-    expect(value(families, BUDGET, { account: 'tired' })).toBeLessThan(600);
-    expect(value(families, BUDGET, { account: 'lively' })).toBe(600);
-    const calls = tired.requests.count();
-    await exporter.scrape();
-    expect(tired.requests.count()).toBe(calls);
-    clock.minutesLater(1);
-    const healed = await scrapeUntilFresh(exporter);
-    expect(samplesOf(healed, PAUSED)).toEqual([]);
-  } finally {
-    await exporter.stop();
-    await tired.close();
-    await lively.close();
-    clock.close();
-  }
+  const families = await scrapeUntil(
+    exporter,
+    'one account to pause and the other to be whole',
+    (answer) =>
+      samplesOf(answer, PAUSED, { account: 'tired' }).length > 0 &&
+      entities(answer, 'fresh', { account: 'lively' }) > 0 &&
+      entities(answer, 'missing', { account: 'lively' }) === 0,
+  );
+  expect(failures(families, 'rate_limited')).toBe(1);
+  expect(samplesOf(families, PAUSED, { account: 'lively' })).toEqual([]);
+  expect(value(families, BUDGET, { account: 'tired' })).toBeLessThan(600);
+  expect(value(families, BUDGET, { account: 'lively' })).toBe(600);
+  const calls = tired.requests.count();
+  await exporter.scrape('/metrics', 2);
+  expect(tired.requests.count()).toBe(calls);
+  clock.minutesLater(1);
+  const healed = await scrapeUntilFresh(exporter);
+  expect(samplesOf(healed, PAUSED)).toEqual([]);
 });
 
 test('a bad key stops the account but for one list call each interval', async () => {
-  const clock = new MovedClock({ speed: 0.05 });
-  const simulator = await startSimulator({ applications: 3, now: clock.now });
+  const clock = clockForTest({ speed: 0.05 });
+  const simulator = await simulatorForTest({ applications: 3, now: clock.now });
   simulator.faults.add({ effect: 'graphql-error', class: 'BAD_API_KEY' });
-  const exporter = await startExporter({ ...clock.program, config: { accounts: [nerdGraphAccount(simulator)] } });
-  try {
-    const calls: number[] = [];
-    for (let minute = 0; minute < 4; minute += 1) {
-      if (minute > 0) clock.minutesLater(1);
-      const before = simulator.requests.count();
-      for (let scrape = 0; scrape < 4; scrape += 1) {
-        expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
-      }
-      calls.push(simulator.requests.count() - before);
+  const exporter = await exporterForTest({ ...clock.program, config: { accounts: [nerdGraphAccount(simulator)] } });
+  const calls: number[] = [];
+  for (let minute = 0; minute < 4; minute += 1) {
+    if (minute > 0) clock.minutesLater(1);
+    const before = simulator.requests.count();
+    for (let scrape = 0; scrape < 4; scrape += 1) {
+      expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
     }
-    // Both lists are asked for at once, before anybody knows that the key is bad.
-    expect(calls[0]).toBeLessThanOrEqual(2);
-    expect(calls.slice(1)).toEqual([1, 1, 1]);
-    expect(simulator.requests.count('graphql_applications')).toBe(4);
-    expect(simulator.requests.count('graphql_nrql')).toBe(0);
-    simulator.faults.clear();
-    clock.minutesLater(1);
-    expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-    expect(exporter.output()).not.toContain(DEMO_API_KEY);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
+    calls.push(simulator.requests.count() - before);
   }
+  // Both lists are asked for at once, before anybody knows that the key is bad.
+  expect(calls[0]).toBeLessThanOrEqual(2);
+  expect(calls.slice(1)).toEqual([1, 1, 1]);
+  expect(simulator.requests.count('graphql_applications')).toBe(4);
+  expect(simulator.requests.count('graphql_nrql')).toBe(0);
+  simulator.faults.clear();
+  clock.minutesLater(1);
+  expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
+  expect(exporter.output()).not.toContain(DEMO_API_KEY);
 });
 
 test('denied access to the data of an application is its own failure', async () => {
-  const simulator = await startSimulator({ applications: 6 });
+  const simulator = await simulatorForTest({ applications: 6 });
   simulator.faults.add({ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql', app: 1_000_001 });
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts: [nerdGraphAccount(simulator)] },
   });
-  try {
-    const families = await exporter.scrape();
-    expect(value(families, 'newrelic_up')).toBe(1);
-    expect(failures(families, 'forbidden')).toBeGreaterThan(0);
-    const ids = samplesOf(families, MEMORY).map(({ labels }) => labels['app_id']);
-    expect(ids.sort()).toEqual(['1000002', '1000003', '1000004', '1000005', '1000006']);
-    expect(entities(families, 'missing', { group: 'application_metrics' })).toBe(1);
-    expect(value(families, 'newrelic_exporter_collection_success', { group: 'application_metrics' })).toBe(0);
-    expect(value(families, 'newrelic_exporter_collection_success', { group: 'applications' })).toBe(0);
-    expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(6);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const families = await exporter.scrape();
+  expect(value(families, 'newrelic_up')).toBe(1);
+  expect(failures(families, 'forbidden')).toBeGreaterThan(0);
+  const ids = samplesOf(families, MEMORY).map(({ labels }) => labels['app_id']);
+  expect(ids.sort()).toEqual(['1000002', '1000003', '1000004', '1000005', '1000006']);
+  expect(entities(families, 'missing', { group: 'application_metrics' })).toBe(1);
+  expect(value(families, 'newrelic_exporter_collection_success', { group: 'application_metrics' })).toBe(0);
+  expect(value(families, 'newrelic_exporter_collection_success', { group: 'applications' })).toBe(0);
+  expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(6);
 });
 
 test('key transactions whose details could not be read are missing, and the others are whole', async () => {
-  const simulator = await startSimulator({ applications: 6, keyTransactions: 40 });
+  const simulator = await simulatorForTest({ applications: 6, keyTransactions: 40 });
   simulator.faults.add({ effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entities', times: 1, skip: 1 });
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts: [nerdGraphAccount(simulator)] },
   });
-  try {
-    const families = await exporter.scrape();
-    const served = samplesOf(families, 'newrelic_key_transaction_info').length;
-    expect([15, 25]).toContain(served);
-    expect(samplesOf(families, 'newrelic_key_transaction_reporting')).toHaveLength(served);
-    expect(entities(families, 'missing', { group: 'key_transactions' })).toBe(40 - served);
-    expect(value(families, 'newrelic_exporter_collection_success', { group: 'key_transactions' })).toBe(0);
-    expect(value(families, 'newrelic_up')).toBe(1);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const families = await exporter.scrape();
+  const served = samplesOf(families, 'newrelic_key_transaction_info').length;
+  expect([15, 25]).toContain(served);
+  expect(samplesOf(families, 'newrelic_key_transaction_reporting')).toHaveLength(served);
+  expect(entities(families, 'missing', { group: 'key_transactions' })).toBe(40 - served);
+  expect(value(families, 'newrelic_exporter_collection_success', { group: 'key_transactions' })).toBe(0);
+  expect(value(families, 'newrelic_up')).toBe(1);
 });
 
 test.each([
@@ -144,83 +120,66 @@ test.each([
 ])(
   'a key that sees $what is a failure that the log names, until account_id names one that it sees',
   async ({ accounts, words }) => {
-    const simulator = await startSimulator({ applications: 2, accounts });
+    const simulator = await simulatorForTest({ applications: 2, accounts });
     const config = { accounts: [nerdGraphAccount(simulator, 'default', { account_id: undefined })] };
-    const exporter = await startExporter({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
-    try {
-      const families = await exporter.scrape();
-      expect(value(families, 'newrelic_up')).toBe(0);
-      expect(samplesOf(families, 'newrelic_application_info')).toEqual([]);
-      const status = await exporter.text('/api/status');
-      for (const word of words) {
-        expect(exporter.output()).toMatch(word);
-        expect(status).toMatch(word);
-      }
-      expect((await exporter.get('/sd')).status).toBe(503);
-      exporter.writeConfig({ accounts: [nerdGraphAccount(simulator)] });
-      expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-      if (accounts.length > 0) {
-        expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-      } else {
-        // The key does not list this one either.
-        expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
-      }
-    } finally {
-      await exporter.stop();
-      await simulator.close();
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
+    const families = await exporter.scrape();
+    expect(value(families, 'newrelic_up')).toBe(0);
+    expect(samplesOf(families, 'newrelic_application_info')).toEqual([]);
+    const status = await exporter.text('/api/status');
+    for (const word of words) {
+      expect(exporter.output()).toMatch(word);
+      expect(status).toMatch(word);
+    }
+    expect((await exporter.get('/sd')).status).toBe(503);
+    exporter.writeConfig({ accounts: [nerdGraphAccount(simulator)] });
+    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+    if (accounts.length > 0) {
+      expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
+    } else {
+      // The key does not list this one either.
+      expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
     }
   },
 );
 
 test('the only account of a key is found once', async () => {
-  const clock = new MovedClock({ speed: 0.05 });
-  const simulator = await startSimulator({ applications: 2, now: clock.now });
+  const clock = clockForTest({ speed: 0.05 });
+  const simulator = await simulatorForTest({ applications: 2, now: clock.now });
   const settings = { account_id: undefined };
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...clock.program,
     config: { accounts: [nerdGraphAccount(simulator, 'default', settings)] },
   });
-  try {
-    for (let minute = 0; minute < 3; minute += 1) {
-      if (minute > 0) clock.minutesLater(1);
-      expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-    }
-    expect(simulator.requests.count('graphql_accounts')).toBe(1);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
+  for (let minute = 0; minute < 3; minute += 1) {
+    if (minute > 0) clock.minutesLater(1);
+    expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
   }
+  expect(simulator.requests.count('graphql_accounts')).toBe(1);
 });
 
 test('after a reload the data of hosts and key transactions need not wait for lists that are slow', async () => {
-  const clock = new MovedClock({ speed: 0.05 });
-  const simulator = await startSimulator({ applications: 4, keyTransactions: 4, now: clock.now });
+  const clock = clockForTest({ speed: 0.05 });
+  const simulator = await simulatorForTest({ applications: 4, keyTransactions: 4, now: clock.now });
   const config = { accounts: [nerdGraphAccount(simulator)], collection: { intervals: { hosts: '1m' } } };
-  const exporter = await startExporter({ ...clock.program, config, flags: ['--web.enable-lifecycle'] });
-  try {
-    const before = await scrapeUntilFresh(exporter);
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-    for (const on of ['graphql_applications', 'graphql_key_transactions', 'graphql_entities'] as const) {
-      simulator.faults.add({ effect: 'delay', milliseconds: 700, on });
-    }
-    clock.minutesLater(1);
-    const after = await scrapeUntilFresh(exporter);
-    expect(samplesOf(after, FAILURES).filter((sample) => sample.value > 0)).toEqual([]);
-    expect(samplesOf(after, 'newrelic_host_info')).toEqual(samplesOf(before, 'newrelic_host_info'));
-    expect(samplesOf(after, 'newrelic_host_info').map(({ labels }) => labels['language'])).not.toContain('');
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
+  const exporter = await exporterForTest({ ...clock.program, config, flags: ['--web.enable-lifecycle'] });
+  const before = await scrapeUntilFresh(exporter);
+  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+  for (const on of ['graphql_applications', 'graphql_key_transactions', 'graphql_entities'] as const) {
+    simulator.faults.add({ effect: 'delay', milliseconds: 700, on });
   }
+  clock.minutesLater(1);
+  const after = await scrapeUntilFresh(exporter);
+  expect(samplesOf(after, FAILURES).filter((sample) => sample.value > 0)).toEqual([]);
+  expect(samplesOf(after, 'newrelic_host_info')).toEqual(samplesOf(before, 'newrelic_host_info'));
+  expect(samplesOf(after, 'newrelic_host_info').map(({ labels }) => labels['language'])).not.toContain('');
 });
 
 test('a reload to the other interface and back drops what was held, and each has its own budget', async () => {
-  const simulator = await startSimulator({ applications: 3 });
+  const simulator = await simulatorForTest({ applications: 3 });
   const rest = { accounts: [account(simulator, 'one')] };
   const nerdGraph = { accounts: [nerdGraphAccount(simulator, 'one')] };
-  const exporter = await startExporter({ ...SAME_WINDOW, config: rest, flags: ['--web.enable-lifecycle'] });
+  const exporter = await exporterForTest({ ...SAME_WINDOW, config: rest, flags: ['--web.enable-lifecycle'] });
   const reload = async (config: typeof rest): Promise<ParsedFamily[]> => {
     exporter.writeConfig(config);
     expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
@@ -232,68 +191,57 @@ test('a reload to the other interface and back drops what was held, and each has
     samplesOf(families, 'newrelic_exporter_account_info').map(({ labels }) => String(labels['api']));
   const spent = async (): Promise<unknown> =>
     (JSON.parse(await exporter.text('/api/status')) as { accounts: { budget: unknown }[] }).accounts[0]?.budget;
-  try {
-    const first = await scrapeUntilFresh(exporter);
-    expect(apiOf(first)).toEqual(['rest']);
-    expect(samplesOf(first, 'newrelic_host_info').every(({ labels }) => /^\d+$/.test(labels['host_id'] ?? ''))).toBe(
-      true,
-    );
-    expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
+  const first = await scrapeUntilFresh(exporter);
+  expect(apiOf(first)).toEqual(['rest']);
+  expect(samplesOf(first, 'newrelic_host_info').every(({ labels }) => /^\d+$/.test(labels['host_id'] ?? ''))).toBe(
+    true,
+  );
+  expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 
-    simulator.requests.clear();
-    const second = await reload(nerdGraph);
-    expect(apiOf(second)).toEqual(['nerdgraph']);
-    expect(samplesOf(second, 'newrelic_host_info').every(({ labels }) => labels['host_id'] === labels['host'])).toBe(
-      true,
-    );
-    expect(samplesOf(second, 'newrelic_exporter_api_end_of_life_timestamp_seconds')).toEqual([]);
-    expect(Object.keys(simulator.requests.counts()).every((kind) => kind.startsWith('graphql_'))).toBe(true);
-    expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
+  simulator.requests.clear();
+  const second = await reload(nerdGraph);
+  expect(apiOf(second)).toEqual(['nerdgraph']);
+  expect(samplesOf(second, 'newrelic_host_info').every(({ labels }) => labels['host_id'] === labels['host'])).toBe(
+    true,
+  );
+  expect(samplesOf(second, 'newrelic_exporter_api_end_of_life_timestamp_seconds')).toEqual([]);
+  expect(Object.keys(simulator.requests.counts()).every((kind) => kind.startsWith('graphql_'))).toBe(true);
+  expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 
-    simulator.requests.clear();
-    const third = await reload(rest);
-    expect(apiOf(third)).toEqual(['rest']);
-    expect(samplesOf(third, 'newrelic_host_info')).toEqual(samplesOf(first, 'newrelic_host_info'));
-    expect(simulator.requests.counts()).not.toHaveProperty('graphql_nrql');
-    expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  simulator.requests.clear();
+  const third = await reload(rest);
+  expect(apiOf(third)).toEqual(['rest']);
+  expect(samplesOf(third, 'newrelic_host_info')).toEqual(samplesOf(first, 'newrelic_host_info'));
+  expect(simulator.requests.counts()).not.toHaveProperty('graphql_nrql');
+  expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 });
 
 test('accounts that share a key make 25 calls at once together, and no more', async () => {
-  const simulator = await startSimulator({ applications: 2 });
+  const simulator = await simulatorForTest({ applications: 2 });
   // Nothing ends, so the places that are taken stay taken.
   simulator.faults.add({ effect: 'hang' });
   const limits = { max_concurrent_requests: 20, request_timeout: '10m', requests_per_minute: 3000 };
   const accounts = Array.from({ length: 40 }, (_, index) =>
     nerdGraphAccount(simulator, `account-${index}`, { limits }),
   );
-  const exporter = await startExporter({ config: { accounts } });
-  const scrape = () => exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '2' });
-  try {
-    await until('every place to be taken', async () => {
-      await scrape();
-      return simulator.requests.count() >= 25 ? true : undefined;
-    });
-    const inFlight = samplesOf(parseText(await scrape()), 'newrelic_exporter_api_requests_in_flight');
-    expect(inFlight.reduce((sum, sample) => sum + sample.value, 0)).toBe(25);
-    expect(inFlight.filter((sample) => sample.value > 20)).toEqual([]);
-    expect([simulator.requests.count(), simulator.requests.maxConcurrency]).toEqual([25, 25]);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const exporter = await exporterForTest({ config: { accounts } });
+  await until('every place to be taken', async () => {
+    await exporter.scrape('/metrics', 2);
+    return simulator.requests.count() >= 25 ? true : undefined;
+  });
+  const inFlight = samplesOf(await exporter.scrape('/metrics', 2), 'newrelic_exporter_api_requests_in_flight');
+  expect(inFlight.reduce((sum, sample) => sum + sample.value, 0)).toBe(25);
+  expect(inFlight.filter((sample) => sample.value > 20)).toEqual([]);
+  expect([simulator.requests.count(), simulator.requests.maxConcurrency]).toEqual([25, 25]);
 });
 
 test.each([
   { api: 'rest', open: account },
   { api: 'nerdgraph', open: nerdGraphAccount },
 ])('an application that dies, over $api: it does not report, and its figures fade and end', async ({ api, open }) => {
-  const clock = new MovedClock({ speed: 0.05 });
-  const simulator = await startSimulator({ applications: 3, now: clock.now });
-  const exporter = await startExporter({
+  const clock = clockForTest({ speed: 0.05 });
+  const simulator = await simulatorForTest({ applications: 3, now: clock.now });
+  const exporter = await exporterForTest({
     ...clock.program,
     config: { accounts: [open(simulator)], collection: { window: '5m' } },
   });
@@ -308,26 +256,20 @@ test.each([
       hosts: samplesOf(families, 'newrelic_host_web_requests_per_second', dead).length,
     };
   };
-  try {
-    const alive = await seen();
-    expect(alive).toMatchObject({ reporting: 1, hosts: 2 });
-    simulator.change(1_000_001, { reporting: false });
-    clock.minutesLater(4);
-    const fading = await seen();
-    expect(fading.reporting).toBe(1);
-    // Part of the window is silent: rates fall over either interface.
-    expect(fading.rate).toBeLessThan(alive['rate'] ?? 0);
-    clock.minutesLater(5);
-    const silent = await seen();
-    expect(silent.reporting).toBe(1);
-    process.stderr.write(`dying over ${api}: ${JSON.stringify({ alive, fading, silent })}\n`);
-    if (api === 'nerdgraph') expect(silent).toMatchObject({ rate: undefined, rolling: undefined });
-    else expect([0, undefined]).toContain(silent.rate);
-    clock.minutesLater(5);
-    expect(await seen()).toEqual({ reporting: 0, rate: undefined, rolling: undefined, hosts: 0 });
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
-  }
+  const alive = await seen();
+  expect(alive).toMatchObject({ reporting: 1, hosts: 2 });
+  simulator.change(1_000_001, { reporting: false });
+  clock.minutesLater(4);
+  const fading = await seen();
+  expect(fading.reporting).toBe(1);
+  // Part of the window is silent: rates fall over either interface.
+  expect(fading.rate).toBeLessThan(alive['rate'] ?? 0);
+  clock.minutesLater(5);
+  const silent = await seen();
+  expect(silent.reporting).toBe(1);
+  process.stderr.write(`dying over ${api}: ${JSON.stringify({ alive, fading, silent })}\n`);
+  if (api === 'nerdgraph') expect(silent).toMatchObject({ rate: undefined, rolling: undefined });
+  else expect([0, undefined]).toContain(silent.rate);
+  clock.minutesLater(5);
+  expect(await seen()).toEqual({ reporting: 0, rate: undefined, rolling: undefined, hosts: 0 });
 });

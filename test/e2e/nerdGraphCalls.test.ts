@@ -1,13 +1,13 @@
-import { expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Simulator } from '../../src/simulator/simulator.ts';
 import { samplesOf, value } from '../support/exposition.ts';
 import { nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectCalls } from './support/fleetCalls.ts';
+import { exporterForTest, simulatorForTest } from './support/forTest.ts';
 import { ManyTypes } from './support/manyTypes.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { startExporter } from './support/program.ts';
 import { severitiesOf } from './support/severities.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
@@ -25,7 +25,7 @@ test.each([
   { what: '40 hosts, while answers are cut', hosts: 40, types: 1, truncate: 3 },
 ])('one application with $what is complete in spite of the limit of rows', async ({ hosts, types, truncate }) => {
   const now = Date.now();
-  const simulator = await startSimulator({
+  const simulator = await simulatorForTest({
     nrqlSnapping: true,
     applications: 1,
     hostsPerApplication: hosts,
@@ -33,77 +33,65 @@ test.each([
   });
   if (truncate > 0) simulator.faults.add({ effect: 'truncate', on: 'graphql_nrql', times: truncate });
   const upstream = await ManyTypes.open(simulator.url, types);
-  const exporter = await startExporter({
+  onTestFinished(() => upstream.close());
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts: [nerdGraphAccount(upstream)] },
   });
-  try {
-    const families = await scrapeUntilFresh(exporter);
-    const to = (value(families, WINDOW_END) ?? NaN) / 60;
-    const severities = await severitiesOf(simulator);
-    const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
-    const actual = new SeriesMap();
-    const components = { application: 0, host: 0 };
-    for (const { name, samples } of families.filter(({ name: family }) =>
-      /^newrelic_(application|host)_/.test(family),
-    )) {
-      for (const sample of samples) {
-        if (types > 1 && /_(component_|total_time)/.test(name)) {
-          if (/^newrelic_host_component_calls/.test(name)) components.host += 1;
-          if (/^newrelic_application_component_calls/.test(name)) components.application += 1;
-        } else actual.add(name, sample.labels, sample.value);
-      }
+  const families = await scrapeUntilFresh(exporter);
+  const to = (value(families, WINDOW_END) ?? NaN) / 60;
+  const severities = await severitiesOf(simulator);
+  const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
+  const actual = new SeriesMap();
+  const components = { application: 0, host: 0 };
+  for (const { name, samples } of families.filter(({ name: family }) => /^newrelic_(application|host)_/.test(family))) {
+    for (const sample of samples) {
+      if (types > 1 && /_(component_|total_time)/.test(name)) {
+        if (/^newrelic_host_component_calls/.test(name)) components.host += 1;
+        if (/^newrelic_application_component_calls/.test(name)) components.application += 1;
+      } else actual.add(name, sample.labels, sample.value);
     }
-    const wrong = differences(expected, actual, 1e-9).filter(
-      (line) => !line.includes('newrelic_key_transaction') && !(types > 1 && /_(component_|total_time)/.test(line)),
-    );
-    expect(wrong).toEqual([]);
-    // At night some hosts of the simulated world call neither a cache nor another service.
-    const others = (scope: string): number =>
-      expected.keys().filter((key) => key.startsWith(`newrelic_${scope}_component_calls`) && OTHERS.test(key)).length;
-    expect(others('host')).toBeGreaterThan(0);
-    const all = { application: types + others('application'), host: hosts * types + others('host') };
-    if (types > 1) expect(components).toEqual(all);
-    const split = value(families, 'newrelic_exporter_api_batches_split_total', { reason: 'truncated' });
-    // The types were seen before hosts were asked, so those parts were small enough from the start.
-    if (truncate > 0) expect(split).toBeGreaterThan(0);
-    expect(value(families, 'newrelic_exporter_collection_success', { group: 'host_metrics' })).toBe(1);
-  } finally {
-    await exporter.stop();
-    await upstream.close();
-    await simulator.close();
   }
+  const wrong = differences(expected, actual, 1e-9).filter(
+    (line) => !line.includes('newrelic_key_transaction') && !(types > 1 && /_(component_|total_time)/.test(line)),
+  );
+  expect(wrong).toEqual([]);
+  // At night some hosts of the simulated world call neither a cache nor another service.
+  const others = (scope: string): number =>
+    expected.keys().filter((key) => key.startsWith(`newrelic_${scope}_component_calls`) && OTHERS.test(key)).length;
+  expect(others('host')).toBeGreaterThan(0);
+  const all = { application: types + others('application'), host: hosts * types + others('host') };
+  if (types > 1) expect(components).toEqual(all);
+  const split = value(families, 'newrelic_exporter_api_batches_split_total', { reason: 'truncated' });
+  // The types were seen before hosts were asked, so those parts were small enough from the start.
+  if (truncate > 0) expect(split).toBeGreaterThan(0);
+  expect(value(families, 'newrelic_exporter_collection_success', { group: 'host_metrics' })).toBe(1);
 });
 
 test('a probe asks for its application alone, and costs nothing where a scrape has read everything', async () => {
-  const simulator = await startSimulator({ applications: 12 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 12 });
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts: [nerdGraphAccount(simulator)] },
   });
-  try {
-    const probe = await exporter.scrape('/probe?account=default&app_id=1000002');
-    expect(value(probe, 'probe_success')).toBe(1);
-    expect(new Set(samplesOf(probe, 'newrelic_application_info').map(({ labels }) => labels['app_id']))).toEqual(
-      new Set(['1000002']),
-    );
-    expect(applicationsAsked(simulator)).toEqual(['1000002']);
-    expect(simulator.requests.count('graphql_applications')).toBe(1);
+  const probe = await exporter.scrape('/probe?account=default&app_id=1000002');
+  expect(value(probe, 'probe_success')).toBe(1);
+  expect(new Set(samplesOf(probe, 'newrelic_application_info').map(({ labels }) => labels['app_id']))).toEqual(
+    new Set(['1000002']),
+  );
+  expect(applicationsAsked(simulator)).toEqual(['1000002']);
+  expect(simulator.requests.count('graphql_applications')).toBe(1);
 
-    await scrapeUntilFresh(exporter);
-    const calls = simulator.requests.count();
-    const again = await exporter.scrape('/probe?account=default&app_id=1000003');
-    expect(value(again, 'probe_success')).toBe(1);
-    await exporter.scrape();
-    await exporter.text('/probe?account=default&app_id=1000002&debug=true');
-    await exporter.text('/api/status');
-    await exporter.text('/');
-    expect(simulator.requests.count()).toBe(calls);
-    expect(new Set(simulator.requests.all().map(({ keyHeader }) => keyHeader))).toEqual(new Set(['Api-Key']));
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  await scrapeUntilFresh(exporter);
+  const calls = simulator.requests.count();
+  const again = await exporter.scrape('/probe?account=default&app_id=1000003');
+  expect(value(again, 'probe_success')).toBe(1);
+  await exporter.scrape();
+  await exporter.text('/probe?account=default&app_id=1000002&debug=true');
+  await exporter.text('/api/status');
+  await exporter.text('/');
+  expect(simulator.requests.count()).toBe(calls);
+  expect(new Set(simulator.requests.all().map(({ keyHeader }) => keyHeader))).toEqual(new Set(['Api-Key']));
 });
 
 /** The ids of the applications in the NRQL queries so far. */

@@ -3,154 +3,127 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { account } from './support/config.ts';
-import { MovedClock, SAME_WINDOW } from './support/movedClock.ts';
+import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { SAME_WINDOW } from './support/movedClock.ts';
 import { commandLine } from './support/processFacts.ts';
-import { startExporter } from './support/program.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
 const RELOADED = 'newrelic_exporter_config_last_reload_successful';
 
 test('a reload swaps the whole configuration or nothing, and what is held survives it', async () => {
-  const simulator = await startSimulator({ applications: 3 });
+  const simulator = await simulatorForTest({ applications: 3 });
   const config = { accounts: [account(simulator, 'one')] };
-  const exporter = await startExporter({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
-  try {
-    await scrapeUntilFresh(exporter);
-    const calls = simulator.requests.count();
+  const exporter = await exporterForTest({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
+  await scrapeUntilFresh(exporter);
+  const calls = simulator.requests.count();
 
-    exporter.writeConfig({ accounts: [account(simulator, 'one', { labels: { team: 'blue' } })] });
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-    const labelled = await exporter.scrape();
-    expect(samplesOf(labelled, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
-    expect(simulator.requests.count()).toBe(calls);
+  exporter.writeConfig({ accounts: [account(simulator, 'one', { labels: { team: 'blue' } })] });
+  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+  const labelled = await exporter.scrape();
+  expect(samplesOf(labelled, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
+  expect(simulator.requests.count()).toBe(calls);
 
-    exporter.writeConfig('accounts:\n  - name: one\n    regoin: us\n');
-    const refused = await fetch(`${exporter.url}/-/reload`, { method: 'PUT' });
-    expect(refused.status).toBe(500);
-    expect(await refused.text()).toMatch(/config\.yaml:3:5: .*region/);
-    const after = await exporter.scrape();
-    expect(value(after, RELOADED)).toBe(0);
-    expect(samplesOf(after, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
-    expect(simulator.requests.count()).toBe(calls);
+  exporter.writeConfig('accounts:\n  - name: one\n    regoin: us\n');
+  const refused = await fetch(`${exporter.url}/-/reload`, { method: 'PUT' });
+  expect(refused.status).toBe(500);
+  expect(await refused.text()).toMatch(/config\.yaml:3:5: .*region/);
+  const after = await exporter.scrape();
+  expect(value(after, RELOADED)).toBe(0);
+  expect(samplesOf(after, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);
+  expect(simulator.requests.count()).toBe(calls);
 
-    exporter.writeConfig({ ...config, accounts: [account(simulator, 'two')] });
-    exporter.signal('SIGHUP');
-    const renamed = await scrapeUntil(exporter, 'the other account', (families) => {
-      return samplesOf(families, 'newrelic_application_info', { account: 'two' }).length === 3;
-    });
-    expect(value(renamed, RELOADED)).toBe(1);
-    expect(samplesOf(renamed, 'newrelic_up').map(({ labels }) => labels['account'])).toEqual(['two']);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  exporter.writeConfig({ ...config, accounts: [account(simulator, 'two')] });
+  exporter.signal('SIGHUP');
+  const renamed = await scrapeUntil(exporter, 'the other account', (families) => {
+    return samplesOf(families, 'newrelic_application_info', { account: 'two' }).length === 3;
+  });
+  expect(value(renamed, RELOADED)).toBe(1);
+  expect(samplesOf(renamed, 'newrelic_up').map(({ labels }) => labels['account'])).toEqual(['two']);
 });
 
 test('a reload leaves no series of an account that is gone, and series that are left out are logged anew', async () => {
-  const simulator = await startSimulator({ applications: 2 });
+  const simulator = await simulatorForTest({ applications: 2 });
   const collection = { max_series: 20 };
   const accounts = [account(simulator, 'one'), account(simulator, 'two')];
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts, collection },
     flags: ['--web.enable-lifecycle'],
   });
   const timesLogged = () => exporter.output().split('Series are left out').length - 1;
-  try {
-    const before = await scrapeUntilFresh(exporter);
-    expect(sumOf(before, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBeGreaterThan(0);
-    expect(sumOf(before, 'newrelic_exporter_series_dropped_total')).toBeGreaterThan(0);
-    await exporter.scrape();
-    const logged = timesLogged();
-    expect(logged).toBeGreaterThan(0);
-    await exporter.scrape();
-    expect(timesLogged()).toBe(logged);
+  const before = await scrapeUntilFresh(exporter);
+  expect(sumOf(before, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBeGreaterThan(0);
+  expect(sumOf(before, 'newrelic_exporter_series_dropped_total')).toBeGreaterThan(0);
+  await exporter.scrape();
+  const logged = timesLogged();
+  expect(logged).toBeGreaterThan(0);
+  await exporter.scrape();
+  expect(timesLogged()).toBe(logged);
 
-    exporter.writeConfig({ accounts: accounts.slice(0, 1), collection });
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-    const after = await exporter.scrape();
-    const ofAccount = (name: string) =>
-      after.flatMap(({ samples }) => samples).filter(({ labels }) => labels['account'] === name);
-    expect(ofAccount('one').length).toBeGreaterThan(0);
-    expect(ofAccount('two')).toEqual([]);
-    await until('the log to tell of it again', () => Promise.resolve(timesLogged() > logged || undefined));
+  exporter.writeConfig({ accounts: accounts.slice(0, 1), collection });
+  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+  const after = await exporter.scrape();
+  const ofAccount = (name: string) =>
+    after.flatMap(({ samples }) => samples).filter(({ labels }) => labels['account'] === name);
+  expect(ofAccount('one').length).toBeGreaterThan(0);
+  expect(ofAccount('two')).toEqual([]);
+  await until('the log to tell of it again', () => Promise.resolve(timesLogged() > logged || undefined));
 
-    exporter.writeConfig({ accounts, collection });
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-    const again = await exporter.scrape('/metrics?collect[]=exporter');
-    expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'one' })).toBeGreaterThan(0);
-    expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBe(0);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  exporter.writeConfig({ accounts, collection });
+  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
+  const again = await exporter.scrape('/metrics?collect[]=exporter');
+  expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'one' })).toBeGreaterThan(0);
+  expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBe(0);
 });
 
 test('a key file that vanishes is told once in the log, and the last key stays in use', async () => {
   // Nothing is read before the window moves on, and the key is looked at only when it is needed.
-  const clock = new MovedClock({ standsStill: true });
-  const simulator = await startSimulator({ applications: 1, now: clock.now });
-  const exporter = await startExporter({
+  const clock = clockForTest({ standsStill: true });
+  const simulator = await simulatorForTest({ applications: 1, now: clock.now });
+  const exporter = await exporterForTest({
     ...clock.program,
     files: { 'key.txt': `${DEMO_API_KEY}\n` },
     config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
   const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
-  try {
-    await scrapeUntilFresh(exporter);
-    expect(lines()).toEqual([]);
-    rmSync(join(exporter.folder, 'key.txt'));
-    const calls = simulator.requests.count();
-    clock.minutesLater(1);
-    await scrapeUntil(exporter, 'calls for the next window', () => simulator.requests.count() > calls);
-    expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
-    expect(lines()).toEqual([expect.stringMatching(/level=error .*account=one .*key\.txt does not exist/)]);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
-  }
+  await scrapeUntilFresh(exporter);
+  expect(lines()).toEqual([]);
+  rmSync(join(exporter.folder, 'key.txt'));
+  const calls = simulator.requests.count();
+  clock.minutesLater(1);
+  await scrapeUntil(exporter, 'calls for the next window', () => simulator.requests.count() > calls);
+  expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
+  expect(lines()).toEqual([expect.stringMatching(/level=error .*account=one .*key\.txt does not exist/)]);
 });
 
 test('without --web.enable-lifecycle a POST does not reload, and SIGHUP does', async () => {
-  const simulator = await startSimulator({ applications: 1 });
-  const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
-  try {
-    expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(403);
-    exporter.writeConfig('nonsense: true\n');
-    exporter.signal('SIGHUP');
-    await until('the reload to fail', async () => {
-      const families = await exporter.scrape('/metrics?collect[]=exporter');
-      return value(families, RELOADED) === 0 ? true : undefined;
-    });
-    expect(exporter.output()).toMatch(/nonsense/);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const simulator = await simulatorForTest({ applications: 1 });
+  const exporter = await exporterForTest({ config: { accounts: [account(simulator)] } });
+  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(403);
+  exporter.writeConfig('nonsense: true\n');
+  exporter.signal('SIGHUP');
+  await until('the reload to fail', async () => {
+    const families = await exporter.scrape('/metrics?collect[]=exporter');
+    return value(families, RELOADED) === 0 ? true : undefined;
+  });
+  expect(exporter.output()).toMatch(/nonsense/);
 });
 
 test('a refused account heals when its key file changes, without a restart', async () => {
-  const simulator = await startSimulator({ applications: 2 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 2 });
+  const exporter = await exporterForTest({
     files: { 'key.txt': 'NRAK-REVOKEDSECRET\n' },
     config: { accounts: [{ name: 'one', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
-  try {
-    expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
-    writeFileSync(join(exporter.folder, 'key.txt'), `${DEMO_API_KEY}\n`);
-    const healed = await scrapeUntilFresh(exporter);
-    expect(value(healed, 'newrelic_up')).toBe(1);
-    for (const text of [commandLine(exporter.pid), exporter.output(), await exporter.text('/config')]) {
-      expect(text).not.toMatch(new RegExp(`REVOKEDSECRET|${DEMO_API_KEY}`));
-    }
-  } finally {
-    await exporter.stop();
-    await simulator.close();
+  expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
+  writeFileSync(join(exporter.folder, 'key.txt'), `${DEMO_API_KEY}\n`);
+  const healed = await scrapeUntilFresh(exporter);
+  expect(value(healed, 'newrelic_up')).toBe(1);
+  for (const text of [commandLine(exporter.pid), exporter.output(), await exporter.text('/config')]) {
+    expect(text).not.toMatch(new RegExp(`REVOKEDSECRET|${DEMO_API_KEY}`));
   }
 });
 
@@ -162,31 +135,27 @@ test.each<[string, (files: { readonly config: string; readonly pipe: string }) =
   ['names a pipe as key file', ({ pipe }) => `accounts: [{api_key_file: ${pipe}}]\n`],
   ['has eight megabytes of values', () => '- a\n'.repeat(2_000_000)],
 ])('a file that %s neither hangs nor kills a reload, and the running configuration stays', async (_, textOf) => {
-  const simulator = await startSimulator({ applications: 1 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 1 });
+  const exporter = await exporterForTest({
     config: { accounts: [account(simulator)] },
     nodeArgs: ['--max-old-space-size=256'],
   });
-  try {
-    const pipe = join(exporter.folder, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    const config = join(exporter.folder, 'config.yaml');
-    const text = textOf({ config, pipe });
-    rmSync(config);
-    if (text === undefined) execFileSync('mkfifo', [config]);
-    else writeFileSync(config, text);
-    const refusals = () => exporter.output().split('the running one stays').length - 1;
-    for (const times of [1, 2]) {
-      exporter.signal('SIGHUP');
-      await until(`refusal ${times}`, () => Promise.resolve(refusals() >= times || undefined));
-    }
-    const families = await exporter.scrape();
-    expect(value(families, RELOADED)).toBe(0);
-    expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(1);
-  } finally {
-    expect(await exporter.stop()).toEqual({ status: 0, signal: null });
-    await simulator.close();
+  const pipe = join(exporter.folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const config = join(exporter.folder, 'config.yaml');
+  const text = textOf({ config, pipe });
+  rmSync(config);
+  if (text === undefined) execFileSync('mkfifo', [config]);
+  else writeFileSync(config, text);
+  const refusals = () => exporter.output().split('the running one stays').length - 1;
+  for (const times of [1, 2]) {
+    exporter.signal('SIGHUP');
+    await until(`refusal ${times}`, () => Promise.resolve(refusals() >= times || undefined));
   }
+  const families = await exporter.scrape();
+  expect(value(families, RELOADED)).toBe(0);
+  expect(samplesOf(families, 'newrelic_application_info')).toHaveLength(1);
+  expect(await exporter.stop()).toEqual({ status: 0, signal: null });
 });
 
 function accountWith(keys: string): string {
@@ -194,22 +163,17 @@ function accountWith(keys: string): string {
 }
 
 test('in background mode a scrape calls nothing itself and never waits', async () => {
-  const simulator = await startSimulator({ applications: 2 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 2 });
+  const exporter = await exporterForTest({
     ...SAME_WINDOW,
     config: { accounts: [account(simulator)], collection: { background: true } },
   });
-  try {
-    await until('the first refresh to end', async () => ((await exporter.get('/-/ready')).ok ? true : undefined));
-    const calls = simulator.requests.count();
-    const families = await exporter.scrape();
-    expect(entities(families, 'missing')).toBe(0);
-    expect(samplesOf(families, 'newrelic_application_memory_used_bytes')).toHaveLength(2);
-    expect(simulator.requests.count()).toBe(calls);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  await until('the first refresh to end', async () => ((await exporter.get('/-/ready')).ok ? true : undefined));
+  const calls = simulator.requests.count();
+  const families = await exporter.scrape();
+  expect(entities(families, 'missing')).toBe(0);
+  expect(samplesOf(families, 'newrelic_application_memory_used_bytes')).toHaveLength(2);
+  expect(simulator.requests.count()).toBe(calls);
 });
 
 function sumOf(families: readonly ParsedFamily[], name: string, labels: Readonly<Record<string, string>> = {}): number {

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import bcrypt from 'bcryptjs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
-import { startExporter } from './support/program.ts';
+import { exporterForTest, simulatorForTest } from './support/forTest.ts';
 
 const USERS = `basic_auth_users: {alice: ${JSON.stringify(bcrypt.hashSync('wonderland', 4))}}\n`;
 const HIDDEN = '<secret>';
@@ -23,16 +22,16 @@ async function listenIn(target: number) {
     near.pipe(far).pipe(near);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
     sent: () => sent.map((chunks) => Buffer.concat(chunks).toString()),
-    close: () => server.close(),
   };
 }
 
 test('the key leaves the process in one header of each call, and in nothing else that it says', async () => {
-  const simulator = await startSimulator({ applications: 4, hostsPerApplication: 2, keyTransactions: 2 });
+  const simulator = await simulatorForTest({ applications: 4, hostsPerApplication: 2, keyTransactions: 2 });
   const upstream = await listenIn(simulator.port);
   const accounts = [
     account(upstream, 'rest', { instances: true }),
@@ -46,51 +45,40 @@ test('the key leaves the process in one header of each call, and in nothing else
       ],
     }),
   ];
-  const exporter = await startExporter({ config: { accounts }, flags: ['--log.level=debug'] });
-  try {
-    await exporter.scrape();
-    const calls = upstream.sent().flatMap((text) => text.split(/(?=(?:GET|POST) \/\S* HTTP\/1\.1\r\n)/));
-    expect(calls.some((call) => call.startsWith('GET'))).toBe(true);
-    expect(calls.some((call) => call.startsWith('POST'))).toBe(true);
-    for (const call of calls) {
-      const header = `${call.startsWith('GET') ? 'X-Api-Key' : 'Api-Key'}: ${DEMO_API_KEY}`;
-      expect(call.split(DEMO_API_KEY)).toHaveLength(2);
-      expect(
-        call
-          .split('\r\n\r\n')[0]
-          ?.split('\r\n')
-          .filter((line) => line.toLowerCase() === header.toLowerCase()),
-      ).toHaveLength(1);
-    }
-    const config = await exporter.text('/config');
-    expect(config.match(/api_key: .*/g)).toEqual([`api_key: ${HIDDEN}`, `api_key: ${HIDDEN}`]);
-    const probe = '/probe?account=rest&app_id=1000001&debug=true';
-    const pages = await Promise.all(['/metrics', '/', '/api/status', '/sd', probe].map((path) => exporter.text(path)));
-    for (const text of [config, ...pages, exporter.output()]) expect(text).not.toContain(DEMO_API_KEY.slice(0, 12));
-  } finally {
-    await exporter.stop();
-    upstream.close();
-    await simulator.close();
+  const exporter = await exporterForTest({ config: { accounts }, flags: ['--log.level=debug'] });
+  await exporter.scrape();
+  const calls = upstream.sent().flatMap((text) => text.split(/(?=(?:GET|POST) \/\S* HTTP\/1\.1\r\n)/));
+  expect(calls.some((call) => call.startsWith('GET'))).toBe(true);
+  expect(calls.some((call) => call.startsWith('POST'))).toBe(true);
+  for (const call of calls) {
+    const header = `${call.startsWith('GET') ? 'X-Api-Key' : 'Api-Key'}: ${DEMO_API_KEY}`;
+    expect(call.split(DEMO_API_KEY)).toHaveLength(2);
+    expect(
+      call
+        .split('\r\n\r\n')[0]
+        ?.split('\r\n')
+        .filter((line) => line.toLowerCase() === header.toLowerCase()),
+    ).toHaveLength(1);
   }
+  const config = await exporter.text('/config');
+  expect(config.match(/api_key: .*/g)).toEqual([`api_key: ${HIDDEN}`, `api_key: ${HIDDEN}`]);
+  const probe = '/probe?account=rest&app_id=1000001&debug=true';
+  const pages = await Promise.all(['/metrics', '/', '/api/status', '/sd', probe].map((path) => exporter.text(path)));
+  for (const text of [config, ...pages, exporter.output()]) expect(text).not.toContain(DEMO_API_KEY.slice(0, 12));
 });
 
 test('refused logins are counted where metrics show it, and logged', async () => {
-  const simulator = await startSimulator({ applications: 1 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 1 });
+  const exporter = await exporterForTest({
     config: { accounts: [account(simulator)] },
     files: { 'web.yaml': USERS },
     flags: ['--web.config.file=web.yaml'],
   });
   const as = (login: string) => ({ authorization: `Basic ${Buffer.from(login).toString('base64')}` });
-  try {
-    for (const login of ['alice:guess', 'nobody:wonderland'])
-      expect((await exporter.get('/metrics', as(login))).status).toBe(401);
-    expect((await exporter.get('/metrics')).status).toBe(401);
-    const text = await exporter.text('/metrics?collect[]=exporter', as('alice:wonderland'));
-    expect(text).toContain('\nnewrelic_exporter_web_refused_logins_total 2\n');
-    expect(exporter.output().match(/level=warn .*A login from 127\.0\.0\.1 was refused/g)).toHaveLength(1);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  for (const login of ['alice:guess', 'nobody:wonderland'])
+    expect((await exporter.get('/metrics', as(login))).status).toBe(401);
+  expect((await exporter.get('/metrics')).status).toBe(401);
+  const text = await exporter.text('/metrics?collect[]=exporter', as('alice:wonderland'));
+  expect(text).toContain('\nnewrelic_exporter_web_refused_logins_total 2\n');
+  expect(exporter.output().match(/level=warn .*A login from 127\.0\.0\.1 was refused/g)).toHaveLength(1);
 });

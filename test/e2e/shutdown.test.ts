@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../web/support/certificates.ts';
 import { hostileClients, requestText } from '../web/support/hostile.ts';
 import { parseText, value } from '../support/exposition.ts';
 import { account } from './support/config.ts';
-import { startExporter } from './support/program.ts';
+import { exporterForTest, simulatorForTest } from './support/forTest.ts';
 
 /**
  * Calls and scrapes that are under way last longer than a test may: a shutdown that waited for one of them would not end.
@@ -16,99 +15,75 @@ const HANGING = { request_timeout: '10m' };
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s while a scrape is in flight: the scrape is answered, and the process ends with status 0, whatever upstream does',
   async (signal) => {
-    const simulator = await startSimulator({ applications: 2 });
+    const simulator = await simulatorForTest({ applications: 2 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
-    const exporter = await startExporter({
+    const exporter = await exporterForTest({
       config: { accounts: [account(simulator, 'default', { limits: HANGING })] },
     });
-    try {
-      const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '120' });
-      await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
-      exporter.signal(signal);
-      expect(value(parseText(await scrape), 'newrelic_up')).toBe(1);
-      expect(await exporter.ended).toEqual({ status: 0, signal: null });
-      await expect(exporter.get('/metrics')).rejects.toThrow();
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
+    const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '120' });
+    await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
+    exporter.signal(signal);
+    expect(value(parseText(await scrape), 'newrelic_up')).toBe(1);
+    expect(await exporter.ended).toEqual({ status: 0, signal: null });
+    await expect(exporter.get('/metrics')).rejects.toThrow();
   },
 );
 
 describe.each(['http', 'https'] as const)('with clients that never leave, over %s', (scheme) => {
   test('SIGTERM ends it with status 0, whatever is connected', async () => {
-    const simulator = await startSimulator({ applications: 150 });
+    const simulator = await simulatorForTest({ applications: 150 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
     const { cert, key } = await certificate('localhost', LOCALHOST);
-    const exporter = await startExporter({
+    const exporter = await exporterForTest({
       config: { accounts: [account(simulator, 'default', { hosts: false, limits: HANGING })] },
       files: { 'web.yaml': 'tls_server_config: {cert_file: s.pem, key_file: s.key}\n', 's.pem': cert, 's.key': key },
       flags: scheme === 'https' ? ['--web.config.file=web.yaml'] : [],
     });
     const { port } = exporter;
     const tls = scheme === 'https';
-    try {
-      const silent = await hostileClients(30, port);
-      const handshaken = await hostileClients(30, port, { tls });
-      const halfSent = await hostileClients(10, port, { tls });
-      halfSent.forEach(({ socket }) =>
-        socket.write('POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'),
-      );
-      const deaf = await hostileClients(10, port, { tls, deaf: true });
-      deaf.forEach(({ socket }) => socket.write(requestText('/api/status').repeat(30)));
-      const waiting = await hostileClients(10, port, { tls });
-      waiting.forEach(({ socket }) =>
-        socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
-      );
-      await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
-      exporter.signal('SIGTERM');
-      expect(await exporter.ended).toEqual({ status: 0, signal: null });
-      await Promise.all([...silent, ...handshaken, ...halfSent, ...waiting].map(({ closed }) => closed));
-      for (const { socket } of deaf) socket.destroy();
-      expect(exporter.output()).not.toContain('level=error');
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
+    const silent = await hostileClients(30, port);
+    const handshaken = await hostileClients(30, port, { tls });
+    const halfSent = await hostileClients(10, port, { tls });
+    halfSent.forEach(({ socket }) => socket.write('POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'));
+    const deaf = await hostileClients(10, port, { tls, deaf: true });
+    deaf.forEach(({ socket }) => socket.write(requestText('/api/status').repeat(30)));
+    const waiting = await hostileClients(10, port, { tls });
+    waiting.forEach(({ socket }) =>
+      socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
+    );
+    await until('a call to hang', () => Promise.resolve(simulator.requests.count('metric_data') > 0 || undefined));
+    exporter.signal('SIGTERM');
+    expect(await exporter.ended).toEqual({ status: 0, signal: null });
+    await Promise.all([...silent, ...handshaken, ...halfSent, ...waiting].map(({ closed }) => closed));
+    for (const { socket } of deaf) socket.destroy();
+    expect(exporter.output()).not.toContain('level=error');
   });
 });
 
 test('a second signal ends it at once', async () => {
-  const simulator = await startSimulator({ applications: 2 });
+  const simulator = await simulatorForTest({ applications: 2 });
   simulator.faults.add({ effect: 'hang' });
-  const exporter = await startExporter({ config: { accounts: [account(simulator)] } });
-  try {
-    const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '60' }).catch(() => 'cut off');
-    await until('a call to hang', () => Promise.resolve(simulator.requests.count() > 0 || undefined));
-    exporter.signal('SIGTERM');
-    await until('the shutdown to begin', () =>
-      Promise.resolve(exporter.output().includes('Shutting down') || undefined),
-    );
-    exporter.signal('SIGTERM');
-    expect((await exporter.ended).status).not.toBe(0);
-    expect(await scrape).toBe('cut off');
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  const exporter = await exporterForTest({ config: { accounts: [account(simulator)] } });
+  const scrape = exporter.text('/metrics', { 'X-Prometheus-Scrape-Timeout-Seconds': '60' }).catch(() => 'cut off');
+  await until('a call to hang', () => Promise.resolve(simulator.requests.count() > 0 || undefined));
+  exporter.signal('SIGTERM');
+  await until('the shutdown to begin', () => Promise.resolve(exporter.output().includes('Shutting down') || undefined));
+  exporter.signal('SIGTERM');
+  expect((await exporter.ended).status).not.toBe(0);
+  expect(await scrape).toBe('cut off');
 });
 
 test('what nobody caught is logged with its place, keys hidden, and ends it with status 1', async () => {
-  const simulator = await startSimulator({ applications: 2 });
+  const simulator = await simulatorForTest({ applications: 2 });
   const script = `process.on('SIGUSR2', () => { throw new Error('nobody foresaw this of ${DEMO_API_KEY}'); });`;
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     config: { accounts: [account(simulator)] },
     nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(script)}`],
   });
-  try {
-    await exporter.scrape();
-    exporter.signal('SIGUSR2');
-    expect(await exporter.ended).toEqual({ status: 1, signal: null });
-    expect(exporter.output()).toMatch(/level=error .*"?Unexpected error, shutting down"?.*nobody foresaw this/);
-    expect(exporter.output()).toMatch(/ at /);
-    expect(exporter.output()).not.toContain(DEMO_API_KEY);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-  }
+  await exporter.scrape();
+  exporter.signal('SIGUSR2');
+  expect(await exporter.ended).toEqual({ status: 1, signal: null });
+  expect(exporter.output()).toMatch(/level=error .*"?Unexpected error, shutting down"?.*nobody foresaw this/);
+  expect(exporter.output()).toMatch(/ at /);
+  expect(exporter.output()).not.toContain(DEMO_API_KEY);
 });

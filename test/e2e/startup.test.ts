@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../real/support/until.ts';
 import { value } from '../support/exposition.ts';
 import { account, configText } from './support/config.ts';
-import { runProgram, startExporter, startProgram } from './support/program.ts';
+import { exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { runProgram, startProgram } from './support/program.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -100,17 +100,14 @@ test('SIGTERM while it starts ends it with status 0', async () => {
 
 test('an address that is in use: status 1 and a sentence', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void holder.close());
   await once(holder, 'listening');
   const { port } = holder.address() as { port: number };
-  try {
-    writeFileSync(join(folder, 'config.yaml'), VALID);
-    const { status, output } = await runProgram({ args: [`--web.listen-address=127.0.0.1:${port}`], cwd: folder });
-    expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}: another process uses this address`));
-    expect(output).not.toMatch(/\n\s+at /);
-    expect(status).toBe(1);
-  } finally {
-    holder.close();
-  }
+  writeFileSync(join(folder, 'config.yaml'), VALID);
+  const { status, output } = await runProgram({ args: [`--web.listen-address=127.0.0.1:${port}`], cwd: folder });
+  expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}: another process uses this address`));
+  expect(output).not.toMatch(/\n\s+at /);
+  expect(status).toBe(1);
 });
 
 test('--version and --help answer with status 0', async () => {
@@ -124,12 +121,8 @@ test('--version and --help answer with status 0', async () => {
 
 test('--web.disable-exporter-metrics leaves out process_* and nodejs_*, and nothing else', async () => {
   const families = async (...flags: string[]): Promise<string[]> => {
-    const exporter = await startExporter({ config: VALID, flags });
-    try {
-      return (await exporter.scrape('/metrics?collect[]=exporter')).map(({ name }) => name);
-    } finally {
-      await exporter.stop();
-    }
+    const exporter = await exporterForTest({ config: VALID, flags });
+    return (await exporter.scrape('/metrics?collect[]=exporter')).map(({ name }) => name);
   };
   const [all, without] = await Promise.all([families(), families('--web.disable-exporter-metrics')]);
   expect(all).toContain('process_resident_memory_bytes');
@@ -137,42 +130,33 @@ test('--web.disable-exporter-metrics leaves out process_* and nodejs_*, and noth
 });
 
 test('without a file it runs on the environment, and says so', async () => {
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' },
   });
-  try {
-    expect(exporter.output()).toMatch(/environment/);
-    expect(await exporter.text('/config')).toMatch(/eu/);
-    await exporter.scrape('/metrics?collect[]=exporter');
-    const pages = await Promise.all(['/', '/config', '/api/status'].map((path) => exporter.text(path)));
-    for (const text of [...pages, exporter.output()]) expect(text).not.toContain('ENVIRONMENTSECRET');
-  } finally {
-    await exporter.stop();
-  }
+  expect(exporter.output()).toMatch(/environment/);
+  expect(await exporter.text('/config')).toMatch(/eu/);
+  await exporter.scrape('/metrics?collect[]=exporter');
+  const pages = await Promise.all(['/', '/config', '/api/status'].map((path) => exporter.text(path)));
+  for (const text of [...pages, exporter.output()]) expect(text).not.toContain('ENVIRONMENTSECRET');
 });
 
 test('with a wrong key it starts, newrelic_up is 0, and the log says what to change', async () => {
-  const simulator = await startSimulator({ applications: 2 });
-  const exporter = await startExporter({
+  const simulator = await simulatorForTest({ applications: 2 });
+  const exporter = await exporterForTest({
     config: { accounts: [account(simulator, 'one', { api_key: 'NRAK-WRONGKEYSECRET' })] },
   });
-  try {
-    for (let scrape = 0; scrape < 3; scrape += 1) {
-      expect(value(await exporter.scrape(), 'newrelic_up', { account: 'one' })).toBe(0);
-    }
-    // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
-    expect(simulator.requests.count()).toBeLessThanOrEqual(2);
-    const lines = exporter.output().split('\n');
-    const refusals = lines.filter((line) => /level=error/.test(line));
-    expect(refusals).toHaveLength(1);
-    expect(refusals[0]).toContain('The account is refused: look at its key');
-    // Why stands in the line of the group that failed, once.
-    expect(lines.filter((line) => /group=applications reason=auth .*status 401/.test(line))).toHaveLength(1);
-    for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {
-      expect(text).not.toContain('WRONGKEYSECRET');
-    }
-  } finally {
-    await exporter.stop();
-    await simulator.close();
+  for (let scrape = 0; scrape < 3; scrape += 1) {
+    expect(value(await exporter.scrape(), 'newrelic_up', { account: 'one' })).toBe(0);
+  }
+  // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
+  expect(simulator.requests.count()).toBeLessThanOrEqual(2);
+  const lines = exporter.output().split('\n');
+  const refusals = lines.filter((line) => /level=error/.test(line));
+  expect(refusals).toHaveLength(1);
+  expect(refusals[0]).toContain('The account is refused: look at its key');
+  // Why stands in the line of the group that failed, once.
+  expect(lines.filter((line) => /group=applications reason=auth .*status 401/.test(line))).toHaveLength(1);
+  for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {
+    expect(text).not.toContain('WRONGKEYSECRET');
   }
 });

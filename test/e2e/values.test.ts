@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator } from '../../src/simulator/simulator.ts';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectWorld, type Health } from './support/expectedWorld.ts';
+import { exporterForTest, simulatorForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
-import { startExporter } from './support/program.ts';
 import { severitiesOf } from './support/severities.ts';
 import { scrapeUntilFresh } from './support/states.ts';
 
@@ -52,7 +52,7 @@ test.each([
   'every series has the value that the world gives, and there is no other one: seed $seed, host metrics $hostMetrics',
   async ({ seed, hostMetrics, hosts }) => {
     const now = Date.now();
-    const simulator = await startSimulator({
+    const simulator = await simulatorForTest({
       seed,
       hostMetrics,
       hostsPerApplication: hosts,
@@ -60,29 +60,24 @@ test.each([
       rounding: false,
       now: () => now,
     });
-    const exporter = await startExporter({
+    const exporter = await exporterForTest({
       ...SAME_WINDOW,
       config: { accounts: [account(simulator, 'default', { instances: true })] },
     });
-    try {
-      const families = await scrapeUntilFresh(exporter);
-      const ranges = simulator.requests.ranges();
-      expect(ranges).toHaveLength(1);
-      const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
-      expect(to - from).toBe(30 * 60_000);
-      const window = { from: from / 60_000, to: to / 60_000 };
-      const health = await healthOf(simulator);
+    const families = await scrapeUntilFresh(exporter);
+    const ranges = simulator.requests.ranges();
+    expect(ranges).toHaveLength(1);
+    const [from, to] = [Date.parse(ranges[0]?.from ?? ''), Date.parse(ranges[0]?.to ?? '')];
+    expect(to - from).toBe(30 * 60_000);
+    const window = { from: from / 60_000, to: to / 60_000 };
+    const health = await healthOf(simulator);
 
-      const actual = seriesOf(families);
-      const expected = expectWorld(simulator.world, { now, window, health });
-      expect(differences(expected, actual, RELATIVE_ERROR)).toEqual([]);
-      expect(expected.keys().length).toBeGreaterThan(1_800);
-      expect(lint(families)).toEqual([]);
-      process.stderr.write(`values: ${expected.keys().length} series compared (seed ${seed}, ${hostMetrics})\n`);
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
+    const actual = seriesOf(families);
+    const expected = expectWorld(simulator.world, { now, window, health });
+    expect(differences(expected, actual, RELATIVE_ERROR)).toEqual([]);
+    expect(expected.keys().length).toBeGreaterThan(1_800);
+    expect(lint(families)).toEqual([]);
+    process.stderr.write(`values: ${expected.keys().length} series compared (seed ${seed}, ${hostMetrics})\n`);
   },
 );
 
@@ -95,30 +90,25 @@ test.each(WORLDS)(
   'every series of an account that is read through NerdGraph has the value that the world gives: seed $seed, $hosts hosts',
   async ({ seed, hosts }) => {
     const now = Date.now();
-    const simulator = await startSimulator({
+    const simulator = await simulatorForTest({
       nrqlSnapping: true,
       seed,
       hostsPerApplication: hosts,
       keyTransactions: 17,
       now: () => now,
     });
-    const exporter = await startExporter({
+    const exporter = await exporterForTest({
       ...SAME_WINDOW,
       config: { accounts: [nerdGraphAccount(simulator)] },
     });
-    try {
-      const families = await scrapeUntilFresh(exporter);
-      const to = (value(families, 'newrelic_exporter_window_end_timestamp_seconds') ?? NaN) / 60;
-      const severities = await severitiesOf(simulator);
-      const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
-      expect(differences(expected, seriesOf(families), RELATIVE_ERROR)).toEqual([]);
-      expect(expected.keys().length).toBeGreaterThan(1_300);
-      expect(lint(families)).toEqual([]);
-      process.stderr.write(`values: ${expected.keys().length} series compared (NerdGraph, seed ${seed})\n`);
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
+    const families = await scrapeUntilFresh(exporter);
+    const to = (value(families, 'newrelic_exporter_window_end_timestamp_seconds') ?? NaN) / 60;
+    const severities = await severitiesOf(simulator);
+    const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 30, to }, severities });
+    expect(differences(expected, seriesOf(families), RELATIVE_ERROR)).toEqual([]);
+    expect(expected.keys().length).toBeGreaterThan(1_300);
+    expect(lint(families)).toEqual([]);
+    process.stderr.write(`values: ${expected.keys().length} series compared (NerdGraph, seed ${seed})\n`);
   },
 );
 
@@ -148,38 +138,31 @@ test.each(WORLDS)(
   async ({ seed, hosts }) => {
     const now = Date.now();
     const world = { seed, hostsPerApplication: hosts, hostMetrics: 'all' } as const;
-    const simulator = await startSimulator({ ...world, now: () => now });
-    const exporter = await startExporter({
+    const simulator = await simulatorForTest({ ...world, now: () => now });
+    const exporter = await exporterForTest({
       ...SAME_WINDOW,
       config: {
         accounts: [account(simulator, 'rest'), nerdGraphAccount(simulator, 'nerdgraph')],
         collection: { raw_values: true },
       },
     });
-    try {
-      const families = await scrapeUntilFresh(exporter);
-      const [rest, nerdGraph] = [windowSeries(families, 'rest'), windowSeries(families, 'nerdgraph')];
-      const both = rest.keys().filter((key) => nerdGraph.get(key) !== undefined);
-      const apart = both.map((key) => {
-        const [a = NaN, b = NaN] = [rest.get(key), nerdGraph.get(key)];
-        return { key, relative: a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b)) };
-      });
-      expect(apart.filter(({ relative }) => !(relative <= RELATIVE_ERROR))).toEqual([]);
-      expect(both.length).toBeGreaterThan(600);
-      const alone = (one: SeriesMap, other: SeriesMap, expected: RegExp): string[] =>
-        one
-          .keys()
-          .filter((key) => other.get(key) === undefined)
-          .filter(
-            (key) => !expected.test(key.split('{')[0] ?? '') || (one.get(key) !== 0 && !key.includes('threshold')),
-          );
-      expect(alone(rest, nerdGraph, ONLY_REST)).toEqual([]);
-      expect(alone(nerdGraph, rest, ONLY_NERDGRAPH)).toEqual([]);
-      const most = Math.max(...apart.map(({ relative }) => relative));
-      process.stderr.write(`parity: ${both.length} series, at most ${most} apart (seed ${seed})\n`);
-    } finally {
-      await exporter.stop();
-      await simulator.close();
-    }
+    const families = await scrapeUntilFresh(exporter);
+    const [rest, nerdGraph] = [windowSeries(families, 'rest'), windowSeries(families, 'nerdgraph')];
+    const both = rest.keys().filter((key) => nerdGraph.get(key) !== undefined);
+    const apart = both.map((key) => {
+      const [a = NaN, b = NaN] = [rest.get(key), nerdGraph.get(key)];
+      return { key, relative: a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b)) };
+    });
+    expect(apart.filter(({ relative }) => !(relative <= RELATIVE_ERROR))).toEqual([]);
+    expect(both.length).toBeGreaterThan(600);
+    const alone = (one: SeriesMap, other: SeriesMap, expected: RegExp): string[] =>
+      one
+        .keys()
+        .filter((key) => other.get(key) === undefined)
+        .filter((key) => !expected.test(key.split('{')[0] ?? '') || (one.get(key) !== 0 && !key.includes('threshold')));
+    expect(alone(rest, nerdGraph, ONLY_REST)).toEqual([]);
+    expect(alone(nerdGraph, rest, ONLY_NERDGRAPH)).toEqual([]);
+    const most = Math.max(...apart.map(({ relative }) => relative));
+    process.stderr.write(`parity: ${both.length} series, at most ${most} apart (seed ${seed})\n`);
   },
 );

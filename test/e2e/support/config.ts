@@ -38,12 +38,3 @@ export function everyInterval(interval: string): Readonly<Record<string, string>
   const groups = ['applications', 'key_transactions', 'application_metrics', 'host_metrics', 'hosts', 'instances'];
   return Object.fromEntries([...groups, 'metric_names'].map((group) => [group, interval]));
 }
-
-/**
- * A `collection.delay` with which the window moves on `seconds` from now and not before: tests that are about one window
- * do not have to wait for the minute. `seconds` is at most 59.
- */
-export function delayUntilNextWindow(seconds: number, now = Date.now()): string {
-  const second = Math.floor(now / 1000) % 60;
-  return `${120 + ((second + seconds) % 60)}s`;
-}

@@ -1,10 +1,8 @@
 import { expect } from 'vitest';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
 import { samplesOf, value } from '../../support/exposition.ts';
 import { nerdGraphAccount } from './config.ts';
-import { MovedClock } from './movedClock.ts';
-import { startExporter } from './program.ts';
 import { scrapeUntilFresh } from './states.ts';
+import { clockForTest, exporterForTest, simulatorForTest } from './forTest.ts';
 
 const WINDOW_END = 'newrelic_exporter_window_end_timestamp_seconds';
 
@@ -20,14 +18,14 @@ export async function expectCalls(fleet: {
   readonly steady: number;
 }): Promise<void> {
   const { applications, hosts, first, steady } = fleet;
-  const clock = new MovedClock({ standsStill: true, speed: 0.05 });
-  const simulator = await startSimulator({
+  const clock = clockForTest({ standsStill: true, speed: 0.05 });
+  const simulator = await simulatorForTest({
     nrqlSnapping: true,
     applications,
     hostsPerApplication: hosts,
     now: clock.now,
   });
-  const exporter = await startExporter({
+  const exporter = await exporterForTest({
     ...clock.program,
     config: { accounts: [nerdGraphAccount(simulator)] },
   });
@@ -39,37 +37,31 @@ export async function expectCalls(fleet: {
   };
   const calls: number[] = [];
   const windowEnds = new Set<number | undefined>();
-  try {
-    for (const [window, minutes] of MINUTES.entries()) {
-      if (minutes > 0) clock.minutesLater(minutes);
-      const before = simulator.requests.count();
-      await scrapeUntilFresh(exporter, 120_000);
-      calls.push(simulator.requests.count() - before);
-      // An answer in which the last entities arrived while it was written may lack their series: the next one has them.
-      const families = await exporter.scrape();
-      windowEnds.add(value(families, WINDOW_END));
-      const ends = new Set(
-        samplesOf(families, 'newrelic_exporter_oldest_window_end_timestamp_seconds')
-          .filter(({ labels }) => labels['group'] !== 'hosts')
-          .map((sample) => sample.value),
-      );
-      expect([...ends]).toEqual([value(families, WINDOW_END)]);
-      expect({
-        applications: samplesOf(families, 'newrelic_application_memory_used_bytes').length,
-        hosts: samplesOf(families, 'newrelic_host_memory_used_bytes').length,
-      }).toEqual(expected);
-      expect(simulator.requests.count() - before).toBe(calls[window]);
-    }
-    process.stderr.write(
-      `calls over NerdGraph: ${applications} applications, ${hosts} hosts each: ${calls.join(', ')}\n`,
+  for (const [window, minutes] of MINUTES.entries()) {
+    if (minutes > 0) clock.minutesLater(minutes);
+    const before = simulator.requests.count();
+    await scrapeUntilFresh(exporter, 120_000);
+    calls.push(simulator.requests.count() - before);
+    // An answer in which the last entities arrived while it was written may lack their series: the next one has them.
+    const families = await exporter.scrape();
+    windowEnds.add(value(families, WINDOW_END));
+    const ends = new Set(
+      samplesOf(families, 'newrelic_exporter_oldest_window_end_timestamp_seconds')
+        .filter(({ labels }) => labels['group'] !== 'hosts')
+        .map((sample) => sample.value),
     );
-    expect(windowEnds.size).toBe(MINUTES.length);
-    expect(calls[0]).toBeLessThanOrEqual(first);
-    for (const count of calls.slice(1)) expect(count).toBeLessThanOrEqual(steady);
-    expect(simulator.requests.maxConcurrency).toBeLessThanOrEqual(5);
-  } finally {
-    await exporter.stop();
-    await simulator.close();
-    clock.close();
+    expect([...ends]).toEqual([value(families, WINDOW_END)]);
+    expect({
+      applications: samplesOf(families, 'newrelic_application_memory_used_bytes').length,
+      hosts: samplesOf(families, 'newrelic_host_memory_used_bytes').length,
+    }).toEqual(expected);
+    expect(simulator.requests.count() - before).toBe(calls[window]);
   }
+  process.stderr.write(
+    `calls over NerdGraph: ${applications} applications, ${hosts} hosts each: ${calls.join(', ')}\n`,
+  );
+  expect(windowEnds.size).toBe(MINUTES.length);
+  expect(calls[0]).toBeLessThanOrEqual(first);
+  for (const count of calls.slice(1)) expect(count).toBeLessThanOrEqual(steady);
+  expect(simulator.requests.maxConcurrency).toBeLessThanOrEqual(5);
 }

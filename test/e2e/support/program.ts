@@ -69,8 +69,8 @@ export interface Exporter extends Program {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
   /** Body of a path that answers 200. */
   text(path: string, headers?: Readonly<Record<string, string>>): Promise<string>;
-  /** A scrape, read strictly. */
-  scrape(path?: string): Promise<ParsedFamily[]>;
+  /** A scrape, read strictly, by a scraper that says that it gives up after so many seconds, if any are given. */
+  scrape(path?: string, within?: number): Promise<ParsedFamily[]>;
   /** Replaces config.yaml. */
   writeConfig(config: ConfigInput | string): void;
   /** Ends the process and removes its folder; safe to call twice. */
@@ -151,7 +151,8 @@ export async function startExporter(options: ExporterOptions): Promise<Exporter>
       if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${body.slice(0, 400)}`);
       return body;
     };
-    const scrape = async (path = '/metrics'): Promise<ParsedFamily[]> => parseText(await text(path));
+    const scrape = async (path = '/metrics', within?: number): Promise<ParsedFamily[]> =>
+      parseText(await text(path, within ? { 'X-Prometheus-Scrape-Timeout-Seconds': String(within) } : {}));
     return { ...program, url, port, folder, get, text, scrape, writeConfig, stop };
   } catch (error) {
     await stop();

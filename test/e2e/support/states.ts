@@ -15,7 +15,7 @@ export function entities(
   );
 }
 
-/** Scrapes until the answer is as wanted, and gives that answer. */
+/** Scrapes until the answer is as wanted, and gives that answer; no scrape waits long for what does not come. */
 export function scrapeUntil(
   exporter: Exporter,
   what: string,
@@ -25,7 +25,7 @@ export function scrapeUntil(
   return until(
     what,
     async () => {
-      const families = await exporter.scrape();
+      const families = await exporter.scrape('/metrics', 2);
       return wanted(families) ? families : undefined;
     },
     limit,

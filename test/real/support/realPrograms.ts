@@ -76,7 +76,8 @@ const resolved = new Map<string, Promise<Found>>();
  * a stable program is there but does not start: that is a fault, not an absence.
  */
 export function findProgram(tool: Tool, line: Line): Promise<Found> {
-  const key = `${line} ${tool}`;
+  const { variable }: Place = TOOLS[tool];
+  const key = [line, tool, process.env[variable], process.env[`${variable}_NEWEST`]].join(' ');
   const known = resolved.get(key) ?? announce(tool, line);
   resolved.set(key, known);
   return known;

@@ -1,6 +1,6 @@
 import bcrypt from 'bcryptjs';
 import type { RequestListener } from 'node:http';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
 import type { DroppedSeries } from '../../../src/metrics/sample.ts';
@@ -86,13 +86,6 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   };
 }
 
-const running = new Set<Servers>();
-
-afterEach(async () => {
-  await Promise.all([...running].map((servers) => servers.close(0)));
-  running.clear();
-});
-
 export interface RunningServers extends Servers {
   /** Scheme, host and port of the first address. */
   readonly origin: string;
@@ -116,7 +109,7 @@ export async function serve(app: RequestListener, over: Partial<ServersOptions> 
     monotonic: () => performance.now(),
     ...over,
   });
-  running.add(servers);
+  onTestFinished(() => servers.close(0));
   const address = servers.addresses[0] ?? '';
   return {
     ...servers,
