@@ -1,15 +1,14 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runCommand, type Finished } from '../real/support/processes.ts';
+import { inFolder } from '../support/folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** What the check of the imports says of a folder with these files, and its status. */
-function check(files: Readonly<Record<string, string>>): { readonly status: number | null; readonly text: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'imports-'));
-  try {
+function check(files: Readonly<Record<string, string>>): Promise<Finished> {
+  return inFolder((folder) => {
     for (const name of ['node_modules', 'tsconfig.json', '.dependency-cruiser.mjs', 'package.json']) {
       symlinkSync(join(ROOT, name), join(folder, name));
     }
@@ -18,11 +17,8 @@ function check(files: Readonly<Record<string, string>>): { readonly status: numb
       writeFileSync(join(folder, name), text);
     }
     const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
-    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'src'], { cwd: folder, encoding: 'utf8' });
-    return { status, text: stdout + stderr };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    return runCommand([process.execPath, program, 'src'], { cwd: folder });
+  });
 }
 
 const VALUE = 'export const value = 1;\n';
@@ -36,20 +32,20 @@ const WRONG: readonly (readonly [what: string, from: string, to: string, path: s
 ];
 
 describe('the check of the imports', () => {
-  it('is content with imports that point one way', () => {
-    const { status, text } = check({
+  it('is content with imports that point one way', async () => {
+    const { status, stdout } = await check({
       'src/formulas/rates.ts': VALUE,
       'src/metrics/deep/row.ts': importing('../../formulas/rates.ts'),
     });
-    expect([status, text]).toEqual([0, expect.stringContaining('no dependency violations')]);
+    expect([status, stdout]).toEqual([0, expect.stringContaining('no dependency violations')]);
   });
 
   // All at once: to start the tool takes longer than to look at the files.
   describe('with wrong imports', () => {
-    let said: ReturnType<typeof check>;
-    beforeAll(() => {
+    let said: Finished;
+    beforeAll(async () => {
       const wrong = WRONG.flatMap(([, from, to, path]) => [[to, VALUE] as const, [from, importing(path)] as const]);
-      said = check({
+      said = await check({
         ...Object.fromEntries(wrong),
         'src/web/a.ts': "import type { B } from './b.ts';\nexport interface A {\n  b: B;\n}\n",
         'src/web/b.ts': "import type { A } from './a.ts';\nexport interface B {\n  a: A;\n}\n",
@@ -61,11 +57,11 @@ describe('the check of the imports', () => {
     });
 
     it.each(WRONG)('names an import %s', (_, from, to) => {
-      expect(said.text).toContain(`${from} → ${to}`);
+      expect(said.stdout + said.stderr).toContain(`${from} → ${to}`);
     });
 
     it('names a circle of files, also one of types only', () => {
-      expect(said.text).toMatch(/no-circle: src\/web\/[ab]\.ts/);
+      expect(said.stdout + said.stderr).toMatch(/no-circle: src\/web\/[ab]\.ts/);
     });
   });
 });

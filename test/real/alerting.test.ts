@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startSimulator } from '../../src/simulator/simulator.ts';
-import { delayUntilNextWindow } from '../e2e/support/config.ts';
+import { MovedClock } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { INTERFACES } from './incidents/fleet.ts';
 import { accountBy } from './support/accounts.ts';
@@ -51,7 +51,8 @@ await describeReal('an incident upstream', {
     test.concurrent.each(INTERFACES)(
       '%s: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over',
       async (by) => {
-        const simulator = await startSimulator({ applications: 12 });
+        const clock = new MovedClock({ standsStill: true });
+        const simulator = await startSimulator({ applications: 12, now: clock.now });
         const failing = {
           requests_per_minute: 600,
           response_milliseconds: 100,
@@ -61,10 +62,8 @@ await describeReal('an incident upstream', {
         simulator.change(APPLICATION, { traffic: failing });
         const receiver = await startReceiver();
         const exporter = await startExporter({
-          config: {
-            accounts: [accountBy(by, simulator, { hosts: false })],
-            collection: { window: '1m', delay: delayUntilNextWindow(40) },
-          },
+          ...clock.program,
+          config: { accounts: [accountBy(by, simulator, { hosts: false })], collection: { window: '1m' } },
         });
         const alertmanager = await startAlertmanager(program('alertmanager'), {
           config:
@@ -94,6 +93,7 @@ await describeReal('an incident upstream', {
           expect(receiver.heard.some(({ status }) => status === 'resolved')).toBe(false);
           // Quiet traffic from now on; the exporter sees it with its next window.
           simulator.change(APPLICATION, { traffic: { ...failing, errors_per_minute: 0 } });
+          clock.minutesLater(1);
           const resolved = await hear('resolved');
           expect(resolved.labels['app_id']).toBe(String(APPLICATION));
         } finally {
@@ -102,6 +102,7 @@ await describeReal('an incident upstream', {
           await exporter.stop();
           receiver.close();
           await simulator.close();
+          clock.close();
         }
       },
       150_000,

@@ -42,7 +42,8 @@ async function withExporters(count: number, body: (exporters: readonly Exporter[
 await describeReal('a real Prometheus that discovers applications', {
   tools: ['prometheus'],
   define: (program) => {
-    test('scrapes every application as a target of its own, from /sd alone', () =>
+    // Most of their time is waiting: the server hands on what it discovers every five seconds.
+    test.concurrent('scrapes every application as a target of its own, from /sd alone', () =>
       withExporters(1, async ([exporter]) => {
         const config =
           `${GLOBAL}scrape_configs:\n  - job_name: newrelic\n` +
@@ -61,9 +62,10 @@ await describeReal('a real Prometheus that discovers applications', {
         } finally {
           await server.stop();
         }
-      }));
+      }),
+    );
 
-    test.each([2, 3])(
+    test.concurrent.each([2, 3])(
       'divides the applications among %i servers as docs/scaling.md shows: each is scraped by one',
       (shards) =>
         withExporters(shards, async (exporters) => {

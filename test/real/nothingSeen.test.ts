@@ -16,7 +16,8 @@ const RULES = quickRules().replaceAll('[1h]', '[20s]').replaceAll('< 3600', '< 2
 await describeReal('an account that shows less than before', {
   tools: ['prometheus'],
   define: (program) => {
-    describe.each(INTERFACES)('%s', (by) => {
+    // The interfaces are tried side by side, the tests of each one after another: most of their time is waiting.
+    describe.concurrent.each(INTERFACES)('%s', (by) => {
       const clock = new MovedClock({ standsStill: true });
       let simulator: Simulator;
       let exporter: Exporter;
@@ -48,29 +49,33 @@ await describeReal('an account that shows less than before', {
         clock.close();
       });
 
-      test('one application that vanishes from the list is a ticket, which ends after its hour', async () => {
-        const listed = 'newrelic_exporter_applications{state="listed"}';
-        await until('a scrape', async () => (await server.query(`${listed} == 12`))[0]);
-        // What the past shows counts once the start is as long ago as the rule looks back.
-        await until(
-          'an hour after the start',
-          async () =>
-            (await server.query(`time() - newrelic_exporter_config_last_reload_success_timestamp_seconds > 21`))[0],
-        );
-        expect(await firing('NewRelicApplicationVanished')).toEqual([]);
-        expect(await firing('NewRelicNoApplications')).toEqual([]);
-        simulator.change(1_000_003, { removed: true });
-        clock.minutesLater(1);
-        const { labels } = await fires('NewRelicApplicationVanished');
-        expect(labels).toMatchObject({ account: 'default', severity: 'warning', state: 'listed' });
-        expect(await server.query(listed)).toMatchObject([{ value: 11 }]);
-        await until('its end', async () =>
-          (await firing('NewRelicApplicationVanished')).length === 0 ? true : undefined,
-        );
-        expect(await firing('NewRelicNoApplications')).toEqual([]);
-      });
+      test(
+        'one application that vanishes from the list is a ticket, which ends after its hour',
+        { concurrent: false },
+        async () => {
+          const listed = 'newrelic_exporter_applications{state="listed"}';
+          await until('a scrape', async () => (await server.query(`${listed} == 12`))[0]);
+          // What the past shows counts once the start is as long ago as the rule looks back.
+          await until(
+            'an hour after the start',
+            async () =>
+              (await server.query(`time() - newrelic_exporter_config_last_reload_success_timestamp_seconds > 21`))[0],
+          );
+          expect(await firing('NewRelicApplicationVanished')).toEqual([]);
+          expect(await firing('NewRelicNoApplications')).toEqual([]);
+          simulator.change(1_000_003, { removed: true });
+          clock.minutesLater(1);
+          const { labels } = await fires('NewRelicApplicationVanished');
+          expect(labels).toMatchObject({ account: 'default', severity: 'warning', state: 'listed' });
+          expect(await server.query(listed)).toMatchObject([{ value: 11 }]);
+          await until('its end', async () =>
+            (await firing('NewRelicApplicationVanished')).length === 0 ? true : undefined,
+          );
+          expect(await firing('NewRelicNoApplications')).toEqual([]);
+        },
+      );
 
-      test('an account that lists none pages, although every call succeeds', async () => {
+      test('an account that lists none pages, although every call succeeds', { concurrent: false }, async () => {
         for (const { id } of simulator.world.applications()) simulator.change(id, { removed: true });
         clock.minutesLater(1);
         const { labels } = await fires('NewRelicNoApplications');
