@@ -3,7 +3,7 @@ import { counted, formatFault } from '../config/fault.ts';
 import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/reader.ts';
-import type { AccountStatus, EntityStatus } from '../collect/view.ts';
+import type { AccountStatus, EntityStatus } from '../collect/accountStatus.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';

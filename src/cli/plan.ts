@@ -1,4 +1,5 @@
-import type { AccountStatus, Plan } from '../collect/view.ts';
+import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted } from '../config/fault.ts';
 import type { Group } from '../metrics/sample.ts';

@@ -1,17 +1,15 @@
 import { UpstreamError } from '../api/types.ts';
 import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
-import type { Clock } from './clock.ts';
 import type { Entity, Kind } from './entity.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds, type Failed } from './kinds.ts';
 import { Limiter } from './limiter.ts';
 import { GroupProgress, type AccountLog } from './progress.ts';
 import { Queue, type Call } from './queue.ts';
-import { asksForListsOfAccount, covers, Refresh } from './refresh.ts';
+import { asksForListsOfAccount, covers, Refresh, type Scope } from './refresh.ts';
 import { isEnabled, type AccountContext } from './selection.ts';
 import { Timetable, type CurrentWindow } from './timetable.ts';
-import type { Scope } from './view.ts';
 
 /** Without a start or an end of a call for this long, and two request timeouts, the account makes no progress. */
 const STUCK_AFTER = 120_000;
@@ -33,7 +31,10 @@ export class AccountCollector {
   readonly timetable: Timetable;
   readonly progress: ReadonlyMap<Group, GroupProgress>;
   readonly log: AccountLog;
-  readonly #clock: Clock;
+  /** The mark of the key that it uses; accounts of one key have the same. */
+  keyMark: string;
+  /** The end of the window when the log was last told what should be looked at. */
+  noticedFor: number | undefined;
   readonly #kinds: Kinds;
   readonly #queue: Queue;
   /** The refreshes that are open, by the key of their scope. */
@@ -47,17 +48,16 @@ export class AccountCollector {
   /** Since when upstream refuses the account, or accepts it again: calls that began before say nothing. */
   #refusalDecidedAt = -Infinity;
 
-  /** @param everythingCounts true: plan and states count everything, whether something asks for it or not */
-  constructor(context: AccountContext, clock: Clock, log: AccountLog, everythingCounts: boolean) {
+  constructor(context: AccountContext, log: AccountLog) {
     this.context = context;
-    this.#clock = clock;
     this.log = log;
-    this.inventory = new Inventory(context, () => clock.monotonic());
-    this.limiter = new Limiter(context.account.limits, clock, () => this.#pump());
+    this.keyMark = context.keyMark();
+    this.inventory = new Inventory(context);
+    this.limiter = new Limiter(context.account.limits, context.clock, () => this.#pump());
     this.#kinds = new Kinds(context, this.inventory);
-    this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter, clock, everythingCounts);
-    this.#queue = new Queue(context, clock, this.#kinds, this.timetable, this.limiter);
-    this.progress = GroupProgress.ofAll(clock, this.timetable, log);
+    this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter);
+    this.#queue = new Queue(context, this.#kinds, this.timetable, this.limiter);
+    this.progress = GroupProgress.ofAll(context.clock, this.timetable, log);
   }
 
   /** True when the last application list was read whole (`newrelic_up`). */
@@ -73,25 +73,24 @@ export class AccountCollector {
    * it cannot end by then, or when the signal is aborted. The work goes on either way.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<boolean> {
-    const now = this.#clock.monotonic();
     this.timetable.moveOn();
-    const refresh = this.#open(scope, now);
-    const waited = refresh.wait(this.#clock, now + waitMs, () => this.#canEnd(refresh, now + waitMs), signal);
+    const key = Refresh.keyOf(scope);
+    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.context);
+    refresh.ask();
+    this.#refreshes.set(key, refresh);
+    if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
+    const deadline = refresh.askedAt + waitMs;
+    const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
     void this.#askForAll(refresh);
     const { isOver, cameTo } = await waited;
     if (cameTo !== undefined && cameTo.entities > 0) this.log.refreshed(scope.applicationId, cameTo);
-    if (isOver && !refresh.isWaitedFor && this.#refreshes.get(refresh.key) === refresh)
-      this.#refreshes.delete(refresh.key);
+    if (isOver && !refresh.isWaitedFor && this.#refreshes.get(key) === refresh) this.#refreshes.delete(key);
     if (signal?.aborted !== true) await this.timetable.update(true);
     return isOver;
   }
 
-  /**
-   * Takes over a changed configuration; what is held, what was spent and what waits after a failure stay.
-   *
-   * @param keyChanged true when the key is another one
-   */
-  reconfigure(next: AccountContext, keyChanged: boolean): void {
+  /** Takes over a changed configuration; what is held, what was spent and what waits after a failure stay. */
+  reconfigure(next: AccountContext): void {
     const { account, customMetrics, collection } = this.context;
     const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
     const laterBy = next.collection.delay - collection.delay;
@@ -110,7 +109,7 @@ export class AccountCollector {
       keyTransactionList.overdue = true;
     }
     this.timetable.reset();
-    if (keyChanged) this.keyChanged();
+    this.noticeKey();
     this.limiter.resize(next.account.limits);
     this.#forgetLeft();
     for (const list of [applicationList, keyTransactionList]) {
@@ -123,11 +122,14 @@ export class AccountCollector {
     this.#pump();
   }
 
-  /** The key is another one: whatever failed is tried again with the next refresh. */
-  keyChanged(): void {
+  /** Where the key is another one than before, whatever failed is tried again with the next refresh. */
+  noticeKey(): void {
+    const keyMark = this.context.keyMark();
+    if (keyMark === this.keyMark) return;
+    this.keyMark = keyMark;
     for (const entity of this.inventory.entities()) entity.retryAt = -Infinity;
     this.#queue.forgetFailures();
-    this.#refusalDecidedAt = this.#clock.monotonic();
+    this.#refusalDecidedAt = this.context.clock.monotonic();
     this.#setRefused(undefined);
   }
 
@@ -154,26 +156,19 @@ export class AccountCollector {
 
   // A refresh asks for its entities.
 
-  /** The refresh of a scope that is open, or a new one. */
-  #open(scope: Scope, now: number): Refresh {
-    const key = Refresh.keyOf(scope);
-    const open = this.#refreshes.get(key) ?? new Refresh(scope, now, this.context);
-    open.askAgain(now, this.context);
-    this.#refreshes.set(key, open);
-    if (this.#refreshes.size > MOST_REFRESHES) this.#dropRefreshes();
-    return open;
-  }
-
-  /** Asks for everything of the scope, unless that is under way. */
+  /** Asks for everything of the scope, unless that is under way in the same window and for those who wait now: they share it. */
   async #askForAll(refresh: Refresh): Promise<void> {
-    const { scope } = refresh;
-    if (!refresh.beginAskingForAll(this.timetable.window.to)) return;
     const { inventory } = this;
+    const { scope, asking, askingForAll } = refresh;
+    const { to } = this.timetable.window;
+    // One that has just ended tells nobody any more.
+    if (asking > 0 && askingForAll === to) return;
+    refresh.askingForAll = to;
     await this.#ask(
       refresh,
       asksForListsOfAccount(scope) ? inventory.lists() : inventory.entities(scope.applicationId),
     );
-    refresh.allIsAskedFor();
+    refresh.askingForAll = undefined;
   }
 
   /** Asks for what a refresh covers of these entities: what is due is queued, in portions between which other work goes on. */
@@ -279,7 +274,7 @@ export class AccountCollector {
       ({ isWaitedFor, scope }) => isWaitedFor && scope.applicationId !== undefined,
     );
     if (!isProbing || this.context.reader.api === 'rest') return [];
-    const now = this.#clock.monotonic();
+    const now = this.context.clock.monotonic();
     const found: Entity[] = [];
     for (const entity of this.inventory.entities()) {
       if (entity.kind !== kind || entity.state !== 'idle' || entity.failures > 0) continue;
@@ -293,7 +288,7 @@ export class AccountCollector {
   async #read(call: Call): Promise<void> {
     const { entities, place } = call;
     const { window } = this.timetable;
-    const startedAt = this.#clock.monotonic();
+    const startedAt = this.context.clock.monotonic();
     for (const entity of entities) {
       if (entity.state === 'idle') this.progress.get(entity.group)?.queued(entity, window.to);
       entity.begin(startedAt);
@@ -330,7 +325,7 @@ export class AccountCollector {
     this.#forgetLeft();
     for (const refresh of this.#refreshes.values()) {
       if (refresh.isWaitedFor && refresh.askedAt < this.timetable.everythingDueSince) {
-        refresh.askAgain(this.#clock.monotonic(), this.context);
+        refresh.ask();
         void this.#askForAll(refresh);
         continue;
       }
@@ -349,9 +344,9 @@ export class AccountCollector {
   }
 
   #endOne(entity: Entity, result: number | Failed, window: CurrentWindow): void {
-    const now = this.#clock.monotonic();
+    const now = this.context.clock.monotonic();
     if (typeof result === 'number') {
-      const shownAt = this.#clock.now();
+      const shownAt = this.context.clock.now();
       entity.succeed({ windowEnd: result, windowStart: window.readableAt, readAt: now, shownAt });
       return;
     }
@@ -413,7 +408,7 @@ export class AccountCollector {
     const wasRefused = this.refused !== undefined;
     this.refused = reason;
     if (isRefused === wasRefused) return;
-    this.#refusalDecidedAt = this.#clock.monotonic();
+    this.#refusalDecidedAt = this.context.clock.monotonic();
     this.log.refused(isRefused);
   }
 
@@ -431,7 +426,7 @@ export class AccountCollector {
    */
   #dropRefreshes(): void {
     const isIdle = this.#queue.size === 0 && this.#running.size === 0;
-    const oldest = this.#clock.monotonic() - this.timetable.asksHold(this.inventory.applicationList);
+    const oldest = this.context.clock.monotonic() - this.timetable.asksHold(this.inventory.applicationList);
     for (const [key, { isWaitedFor, asking, askedAt }] of this.#refreshes) {
       if (isWaitedFor || asking > 0) continue;
       if (isIdle || askedAt < oldest || this.#refreshes.size > MOST_REFRESHES) this.#refreshes.delete(key);

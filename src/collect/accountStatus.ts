@@ -8,18 +8,11 @@ import { isEnabled, unmatched, type AccountContext } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer, type GroupTally } from './answer.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
+import type { Application } from '../api/types.ts';
 import type { Entity } from './entity.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import type {
-  AccountStatus,
-  AnswerTime,
-  ApplicationView,
-  EntityState,
-  EntityStatus,
-  GroupStatus,
-  QueryStatus,
-  Scope,
-} from './view.ts';
+import type { AnswerTime, EntityState } from './due.ts';
+import type { Inventory } from './inventory.ts';
 
 /** Things about an account that somebody should look at, each a sentence that says what to change. */
 function warningsOf(account: AccountCollector): string[] {
@@ -126,44 +119,46 @@ function tightLimits({ timetable, context }: AccountCollector): string[] {
   ];
 }
 
-/** The state of an account is the same whatever a scope asks for. */
-const NOTHING: Scope = { groups: new Set() };
+export type AccountStatus = ReturnType<typeof statusOf>;
 
 /** The state of an account, all at once; see `statusOf`. */
 export function statusAtOnce(account: AccountCollector, time: AnswerTime, wallNow: number): AccountStatus {
   account.timetable.updateAtOnce();
-  return statusOf(account, AccountAnswer.atOnce(account, NOTHING, time), time, wallNow);
+  // It is the same whatever a scope asks for.
+  return statusOf(account, AccountAnswer.atOnce(account, { groups: new Set() }, time), time, wallNow);
 }
 
 /**
- * Everything about one account. What only the pages show is put together when it is asked for.
+ * Everything about one account; times are Unix seconds, and what is not known yet is undefined. What only the pages show is
+ * put together when it is asked for.
  *
  * @param answer of the whole account
  * @param wallNow Unix milliseconds
  */
-export function statusOf(
-  account: AccountCollector,
-  answer: AccountAnswer,
-  time: AnswerTime,
-  wallNow: number,
-): AccountStatus {
+export function statusOf(account: AccountCollector, answer: AccountAnswer, time: AnswerTime, wallNow: number) {
   const { now } = time;
-  const { inventory, limiter, timetable, context } = account;
+  const { inventory, limiter, timetable, context, up } = account;
   const { budget } = limiter;
   const { account: config } = context;
   const paused = budget.pausedUntil(now);
   return {
     name: config.name,
     api: config.api,
+    /** Empty where the configuration gives an address instead. */
     region: config.region ?? '',
+    /** When the vendor ends the interface. */
     endOfLife: endOfLife(config),
     labels: config.labels,
-    up: account.up,
+    /** True when the last application list was read whole; of an account that reads none, when a query is answered. */
+    up,
+    /** Why the account is stopped but for one list call per interval; undefined when it is not. */
     refused: account.refused,
+    /** End of the newest window served. */
     windowEnd: answer.newestWindowEnd,
     groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
       groupStatus(account, group, answer.of(group)),
     ),
+    /** Calls per minute: as configured, and as in force now (lower while recovering from an overload answer). */
     budget: {
       configured: budget.perMinute,
       inForce: budget.inForce(now),
@@ -171,16 +166,21 @@ export function statusOf(
       inFlight: budget.inFlight,
       pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
     },
-    applicationCounts: applicationCounts(account),
+    /** How many applications the account lists, exports, and exports that report; undefined also while `up` is false. */
+    applicationCounts: up ? applicationCounts(inventory) : undefined,
+    /** Those it serves; undefined until the application list has been read once. */
     get applications() {
-      return applicationViews(account);
+      return inventory.listedApplications === undefined ? undefined : applicationViews(account);
     },
+    /** How many its lists hold, before its filters. */
     visible: {
       applications: inventory.listedApplications?.length ?? 0,
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
+    /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
+    /** What a steady state of what is known now costs. */
     plan: timetable.plan,
     get entities() {
       return inventory.entities().map((entity) => entityStatus(account, entity, timetable.stateOf(entity, time)));
@@ -191,9 +191,17 @@ export function statusOf(
   };
 }
 
-/** The applications an account serves; undefined until its list has been read once. */
-export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] | undefined {
-  if (inventory.listedApplications === undefined) return undefined;
+export interface ApplicationView {
+  readonly id: number;
+  readonly name: string;
+  readonly language: string | undefined;
+  readonly reporting: boolean;
+  /** Values by key, both as upstream spells them; undefined where the interface has none. */
+  readonly tags?: Application['tags'] | undefined;
+}
+
+/** The applications an account serves. */
+export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] {
   return [...inventory.applications.values()].map(({ application }) => ({
     id: application.id,
     name: application.name,
@@ -203,15 +211,16 @@ export function applicationViews({ inventory }: AccountCollector): readonly Appl
   }));
 }
 
-function applicationCounts({ inventory, up }: AccountCollector): AccountStatus['applicationCounts'] {
-  const { applications, listedApplications } = inventory;
-  if (!up || listedApplications === undefined) return undefined;
+function applicationCounts({ applications, listedApplications }: Inventory) {
+  if (listedApplications === undefined) return undefined;
   let reporting = 0;
   for (const { application } of applications.values()) if (application.reporting !== false) reporting += 1;
   return { listed: listedApplications.length, exported: applications.size, reporting };
 }
 
-function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally): GroupStatus {
+export type GroupStatus = ReturnType<typeof groupStatus>;
+
+function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally) {
   const { timetable } = account;
   const progress = account.progress.get(group);
   // While the account is refused, only its list is read.
@@ -228,7 +237,9 @@ function groupStatus(account: AccountCollector, group: Group, { entities, oldest
   };
 }
 
-function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time: AnswerTime): QueryStatus {
+export type QueryStatus = ReturnType<typeof queryStatus>;
+
+function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time: AnswerTime) {
   const { entity, query, rows, columns, cut, samples, dropped } = record;
   const state = timetable.stateOf(entity, time);
   return {
@@ -236,34 +247,42 @@ function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time:
     nrql: query.definition.nrql,
     state,
     success: entity.tried ? entity.failures === 0 : undefined,
+    /** Seconds the last attempt took. */
     seconds: entity.seconds,
     lastSuccess: entity.held === undefined ? undefined : entity.held.shownAt / 1000,
     rows,
     columns,
     labels: query.rules.labels,
+    /** How many series its limit has cut, and how many it serves now. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
     series: state === 'missing' ? 0 : samples.values.length,
+    /** Rows that became no series, since the start. */
     dropped: { ...dropped },
     problem: entity.problem?.text,
   };
 }
 
-function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState): EntityStatus {
-  const { applicationId, hostKey } = entity.subject;
+export type EntityStatus = ReturnType<typeof entityStatus>;
+
+function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState) {
+  const { group, subject, failures, problem, seconds, held } = entity;
+  const { applicationId, hostKey, query } = subject;
   const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
   return {
-    group: entity.group,
+    group,
     applicationId,
     application: record?.application.name,
     hostId: hostKey,
-    host: inventory.hostOf(entity.subject)?.host.host,
-    query: entity.subject.query,
+    host: inventory.hostOf(subject)?.host.host,
+    query,
     state,
-    failures: entity.failures,
-    reason: entity.problem?.reason,
-    problem: entity.problem?.text,
-    seconds: entity.seconds,
-    windowEnd: entity.held?.windowEnd,
+    /** Failed attempts in a row, and why the last of them failed: the reason as metrics name it, and in words. */
+    failures,
+    reason: problem?.reason,
+    problem: problem?.text,
+    /** Seconds the last attempt took. */
+    seconds,
+    windowEnd: held?.windowEnd,
   };
 }
 

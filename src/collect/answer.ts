@@ -3,11 +3,11 @@ import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from 
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
 import { concerns } from './inventory.ts';
-import { writeListed, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
+import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
-import { neededGroups, type Needs } from './refresh.ts';
-import type { AnswerTime, EntityState, Scope } from './view.ts';
+import { neededGroups, type Needs, type Scope } from './refresh.ts';
+import type { AnswerTime, EntityState } from './due.ts';
 
 /** The entities of a group that something asks for. */
 export interface GroupTally {
@@ -126,14 +126,13 @@ export class AccountAnswer {
 
   /** Something that a list brings, in the state of the list; with the rolling values read apart while they are not too old. */
   #entry(list: Entity, record: ListRecord): void {
-    const { labels, samples, rolling } = record;
+    const { labels, rolling } = record;
     const state = this.#stateOf(list);
     const ofRolling = rolling === undefined ? undefined : this.#stateOf(rolling.entity);
     if (list.held !== undefined) this.#count(list, state, rolling?.entity);
     if (rolling !== undefined && ofRolling !== undefined) this.#window(rolling.entity, ofRolling);
-    if (state === 'missing') return;
-    const isTooOld = rolling?.values !== undefined && ofRolling === 'missing';
-    this.#add(list.group, labels, isTooOld ? writeListed(this.#account.context.writer, record) : samples);
+    if (state === 'missing' || !this.#scope.groups.has(list.group)) return;
+    this.#add(list.group, labels, listedSamples(record, this.#account.context, ofRolling === 'missing'));
   }
 
   /** @returns the metric data, where the answer holds them */

@@ -3,33 +3,28 @@ import type { UpstreamReader, Diagnosis } from '../api/reader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
+import { GROUPS } from '../metrics/sample.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
-import { coversAccount } from './refresh.ts';
+import type { Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { applicationViews, expectedSeries, noticesOf, statusAtOnce, statusOf } from './accountStatus.ts';
+import {
+  applicationViews,
+  expectedSeries,
+  noticesOf,
+  statusAtOnce,
+  statusOf,
+  type AccountStatus,
+} from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
-import { probeAccount } from './probeAnswer.ts';
+import { probeAccount, type ProbeResult } from './probeAnswer.ts';
+import type { AnswerTime } from './due.ts';
 import type { Clock } from './clock.ts';
 import { SharedPlaces } from './limiter.ts';
 import { AccountLog } from './progress.ts';
-import type { AccountStatus, Answer, AnswerTime, ApplicationList, CollectorView, ProbeResult, Scope } from './view.ts';
 
 /** A reader of one account and the key it uses. */
-export interface AccountReader {
-  readonly reader: UpstreamReader;
-  /** Something that is another exactly when the key is another one; it is compared only and never shown. */
-  keyMark(): string;
-}
-
-/** An account, how to tell that its key is another one, and what its key was when that was looked at last. */
-interface Entry {
-  readonly account: AccountCollector;
-  keyMark: () => string;
-  key: string;
-  /** The end of the window when the log was last told what should be looked at. */
-  noticedFor: number | undefined;
-}
+export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
 /** What the collector is built from. */
 interface CollectorDependencies {
@@ -37,15 +32,17 @@ interface CollectorDependencies {
   readonly log: Logger;
   /** Opens the reader of an account. Throws when it cannot be opened. */
   readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
-  /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
+  /** As in an account's context. */
   readonly everythingCounts?: boolean;
 }
 
+export type Answer = Awaited<ReturnType<Collector['answer']>>;
+
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
-export class Collector implements CollectorView {
+export class Collector {
   readonly #dependencies: CollectorDependencies;
   #config: Config;
-  #entries = new Map<string, Entry>();
+  #accounts = new Map<string, AccountCollector>();
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
   /** What accounts of one key share, by the mark of the key. */
@@ -58,10 +55,11 @@ export class Collector implements CollectorView {
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    for (const { context, keyMark } of this.#open(config)) this.#enter(context, keyMark);
+    for (const context of this.#open(config)) this.#enter(context);
     this.#sharePlaces();
   }
 
+  /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */
   get refreshedOnce(): boolean {
     return this.#refreshedOnce;
   }
@@ -74,33 +72,33 @@ export class Collector implements CollectorView {
   reconfigure(config: Config): void {
     const opened = this.#open(config);
     this.#config = config;
-    const before = this.#entries;
-    this.#entries = new Map();
-    for (const { context, keyMark } of opened) {
+    const before = this.#accounts;
+    this.#accounts = new Map();
+    for (const context of opened) {
       const { name } = context.account;
-      const entry = before.get(name);
-      if (entry === undefined || !isSameAccount(entry.account.context.account, context.account)) {
-        this.#enter(context, keyMark);
+      const account = before.get(name);
+      if (account === undefined || !isSameAccount(account.context.account, context.account)) {
+        this.#enter(context);
         continue;
       }
       before.delete(name);
-      const { account } = entry;
       const { reader } = account.context;
       context.reader.inherit?.(reader);
       this.#closeLater(reader, account);
-      const key = keyMark();
-      const keyChanged = key !== entry.key;
-      Object.assign(entry, { keyMark, key });
-      account.reconfigure(context, keyChanged);
-      this.#entries.set(name, entry);
+      account.reconfigure(context);
+      this.#accounts.set(name, account);
     }
-    for (const { account } of before.values()) {
+    for (const account of before.values()) {
       account.stop();
       void account.context.reader.close();
     }
     this.#sharePlaces();
   }
 
+  /**
+   * Starts whatever is due in the scope and resolves when it has ended, after `waitMs` milliseconds, at once when it
+   * cannot end by then, or when the signal is aborted: then nobody waits for it, and the work goes on. Never rejects.
+   */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     if (this.#config.collection.background) return;
     await this.refreshNow(scope, waitMs, signal);
@@ -109,21 +107,26 @@ export class Collector implements CollectorView {
   /** As `refresh`, also in background mode, whose timer calls it. */
   async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.#lastRefresh = this.#dependencies.clock.monotonic();
-    const entries = [...this.#entries].filter(([name]) => coversAccount(scope, name));
-    this.#noticeKeys(entries.map(([, entry]) => entry));
-    const ended = await Promise.all(entries.map(([, { account }]) => account.refresh(scope, waitMs, signal)));
+    const accounts = this.#accountsOf(scope);
+    for (const account of accounts) account.noticeKey();
+    this.#sharePlaces();
+    const ended = await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     if (ended.every(Boolean)) this.#refreshedOnce = true;
-    for (const [, entry] of entries) this.#writeNotices(entry);
+    for (const account of accounts) writeNotices(account);
   }
 
-  async answer(scope: Scope, asOf?: number): Promise<Answer> {
+  /**
+   * What is served now; put together in portions between which other work goes on. `asOf`, milliseconds of the monotonic
+   * clock, judges freshness by the start of the scrape that is answered; in background mode the newest refresh of the
+   * timer decides instead. Never rejects.
+   */
+  async answer(scope: Scope, asOf?: number) {
     const time = this.#time(asOf);
     const wallNow = this.#dependencies.clock.now();
     const answers: AccountAnswer[] = [];
     const accounts: AccountStatus[] = [];
     // One after the other: each gives its turn to other work.
-    for (const account of this.#accounts()) {
-      if (!coversAccount(scope, account.context.account.name)) continue;
+    for (const account of this.#accountsOf(scope)) {
       account.timetable.moveOn();
       const answer = await AccountAnswer.inPortions(account, scope, time);
       answers.push(answer);
@@ -131,8 +134,11 @@ export class Collector implements CollectorView {
     }
     return {
       blocks: answers.flatMap(({ blocks }) => blocks),
+      /** True when every due entity of the scope is fresh. */
       complete: answers.every(({ complete }) => complete),
+      /** Series left out by the caps of custom metrics and queries, reading by reading. */
       cut: answers.flatMap(({ cut }) => cut),
+      /** Of the same moment as the series: nothing counts as fresh that is not in them. */
       accounts,
     };
   }
@@ -140,25 +146,30 @@ export class Collector implements CollectorView {
   /** The state of all accounts, all at once. */
   status(): readonly AccountStatus[] {
     const time = this.#time(undefined);
-    return this.#accounts().map((account) => statusAtOnce(account, time, this.#dependencies.clock.now()));
+    return this.#accountsOf().map((account) => statusAtOnce(account, time, this.#dependencies.clock.now()));
   }
 
-  applicationLists(): readonly ApplicationList[] {
+  /**
+   * The application lists as they are served now, without the state of anything else, of the accounts that read them. The
+   * list is undefined where it was never read, or what is held is too old to be served; so is how many it lists.
+   */
+  applicationLists() {
     const time = this.#time(undefined);
-    const reading = this.#accounts().filter(({ context }) => context.account.applications.read);
+    const reading = this.#accountsOf().filter(({ context }) => context.account.applications.read);
     return reading.map((account) => {
       const { inventory, timetable, context } = account;
-      const { name } = context.account;
       const isServed = timetable.stateOf(inventory.applicationList, time) !== 'missing';
-      if (!isServed) return { account: name, listed: undefined, applications: undefined };
-      const listed = inventory.listedApplications?.length;
-      return { account: name, listed, applications: applicationViews(account) };
+      return {
+        account: context.account.name,
+        listed: isServed ? inventory.listedApplications?.length : undefined,
+        applications: isServed ? applicationViews(account) : undefined,
+      };
     });
   }
 
   /** How many series of applications and hosts an account has at most, with the lists and names that are known now. */
   expectedSeries(accountName: string): number {
-    const account = this.#entries.get(accountName)?.account;
+    const account = this.#accounts.get(accountName);
     return account === undefined ? 0 : expectedSeries(account, this.#time(undefined));
   }
 
@@ -167,15 +178,15 @@ export class Collector implements CollectorView {
    * the signal.
    */
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
-    const entry = this.#entries.get(accountName);
-    if (entry === undefined) throw new Error(`there is no account ${accountName}`);
-    const { timetable, limiter, context } = entry.account;
+    const account = this.#accounts.get(accountName);
+    if (account === undefined) throw new Error(`there is no account ${accountName}`);
+    const { timetable, limiter, context } = account;
     return context.reader.diagnose(timetable.moveOn(), { signal, gate: limiter, patient: true });
   }
 
   /** Refreshes and answers for one application; waits at most `waitMs` milliseconds, or until the signal. Never rejects. */
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
-    const account = this.#entries.get(accountName)?.account;
+    const account = this.#accounts.get(accountName);
     if (account === undefined) return { kind: 'unknown_account' };
     return probeAccount(
       account,
@@ -185,19 +196,22 @@ export class Collector implements CollectorView {
     );
   }
 
+  /** False when there is work that could be started and none has been for too long. */
   progressing(): boolean {
-    return this.#accounts().every((account) => account.progressing());
+    return this.#accountsOf().every((account) => account.progressing());
   }
 
   /** Stops calling upstream for good; rejects nothing, whatever is in flight. */
   async stop(): Promise<void> {
-    for (const account of this.#accounts()) account.stop();
-    const readers = [...this.#retired, ...this.#accounts().map(({ context }) => context.reader)];
+    for (const account of this.#accounts.values()) account.stop();
+    const readers = [...this.#retired, ...this.#accountsOf().map(({ context }) => context.reader)];
     await Promise.allSettled(readers.map((reader) => reader.close()));
   }
 
-  #accounts(): AccountCollector[] {
-    return [...this.#entries.values()].map(({ account }) => account);
+  #accountsOf({ account }: Pick<Scope, 'account'> = {}): AccountCollector[] {
+    return [...this.#accounts.values()].filter(
+      ({ context }) => account === undefined || account === context.account.name,
+    );
   }
 
   /** By default an answer is asked for now; in background mode the newest refresh says what should be there. */
@@ -208,11 +222,12 @@ export class Collector implements CollectorView {
   }
 
   /** Builds everything of a configuration that can fail. Throws what `openReader` throws, and then leaves nothing open. */
-  #open(config: Config): { readonly context: AccountContext; readonly keyMark: () => string }[] {
-    const opened: { readonly context: AccountContext; readonly keyMark: () => string }[] = [];
+  #open(config: Config): AccountContext[] {
+    const { clock, openReader, everythingCounts = false } = this.#dependencies;
+    const opened: AccountContext[] = [];
     try {
       for (const account of config.accounts) {
-        const before = this.#entries.get(account.name)?.account.context;
+        const before = this.#accounts.get(account.name)?.context;
         // The same families and queries as before where they are defined alike: what is held and what is read next are of one.
         const isSame = (key: 'custom_metrics' | 'queries'): boolean =>
           JSON.stringify(before?.account[key]) === JSON.stringify(account[key]);
@@ -221,59 +236,32 @@ export class Collector implements CollectorView {
             ? before.customMetrics
             : customMetrics(account.custom_metrics);
         const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
-        const found = this.#dependencies.openReader(account, config);
-        const { reader } = found;
         const { collection } = config;
-        const context = { account, collection, reader, customMetrics: families, queries, writer: this.#writer };
-        opened.push({ context, keyMark: () => found.keyMark() });
+        const own = { account, collection, customMetrics: families, queries };
+        opened.push({ ...openReader(account, config), ...own, writer: this.#writer, clock, everythingCounts });
       }
       return opened;
     } catch (error) {
-      for (const { context } of opened) void context.reader.close();
+      for (const { reader } of opened) void reader.close();
       throw error;
     }
   }
 
-  #enter(context: AccountContext, keyMark: () => string): void {
-    const { clock, log, everythingCounts } = this.#dependencies;
+  #enter(context: AccountContext): void {
     const { name } = context.account;
-    const account = new AccountCollector(
-      context,
-      clock,
-      new AccountLog(log.child({ account: name })),
-      everythingCounts === true,
-    );
-    this.#entries.set(name, { account, keyMark, key: keyMark(), noticedFor: undefined });
-  }
-
-  /** Once a minute is enough: what they are made of changes with the window. */
-  #writeNotices(entry: Entry): void {
-    const { log, timetable } = entry.account;
-    if (entry.noticedFor === timetable.window.to) return;
-    entry.noticedFor = timetable.window.to;
-    log.warnings(noticesOf(entry.account));
-  }
-
-  #noticeKeys(entries: readonly Entry[]): void {
-    let changed = false;
-    for (const entry of entries) {
-      const key = entry.keyMark();
-      if (key === entry.key) continue;
-      entry.key = key;
-      entry.account.keyChanged();
-      changed = true;
-    }
-    if (changed) this.#sharePlaces();
+    const log = new AccountLog(this.#dependencies.log.child({ account: name }));
+    this.#accounts.set(name, new AccountCollector(context, log));
   }
 
   /** Accounts that use one key for NerdGraph share its calls at once. */
   #sharePlaces(): void {
     const places = new Map<string, SharedPlaces>();
-    for (const { account, key } of this.#entries.values()) {
-      const { reader } = account.context;
+    for (const account of this.#accounts.values()) {
+      const { context, keyMark } = account;
+      const { reader } = context;
       if (reader.api !== 'nerdgraph' && reader.queries === undefined) continue;
-      const ofKey = places.get(key) ?? this.#places.get(key) ?? new SharedPlaces();
-      places.set(key, ofKey);
+      const ofKey = places.get(keyMark) ?? this.#places.get(keyMark) ?? new SharedPlaces();
+      places.set(keyMark, ofKey);
       account.limiter.share(ofKey);
     }
     this.#places = places;
@@ -290,6 +278,45 @@ export class Collector implements CollectorView {
   }
 }
 
+/** Once a minute is enough: what they are made of changes with the window. */
+function writeNotices(account: AccountCollector): void {
+  const { to } = account.timetable.window;
+  if (account.noticedFor === to) return;
+  account.noticedFor = to;
+  account.log.warnings(noticesOf(account));
+}
+
 function isSameAccount(a: AccountConfig, b: AccountConfig): boolean {
   return a.api === b.api && a.account_id === b.account_id && a.base_url === b.base_url;
+}
+
+/** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
+const TICK = 10_000;
+const JITTER = 0.2;
+
+/**
+ * Refreshes at the start and then on a timer with jitter (`collection.background`). The jitter keeps several exporters
+ * from calling upstream in step. The timer waits for no refresh: the next one carries on what is left, for the window of
+ * then.
+ *
+ * @param refresh asks for a refresh and resolves when it has ended or so many milliseconds are over
+ * @param random a number from 0 up to 1
+ * @returns stops the timer
+ */
+export function refreshInBackground(
+  refresh: (scope: Scope, waitMs: number) => Promise<void>,
+  clock: Clock,
+  random: () => number,
+): () => void {
+  let cancel: () => void;
+  const schedule = (): void => {
+    const ms = TICK * (1 - JITTER + 2 * JITTER * random());
+    cancel = clock.after(ms, () => {
+      schedule();
+      void refresh({ groups: new Set(GROUPS) }, 0);
+    });
+  };
+  schedule();
+  void refresh({ groups: new Set(GROUPS) }, Infinity);
+  return () => cancel();
 }

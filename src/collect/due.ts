@@ -1,9 +1,17 @@
 import type { TimeRange } from '../api/reader.ts';
 import type { HeldTimes } from './entity.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
-import type { AnswerTime, EntityState, Plan } from './view.ts';
 
 const MINUTE = 60_000;
+
+/** How far an entity's held value is from what is due. */
+export type EntityState = 'fresh' | 'stale' | 'missing';
+
+/** When an answer was asked for, which decides what is fresh, and when it is put together: the monotonic clock, ms. */
+export interface AnswerTime {
+  readonly asOf: number;
+  readonly now: number;
+}
 
 /**
  * The window a refresh at `now` reads: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute
@@ -98,7 +106,8 @@ const HEADROOM = 1.1;
 const RELIEF = 1.3;
 
 /**
- * What a steady state costs, and how far it must be slowed to be carried.
+ * What a steady state costs, and how far it must be slowed to be carried: `stretch` is 1 when every group can be refreshed at
+ * its interval, else the factor by which all of them slow. Intervals are in milliseconds.
  *
  * @param calls how many one refresh of each group takes; groups that are off are left out
  * @param carried calls per minute by the budget, and by the calls at once at the measured duration (undefined before one was
@@ -108,7 +117,7 @@ export function planCalls(
   calls: ReadonlyMap<Group, number>,
   intervalOf: (group: Group) => number,
   carried: { readonly perMinute: number; readonly slowed: number; readonly byPlaces: number | undefined },
-): Plan {
+) {
   const rates = GROUPS.filter((group) => calls.has(group)).map((group) => {
     const callsPerRefresh = calls.get(group) ?? 0;
     const interval = intervalOf(group);
@@ -121,6 +130,8 @@ export function planCalls(
   const groups = rates.map((rate) => ({ ...rate, effectiveInterval: effectiveInterval(rate.interval, stretch) }));
   return { groups, callsPerMinute, budget: carried.perMinute, carriedByPlaces: carried.byPlaces, stretch };
 }
+
+export type Plan = ReturnType<typeof planCalls>;
 
 /**
  * The factor by which calls at once slow an account. It follows a need that grows at once and with some room, and one that

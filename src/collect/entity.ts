@@ -25,11 +25,11 @@ export type Kind = keyof typeof GROUP_OF;
 
 /** What an entity is about: a list of the account has no id. */
 export interface Subject {
-  readonly applicationId?: number;
-  readonly hostKey?: string;
-  readonly keyTransactionId?: number;
+  readonly applicationId?: number | undefined;
+  readonly hostKey?: string | undefined;
+  readonly keyTransactionId?: number | undefined;
   /** The name of a query. */
-  readonly query?: string;
+  readonly query?: string | undefined;
 }
 
 /** When something was read, and for which window. Times of the monotonic clock are in milliseconds. */

@@ -1,24 +1,19 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { hostPlaces } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
-import type { WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
+import { writeLabels } from '../metrics/writeSamples.ts';
 import { Entity, type Kind, type Subject } from './entity.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   entitiesOf,
-  entitiesOfHost,
   recalculate,
   reconsiderDatabase,
-  writeApplication,
-  writeListed,
   type ApplicationData,
   type ApplicationRecord,
   type HostRecord,
   type InstanceRecord,
   type KeyTransactionRecord,
-  type Rolling,
+  type ListRecord,
 } from './records.ts';
 import {
   type AccountContext,
@@ -30,12 +25,6 @@ import {
 
 /** What an account lists is compared with what it listed within this time, in milliseconds. */
 const REMEMBERED = 3_600_000;
-
-/** The samples of a list entry, and the rolling values they were written with. */
-interface Written {
-  readonly samples: WrittenSamples;
-  readonly values: RollingValues | undefined;
-}
 
 /**
  * What an account serves: its applications with their hosts, instances and key transactions, each with the entities that
@@ -56,7 +45,6 @@ export class Inventory {
   /** Grows whenever an entity comes or goes. */
   version = 0;
   readonly #context: Readonly<AccountContext>;
-  readonly #now: () => number;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
   /** Applications that own key transactions and were not asked for with the application list. */
   #otherOwners: readonly Application[] = [];
@@ -64,10 +52,8 @@ export class Inventory {
   #counts: { readonly listed: number; readonly at: number }[] = [];
   readonly #left: Entity[] = [];
 
-  /** @param now the monotonic clock, milliseconds */
-  constructor(context: Readonly<AccountContext>, now: () => number) {
+  constructor(context: Readonly<AccountContext>) {
     this.#context = context;
-    this.#now = now;
     this.applicationList = this.#make('applications', {});
     this.keyTransactionList = this.#make('key_transactions', {});
     this.queries = new QueryRecords(context, (name) => this.#make('queries', { query: name }));
@@ -88,7 +74,7 @@ export class Inventory {
   }
 
   #recentCounts(): { readonly listed: number; readonly at: number }[] {
-    const since = this.#now() - REMEMBERED;
+    const since = this.#context.clock.monotonic() - REMEMBERED;
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
 
@@ -143,7 +129,7 @@ export class Inventory {
    * @returns that list; undefined when it was read since then, or just before
    */
   readListAgain(entity: Entity, windowEnd: number): Entity | undefined {
-    const since = (entity.unknownSince ??= this.#now());
+    const since = (entity.unknownSince ??= this.#context.clock.monotonic());
     const list = this.#listOf(entity);
     if (list?.held === undefined || list.held.windowEnd >= windowEnd) return undefined;
     if (list.failures === 0 && list.startedAt >= since) return undefined;
@@ -156,37 +142,20 @@ export class Inventory {
     return this.#left.splice(0);
   }
 
-  /**
-   * Writes the samples of an application list in portions between which other work goes on: to take over a list of
-   * thousands is then one short step.
-   */
-  async writeApplications(list: readonly Application[]): Promise<ReadonlyMap<Application, Written>> {
-    const written = new Map<Application, Written>();
-    for (const application of list) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
-      const { writer, account } = this.#context;
-      const { applications } = account;
-      if (!selects(applications, application)) continue;
-      const values = this.applications.get(application.id)?.rolling?.values;
-      written.set(application, { samples: writeApplication(writer, application, applications.tags, values), values });
-    }
-    return written;
-  }
-
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
-  setApplications(list: readonly Application[], written?: ReadonlyMap<Application, Written>): void {
+  setApplications(list: readonly Application[]): void {
     this.listedApplications = list;
     if (this.#counts.at(-1)?.listed !== list.length) {
-      this.#counts = [...this.#recentCounts(), { listed: list.length, at: this.#now() }];
+      this.#counts = [...this.#recentCounts(), { listed: list.length, at: this.#context.clock.monotonic() }];
     }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
-    this.applications = this.#sync(this.applications, served, {
-      keyOf: ({ id }) => id,
-      record: (application, before) => this.#applicationRecord(application, before, written?.get(application)),
-      entitiesOf,
-    });
+    this.applications = this.#sync(
+      this.applications,
+      served,
+      ({ id }) => id,
+      (application, before) => this.#applicationRecord(application, before),
+    );
     if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
   }
@@ -202,52 +171,55 @@ export class Inventory {
     const served = selectKeyTransactions(this.#context.account, list, (id) => this.applications.has(id));
     const named = [...otherOwners, ...(this.listedApplications ?? [])];
     const names = new Map(named.map(({ id, name }) => [id, name]));
-    this.#keyTransactions = this.#sync(this.#keyTransactions, served, {
-      keyOf: ({ id }) => id,
-      record: (keyTransaction, before) => this.#keyTransactionRecord(keyTransaction, before, names),
-      entitiesOf: ({ rolling }) => (rolling === undefined ? [] : [rolling.entity]),
-    });
+    this.#keyTransactions = this.#sync(
+      this.#keyTransactions,
+      served,
+      ({ id }) => id,
+      (keyTransaction, before) => this.#keyTransactionRecord(keyTransaction, before, names),
+    );
   }
 
-  /** Takes over the hosts of an application. */
-  setHosts(record: ApplicationRecord, hosts: readonly Host[]): void {
-    const { application, data } = record;
-    if (data === undefined) return;
+  /** Takes over the hosts of an application; nothing where its metric data are read no longer. */
+  setHosts(of: ApplicationRecord | undefined, hosts: readonly Host[]): void {
+    if (of?.data === undefined) return;
+    const { application, data } = of;
     const places = hostPlaces(hosts.map(({ key }) => key));
     const before = data.hosts.size;
-    data.hosts = this.#sync(data.hosts, hosts, {
-      keyOf: ({ key }) => key,
-      record: (host, before) => this.#hostRecord(application, host, places.get(host.key) ?? 0, before),
-      entitiesOf: (host) => entitiesOfHost(host),
-    });
+    data.hosts = this.#sync(
+      data.hosts,
+      hosts,
+      ({ key }) => key,
+      (host, before) => this.#hostRecord(application, host, places.get(host.key) ?? 0, before),
+    );
     if (data.hosts.size !== before) delete data.wanted.host;
   }
 
-  /** Takes over the instances of an application. */
-  setInstances({ application, data }: ApplicationRecord, instances: readonly Instance[]): void {
-    if (data === undefined) return;
-    const { account, writer } = this.#context;
-    data.instances = this.#sync(data.instances, instances, {
-      keyOf: ({ id }) => id,
-      record: (instance, before) => {
-        const labels = writeLabels(instanceLabels(account.name, account.labels, application, instance), before?.labels);
-        const record: InstanceRecord = { instance, labels, samples: before?.samples ?? NO_SAMPLES, rolling: undefined };
-        if (before?.instance !== instance) record.samples = writeListed(writer, record);
-        return record;
-      },
-      entitiesOf: () => [],
-    });
+  /** Takes over the instances of an application; nothing where its metric data are read no longer. */
+  setInstances(of: ApplicationRecord | undefined, instances: readonly Instance[]): void {
+    if (of?.data === undefined) return;
+    const { application, data } = of;
+    const { name, labels } = this.#context.account;
+    data.instances = this.#sync(
+      data.instances,
+      instances,
+      ({ id }) => id,
+      (instance, before): InstanceRecord => ({
+        instance,
+        labels: writeLabels(instanceLabels(name, labels, application, instance), before?.labels),
+        samples: before?.instance === instance ? before.samples : undefined,
+        rolling: undefined,
+      }),
+    );
   }
 
   /** Takes over rolling values that were read apart from their list. */
-  setRolling({ subject }: Entity, values: RollingValues): void {
-    const { keyTransactionId } = subject;
-    const ofApplication = (): ApplicationRecord | HostRecord | undefined =>
-      subject.hostKey === undefined ? this.dataOf(subject) : this.hostOf(subject);
-    const record = keyTransactionId === undefined ? ofApplication() : this.#keyTransactions.get(keyTransactionId);
+  setRolling(subject: Subject, values: RollingValues): void {
+    const { keyTransactionId, hostKey } = subject;
+    const ofApplication = hostKey === undefined ? this.dataOf(subject) : this.hostOf(subject);
+    const record = keyTransactionId === undefined ? ofApplication : this.#keyTransactions.get(keyTransactionId);
     if (record?.rolling === undefined) return;
     record.rolling.values = values;
-    record.samples = writeListed(this.#context.writer, record, values);
+    record.samples = undefined;
   }
 
   /**
@@ -257,7 +229,14 @@ export class Inventory {
    */
   reconfigure(otherCustomMetrics: boolean): void {
     this.#retire(this.queries.configure());
-    if (otherCustomMetrics) for (const { data } of this.applications.values()) if (data !== undefined) data.wanted = {};
+    if (otherCustomMetrics) {
+      for (const { data } of this.applications.values()) {
+        if (data === undefined) continue;
+        data.wanted = {};
+        if (data.customNameList !== undefined) data.customNameList.overdue = true;
+        recalculate(data, this.#context);
+      }
+    }
     if (!this.#context.account.applications.read) {
       this.setApplications([]);
       this.setKeyTransactions([], []);
@@ -268,12 +247,6 @@ export class Inventory {
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     if (this.#context.account.key_transactions === false) this.setKeyTransactions([]);
-    if (!otherCustomMetrics) return;
-    for (const { data } of this.applications.values()) {
-      if (data === undefined) continue;
-      if (data.customNameList !== undefined) data.customNameList.overdue = true;
-      recalculate(data, this.#context);
-    }
   }
 
   /**
@@ -281,66 +254,32 @@ export class Inventory {
    * those that are gone are dropped. An entry that a list has twice, because it changed between two of its pages, counts
    * once, as it was last.
    */
-  #sync<Key, Entry, Row>(
+  #sync<Key, Entry, Row extends ListRecord>(
     before: ReadonlyMap<Key, Row>,
     list: readonly Entry[],
-    of: {
-      readonly keyOf: (entry: Entry) => Key;
-      readonly record: (entry: Entry, before: Row | undefined) => Row;
-      readonly entitiesOf: (row: Row) => readonly Entity[];
-    },
+    keyOf: (entry: Entry) => Key,
+    recordOf: (entry: Entry, before: Row | undefined) => Row,
   ): ReadonlyMap<Key, Row> {
     const next = new Map<Key, Row>();
     for (const entry of list) {
-      const key = of.keyOf(entry);
-      next.set(key, of.record(entry, next.get(key) ?? before.get(key)));
+      const key = keyOf(entry);
+      next.set(key, recordOf(entry, next.get(key) ?? before.get(key)));
     }
-    for (const [key, row] of before) if (!next.has(key)) this.#retire(of.entitiesOf(row));
+    for (const [key, row] of before) if (!next.has(key)) this.#retire(entitiesOf(row));
     return next;
   }
 
-  #applicationRecord(
-    application: Application,
-    before: ApplicationRecord | undefined,
-    written: Written | undefined,
-  ): ApplicationRecord {
-    const { account } = this.#context;
+  /** With the entities that its state and the configuration ask for; those that exist already stay. */
+  #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
+    const { account, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const settings = effectiveSettings(account, application);
-    const { tags } = account.applications;
-    const isUnchanged = before?.application === application && before.tags === tags;
-    const isRelabelled = before !== undefined && before.labels !== labels;
-    const now = { application, settings, labels, tags };
-    const record = Object.assign(before ?? { ...now, samples: NO_SAMPLES, rolling: undefined, data: undefined }, now);
-    this.#setData(record);
-    if (!isUnchanged) {
-      const values = record.rolling?.values;
-      record.samples =
-        written?.values === values && written !== undefined
-          ? written.samples
-          : writeListed(this.#context.writer, record, values);
+    if (!readsMetricData(account, application)) {
+      if (before !== undefined) this.#retire(entitiesOf(before));
+      return { application, settings, labels, samples: undefined, rolling: undefined, data: undefined };
     }
-    if (isRelabelled && record.data !== undefined) {
-      const hosts = Array.from(record.data.hosts.values(), ({ host }) => host);
-      const instances = Array.from(record.data.instances.values(), ({ instance }) => instance);
-      this.setHosts(record, hosts);
-      this.setInstances(record, instances);
-    }
-    return record;
-  }
-
-  /** Gives the record the entities that its state and the configuration ask for; those that exist already stay. */
-  #setData(record: ApplicationRecord): void {
-    const { account, customMetrics, reader } = this.#context;
-    if (!readsMetricData(account, record.application)) {
-      this.#retire(entitiesOf(record));
-      if (record.rolling?.values !== undefined) record.samples = writeListed(this.#context.writer, record);
-      record.data = undefined;
-      record.rolling = undefined;
-      return;
-    }
-    const subject = { applicationId: record.application.id };
-    record.data ??= {
+    const subject = { applicationId: application.id };
+    const data = before?.data ?? {
       datastoreList: reader.datastores === undefined ? undefined : this.#make('metric_names', subject),
       datastores: undefined,
       metrics: this.#make('application_metrics', subject),
@@ -348,41 +287,50 @@ export class Inventory {
       customNameList: undefined,
       customNames: undefined,
       hostList: undefined,
-      hosts: new Map(),
+      hosts: new Map<string, HostRecord>(),
       wanted: {},
       instanceList: undefined,
-      instances: new Map(),
+      instances: new Map<number, InstanceRecord>(),
       database: undefined,
     };
-    const { data } = record;
-    record.rolling = this.#keepRolling(record.rolling, 'application_rolling', subject);
+    const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
+    const record = { application, settings, labels, samples: undefined, rolling, data };
     data.customNameList = this.#keep(customMetrics.length > 0, data.customNameList, 'custom_names', subject);
-    data.hostList = this.#keep(record.settings.hosts, data.hostList, 'hosts', subject);
+    data.hostList = this.#keep(settings.hosts, data.hostList, 'hosts', subject);
     const instances = account.instances && reader.instances !== undefined;
     data.instanceList = this.#keep(instances, data.instanceList, 'instances', subject);
     if (data.customNameList === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
       data.wanted = {};
     }
+    const isRelabelled = before !== undefined && before.labels !== labels;
     if (data.hostList === undefined) this.setHosts(record, []);
+    else if (isRelabelled)
+      this.setHosts(
+        record,
+        Array.from(data.hosts.values(), ({ host }) => host),
+      );
     if (data.instanceList === undefined) data.instances = new Map();
+    else if (isRelabelled)
+      this.setInstances(
+        record,
+        Array.from(data.instances.values(), ({ instance }) => instance),
+      );
+    return record;
   }
 
   #hostRecord(application: Application, host: Host, place: number, before: HostRecord | undefined): HostRecord {
     const { account } = this.#context;
     const subject = { applicationId: application.id, hostKey: host.key };
-    const rolling = this.#keepRolling(before?.rolling, 'host_rolling', subject);
-    const record: HostRecord = {
+    return {
       host,
       labels: writeLabels(hostLabels(account.name, account.labels, application, host), before?.labels),
-      samples: before?.samples ?? NO_SAMPLES,
-      rolling,
+      samples: before?.host === host ? before.samples : undefined,
+      rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
       place,
       metrics: before?.metrics ?? this.#make('host_metrics', subject),
       reading: before?.reading,
     };
-    if (before?.host !== host) record.samples = writeListed(this.#context.writer, record, rolling?.values);
-    return record;
   }
 
   #keyTransactionRecord(
@@ -394,26 +342,22 @@ export class Inventory {
     const { id, applicationId } = keyTransaction;
     const owner = applicationId === undefined ? undefined : names.get(applicationId);
     const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
-    const subject = { keyTransactionId: id, ...(applicationId === undefined ? {} : { applicationId }) };
+    const subject = { keyTransactionId: id, applicationId };
     // With another application it is an entity of that one's.
     const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
-    if (isMoved && before.rolling !== undefined) this.#retire([before.rolling.entity]);
-    // One that does not report is read too: while its application reports, silence means no requests.
-    const rolling = this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject);
-    const record: KeyTransactionRecord = {
+    if (isMoved) this.#retire(entitiesOf(before));
+    return {
       keyTransaction,
       labels: writeLabels(labels, before?.labels),
-      samples: before?.samples ?? NO_SAMPLES,
-      rolling,
+      samples: before?.keyTransaction === keyTransaction ? before.samples : undefined,
+      // One that does not report is read too: while its application reports, silence means no requests.
+      rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
     };
-    if (before?.keyTransaction !== keyTransaction)
-      record.samples = writeListed(this.#context.writer, record, rolling?.values);
-    return record;
   }
 
   #make(kind: Kind, subject: Subject): Entity {
     this.version += 1;
-    return new Entity(kind, subject, this.#now());
+    return new Entity(kind, subject, this.#context.clock.monotonic());
   }
 
   /** The entity there is, or a new one, while it is wanted; else none. */
@@ -424,7 +368,7 @@ export class Inventory {
   }
 
   /** The rolling values there are, or new ones, where the interface has them apart from the list. */
-  #keepRolling(before: Rolling | undefined, kind: Kind, subject: Subject): Rolling | undefined {
+  #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
     return before ?? { entity: this.#make(kind, subject), values: undefined };
   }

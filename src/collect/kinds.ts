@@ -1,32 +1,16 @@
-import type {
-  BatchRead,
-  CallOptions,
-  MetricDataAnswer,
-  MetricDataSubject,
-  Outcome,
-  RollingSubject,
-  TimeRange,
-} from '../api/reader.ts';
-import { UpstreamError } from '../api/types.ts';
+import type { BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/reader.ts';
 import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
-import {
-  NOTHING_WANTED,
-  takeOverMetrics,
-  wanted,
-  type ApplicationData,
-  type ApplicationRecord,
-  type WantedNames,
-} from './records.ts';
+import { NOTHING_WANTED, takeOverMetrics, wanted, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
 /**
  * How the entities of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
- * the inventory by a function, which gives the end of the window that was answered, where that may be another one.
+ * the inventory by a function, which gives the end of the window that was answered.
  */
-type EntityRead = BatchRead<Entity, () => number | undefined>;
+type EntityRead = BatchRead<Entity, () => number>;
 
 /** Why an entity could not be read; an error that is none of upstream's is one of ours. */
 export interface Failed {
@@ -45,8 +29,6 @@ interface KindRow {
   readonly unlocks: 'everything' | 'application' | 'itself';
 }
 
-type WithData = ApplicationRecord & { readonly data: ApplicationData };
-
 /**
  * The table of what is read for an account. Its order, which decides ties, and the group of each kind stand in
  * `GROUP_OF`. A kind that is added has a name there, a row here, and entities that the inventory makes.
@@ -59,12 +41,17 @@ export class Kinds {
   constructor(context: Readonly<AccountContext>, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    const rolling: KindRow = { read: () => this.#rolling(), unlocks: 'itself' };
-    // Metric data wait for the first reading of the names to ask for.
+    const dataOf = ({ subject }: Entity): ApplicationData | undefined => inventory.dataOf(subject)?.data;
+    const rolling: KindRow = {
+      read: () =>
+        mapped(context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
+      unlocks: 'itself',
+    };
     const metricData: KindRow = {
       read: () => this.#metricData(),
-      isReady: ({ subject }) => {
-        const data = inventory.dataOf(subject)?.data;
+      // The names to ask for have been read, or tried and given up.
+      isReady: (entity) => {
+        const data = dataOf(entity);
         return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
       },
       unlocks: 'itself',
@@ -74,18 +61,45 @@ export class Kinds {
       key_transactions: { read: () => this.#keyTransactions(), unlocks: 'everything' },
       application_rolling: rolling,
       key_transaction_rolling: rolling,
-      metric_names: { read: () => this.#datastores(), unlocks: 'application' },
+      metric_names: {
+        read: () =>
+          mapped(context.reader.datastores, applicationOf, (entity, names) => {
+            const data = dataOf(entity);
+            if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), wanted: {} });
+          }),
+        unlocks: 'application',
+      },
       custom_names: { read: () => this.#customNames(), unlocks: 'application' },
       application_metrics: metricData,
-      hosts: { read: () => this.#hosts(), unlocks: 'application' },
+      hosts: {
+        read: () =>
+          mapped(context.reader.hosts, applicationOf, ({ subject }, hosts) =>
+            inventory.setHosts(inventory.dataOf(subject), hosts),
+          ),
+        unlocks: 'application',
+      },
       host_rolling: rolling,
       host_metrics: {
         ...metricData,
-        isDoubtful: ({ held, subject }) =>
-          held === undefined && inventory.dataOf(subject)?.data.metrics.held === undefined,
+        isDoubtful: (entity) => entity.held === undefined && dataOf(entity)?.metrics.held === undefined,
       },
-      instances: { read: () => this.#instances(), unlocks: 'itself' },
-      queries: { read: () => this.#queries(), unlocks: 'itself' },
+      instances: {
+        read: () =>
+          mapped(context.reader.instances, applicationOf, ({ subject }, instances) =>
+            inventory.setInstances(inventory.dataOf(subject), instances),
+          ),
+        unlocks: 'itself',
+      },
+      queries: {
+        read: () =>
+          mapped(
+            context.reader.queries,
+            ({ subject }) => inventory.queries.subjectOf(subject),
+            ({ subject }, answer) => inventory.queries.arrive(subject, answer),
+            ({ window }) => window.to,
+          ),
+        unlocks: 'itself',
+      },
     };
   }
 
@@ -147,11 +161,7 @@ export class Kinds {
     const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
     return wholeList(calls, async (call) => {
       const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
-      const written = await this.#inventory.writeApplications(list);
-      return () => {
-        this.#inventory.setApplications(list, written);
-        return undefined;
-      };
+      return () => this.#inventory.setApplications(list);
     });
   }
 
@@ -167,33 +177,8 @@ export class Kinds {
       const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
       const owners = ownersToAskFor(account, list);
       const found = owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call);
-      return () => {
-        this.#inventory.setKeyTransactions(list, found);
-        return undefined;
-      };
+      return () => this.#inventory.setKeyTransactions(list, found);
     });
-  }
-
-  #hosts(): EntityRead {
-    return mapped(this.#context.reader.hosts, applicationOf, (entity, hosts) =>
-      this.#withData(entity, (record) => this.#inventory.setHosts(record, hosts)),
-    );
-  }
-
-  #instances(): EntityRead {
-    return mapped(this.#context.reader.instances, applicationOf, (entity, instances) =>
-      this.#withData(entity, (record) => this.#inventory.setInstances(record, instances)),
-    );
-  }
-
-  /** The names of the application's datastore metrics, one per database type. */
-  #datastores(): EntityRead {
-    return mapped(this.#context.reader.datastores, applicationOf, (entity, names) =>
-      this.#withData(entity, ({ data }) => {
-        data.datastores = datastoreNames(names);
-        data.wanted = {};
-      }),
-    );
   }
 
   /** The names that the account's custom metrics match. */
@@ -203,103 +188,81 @@ export class Kinds {
     return mapped(
       reader.customNames,
       (entity) => ({ ...applicationOf(entity), filters }),
-      (entity, names) =>
-        this.#withData(entity, ({ data }) => {
-          const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
-          data.customNames = [...new Set(matching)];
-          data.wanted = {};
-        }),
+      ({ subject }, names) => {
+        const data = this.#inventory.dataOf(subject)?.data;
+        const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
+        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], wanted: {} });
+      },
     );
-  }
-
-  #rolling(): EntityRead {
-    const { rolling } = this.#context.reader;
-    return mapped(rolling, rollingOf, (entity, values) => {
-      this.#inventory.setRolling(entity, values);
-      return undefined;
-    });
   }
 
   /** Everything wanted of applications, or of their hosts, over one window. */
   #metricData(): EntityRead {
     const { customMetrics, reader } = this.#context;
-    const subjectOf = (entity: Entity): MetricDataSubject & { readonly wanted: WantedNames } => {
-      const { kind, subject } = entity;
-      const data = this.#inventory.dataOf(subject)?.data;
-      const scope = kind === 'host_metrics' ? 'host' : 'application';
-      const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
-      const { applicationId } = applicationOf(entity);
-      return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, wanted: asked };
-    };
-    // What is known of the names may change while a call is under way: an answer is read as it was asked for.
-    const arrive = (entity: Entity, answer: MetricDataAnswer, was: { readonly wanted: WantedNames }): number => {
-      const { window, metrics } = answer;
-      const datastores = answer.datastores === undefined ? was.wanted.datastores : ('all' as const);
-      const input = { values: { seconds: window.to - window.from, metrics }, datastores };
-      this.#withData(entity, (record) => {
-        const host = this.#inventory.hostOf(entity.subject);
-        if (entity.kind === 'application_metrics') takeOverMetrics(record, undefined, input, this.#context);
-        else if (host !== undefined) takeOverMetrics(record, host, input, this.#context);
-      });
-      return window.to;
-    };
-    return mapped(reader.metricData, subjectOf, arrive);
-  }
-
-  #queries(): EntityRead {
     return mapped(
-      this.#context.reader.queries,
-      ({ subject }) => this.#inventory.queries.subjectOf(subject),
-      ({ subject }, answer) => {
-        this.#inventory.queries.arrive(subject, answer);
-        return answer.window.to;
+      reader.metricData,
+      (entity) => {
+        const { kind, subject } = entity;
+        const data = this.#inventory.dataOf(subject)?.data;
+        const scope = kind === 'host_metrics' ? 'host' : 'application';
+        const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
+        const { applicationId } = applicationOf(entity);
+        return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, asked };
       },
+      // What is known of the names may change while a call is under way: an answer is read as it was asked for.
+      ({ kind, subject }, { window, metrics, datastores }, { asked }) => {
+        const record = this.#inventory.dataOf(subject);
+        const host = kind === 'host_metrics' ? this.#inventory.hostOf(subject) : undefined;
+        if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
+        const values = { seconds: window.to - window.from, metrics };
+        const input = { values, datastores: datastores === undefined ? asked.datastores : ('all' as const) };
+        takeOverMetrics(record, host, input, this.#context);
+      },
+      ({ window }) => window.to,
     );
-  }
-
-  #withData({ subject }: Entity, use: (record: WithData) => void): undefined {
-    const record = this.#inventory.dataOf(subject);
-    if (record !== undefined) use(record);
-    return undefined;
   }
 }
 
 /** Takes over what was read of an entity, unless that has left the inventory meanwhile. */
-function takeOver(
-  entity: Entity,
-  outcome: Outcome<() => number | undefined> | undefined,
-  window: TimeRange,
-): number | Failed {
+function takeOver(entity: Entity, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
   if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
   if (entity.gone) return window.to;
   try {
-    return outcome.value() ?? window.to;
+    return outcome.value();
   } catch (error) {
     return { error };
   }
 }
 
 /** A list of the account: one subject, which is read by a method of its own. */
-function wholeList(calls: number, read: (call: CallOptions) => Promise<() => undefined>): EntityRead {
+function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): EntityRead {
   return {
     nextCall: () => ({ count: 1, calls }),
     callsFor: () => calls,
-    read: async (_entities, _range, call) => {
-      try {
-        return [{ value: await read(call) }];
-      } catch (error) {
-        if (error instanceof UpstreamError) return [{ error }];
-        throw error;
-      }
+    read: async (_entities, range, call) => {
+      const arrive = await read(call);
+      return [
+        {
+          value: () => {
+            arrive();
+            return range.to;
+          },
+        },
+      ];
     },
   };
 }
 
-/** A read of the upstream reader, by entity instead of by subject. */
+/**
+ * A read of the upstream reader, by entity instead of by subject.
+ *
+ * @param windowEnd the end of the window that was answered, where that may be another one than was asked for
+ */
 function mapped<S, A, Own extends S>(
   read: BatchRead<S, A> | undefined,
   subjectOf: (entity: Entity) => Own,
-  arrive: (entity: Entity, answer: A, subject: Own) => number | undefined,
+  arrive: (entity: Entity, answer: A, subject: Own) => void,
+  windowEnd?: (answer: A) => number,
 ): EntityRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
@@ -314,7 +277,11 @@ function mapped<S, A, Own extends S>(
         if (outcome === undefined || subject === undefined)
           throw new Error('the upstream reader gave fewer outcomes than it was given subjects');
         if ('error' in outcome) return outcome;
-        return { value: () => arrive(entity, outcome.value, subject) };
+        const value = (): number => {
+          arrive(entity, outcome.value, subject);
+          return windowEnd?.(outcome.value) ?? range.to;
+        };
+        return { value };
       });
     },
   };

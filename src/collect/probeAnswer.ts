@@ -3,11 +3,12 @@ import { METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { EVERY_DATASTORE, WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { GROUPS, type Group, type Block, type Family } from '../metrics/sample.ts';
+import { GROUPS, type Group, type Block, type DroppedSeries, type Family } from '../metrics/sample.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
-import type { AnswerTime, ProbeResult, Scope } from './view.ts';
+import type { AnswerTime } from './due.ts';
+import type { Scope } from './refresh.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountAnswer } from './answer.ts';
 
@@ -18,6 +19,21 @@ const WORDS: Readonly<Record<Kind, string>> = {
   key_transaction_rolling: 'key_transactions, rolling values',
   host_rolling: 'hosts, rolling values',
 };
+
+/** What a probe of one application gives. */
+export type ProbeResult =
+  | { readonly kind: 'unknown_account' }
+  | { readonly kind: 'unknown_application' }
+  /** The application list could not be read, so nobody knows; the notes say why. */
+  | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
+  /** `success`: nothing failed and nothing is missing; `notes`: what was read and why a family is absent, in words. */
+  | {
+      readonly kind: 'answer';
+      readonly success: boolean;
+      readonly blocks: readonly Block[];
+      readonly cut: readonly DroppedSeries[];
+      readonly notes: readonly string[];
+    };
 
 /**
  * Does the lists' and one application's work, and answers for that application.

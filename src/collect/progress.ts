@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
 import type { Entity } from './entity.ts';
-import type { CameTo } from './refresh.ts';
 import type { Timetable } from './timetable.ts';
 
 /**
@@ -50,7 +49,11 @@ export class AccountLog {
   }
 
   /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
-  refreshed(applicationId: number | undefined, { entities, failed, left, seconds }: CameTo): void {
+  refreshed(
+    applicationId: number | undefined,
+    came: { readonly entities: number; readonly failed: number; readonly left: number; readonly seconds: number },
+  ): void {
+    const { entities, failed, left, seconds } = came;
     const about = applicationId === undefined ? {} : { app_id: applicationId };
     const counts = { ...about, entities, failed, left, seconds: Number(seconds.toFixed(3)) };
     // Where nothing was read, in a pause or by tries that fail again, there is nothing to report but the failure, which has its

@@ -8,9 +8,9 @@ import type { AccountContext } from './selection.ts';
 
 /** A query of the account, and what was read of it last. */
 export interface QueryRecord {
-  query: Query;
+  readonly query: Query;
   readonly entity: Entity;
-  labels: WrittenLabels;
+  readonly labels: WrittenLabels;
   samples: WrittenSamples;
   /** Series that the query's own limit has cut, by family; `number` is that of the samples. */
   cut: readonly DroppedSeries[];
@@ -62,18 +62,30 @@ export class QueryRecords {
       const { name, interval } = query.definition;
       const known = before.get(name);
       const labels = writeLabels({ account: account.name, ...account.labels }, known?.labels);
-      const record = known !== undefined && isSame(known.query, query) ? known : this.#record(query, labels, known);
+      const fresh = {
+        query,
+        samples: NO_SAMPLES,
+        cut: [],
+        rows: undefined,
+        columns: [],
+        dropped: known?.dropped ?? { not_a_number: 0, repeated: 0 },
+        warnings: [],
+        all: [],
+      };
+      const record: QueryRecord =
+        known !== undefined && isSame(known.query, query)
+          ? { ...known, labels }
+          : { ...fresh, labels, entity: this.#make(name) };
       record.entity.interval = interval;
-      record.labels = labels;
       next.set(name, record);
     }
     this.#records = next;
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
     for (const record of next.values()) this.#publish(record);
-    return [...before.values()]
-      .map(({ entity }) => entity)
-      .filter((entity) => this.of(entity.subject)?.entity !== entity);
+    return Array.from(before.values(), ({ entity }) => entity).filter(
+      (entity) => this.of(entity.subject)?.entity !== entity,
+    );
   }
 
   /** What is asked for a query. */
@@ -95,10 +107,9 @@ export class QueryRecords {
     const repeated = this.#publish(record) + reading.dropped.repeated;
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
-    const { number } = record.samples;
-    record.cut = reading.cut.flatMap((series, index) => {
-      const family = query.families[index]?.name;
-      return series === 0 || family === undefined ? [] : [{ family, series, number }];
+    record.cut = query.families.flatMap(({ name: family }, index) => {
+      const series = reading.cut[index] ?? 0;
+      return series === 0 ? [] : [{ family, series, number: record.samples.number }];
     });
     const { name, max_series } = query.definition;
     record.warnings = [
@@ -110,44 +121,28 @@ export class QueryRecords {
         ? []
         : [`queries: "${name}" has more than ${max_series} series (max_series): the rest is cut`]),
     ];
-    let isLater = false;
-    for (const other of this.#records.values()) {
-      if (isLater && other.all.some(({ family }) => this.#shared.has(family.name))) this.#publish(other);
-      isLater ||= other === record;
-    }
-  }
-
-  #record(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
-    return {
-      query,
-      entity: this.#make(query.definition.name),
-      labels,
-      samples: NO_SAMPLES,
-      cut: [],
-      rows: undefined,
-      columns: [],
-      dropped: before?.dropped ?? { not_a_number: 0, repeated: 0 },
-      warnings: [],
-      all: [],
-    };
   }
 
   /**
-   * Writes the series of a query that no query before it has.
+   * Writes the series of a query that no query before it has, and anew those of later ones that share a family.
    *
-   * @returns how many it left out
+   * @returns how many of its own it left out
    */
   #publish(record: QueryRecord): number {
     const taken = new Set<string>();
-    if (record.all.some(({ family }) => this.#shared.has(family.name))) {
-      for (const other of this.#records.values()) {
-        if (other === record) break;
-        for (const sample of other.all) if (this.#shared.has(sample.family.name)) taken.add(seriesOf(sample));
+    let leftOut = 0;
+    let isLater = false;
+    for (const each of this.#records.values()) {
+      const shared = each.all.filter(({ family }) => this.#shared.has(family.name));
+      if (each === record || (isLater && shared.length > 0)) {
+        const own = taken.size === 0 ? each.all : each.all.filter((sample) => !taken.has(seriesOf(sample)));
+        each.samples = this.#context.writer.write('queries', own);
+        if (each === record) leftOut = each.all.length - own.length;
       }
+      for (const sample of shared) taken.add(seriesOf(sample));
+      isLater ||= each === record;
     }
-    const own = taken.size === 0 ? record.all : record.all.filter((sample) => !taken.has(seriesOf(sample)));
-    record.samples = this.#context.writer.write('queries', own);
-    return record.all.length - own.length;
+    return leftOut;
   }
 }
 

@@ -1,5 +1,4 @@
 import { UpstreamError } from '../api/types.ts';
-import type { Clock } from './clock.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import type { Failed, Kinds } from './kinds.ts';
 import type { Limiter, Reservation } from './limiter.ts';
@@ -44,7 +43,6 @@ interface QueuedEntity {
  */
 export class Queue {
   readonly #context: Readonly<AccountContext>;
-  readonly #clock: Clock;
   readonly #kinds: Kinds;
   readonly #timetable: Timetable;
   readonly #limiter: Limiter;
@@ -58,9 +56,8 @@ export class Queue {
   /** Readings in a row that failed altogether. */
   #failedInRow = 0;
 
-  constructor(context: Readonly<AccountContext>, clock: Clock, kinds: Kinds, timetable: Timetable, limiter: Limiter) {
+  constructor(context: Readonly<AccountContext>, kinds: Kinds, timetable: Timetable, limiter: Limiter) {
     this.#context = context;
-    this.#clock = clock;
     this.#kinds = kinds;
     this.#timetable = timetable;
     this.#limiter = limiter;
@@ -107,7 +104,7 @@ export class Queue {
    * @param companions further due entities of a kind that are not queued, for a call that has room
    */
   take(companions: (kind: Kind) => readonly Entity[]): Call | undefined {
-    const first = this.#first(this.#clock.monotonic());
+    const first = this.#first(this.#context.clock.monotonic());
     if (first === undefined) return undefined;
     const { entity, isSuspect } = first;
     // Where the budget cannot carry everything at its interval, what is read again is spread over the minute: what a burst at
@@ -186,7 +183,7 @@ export class Queue {
     if (this.#suspectsRunning >= half + this.#suspectsWell) return false;
     if (this.#failedInRow < FAILING_AFTER) return true;
     const most = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#timetable.plan.callsPerMinute));
-    return this.#limiter.budget.lastMinute(this.#clock.monotonic()) < most;
+    return this.#limiter.budget.lastMinute(this.#context.clock.monotonic()) < most;
   }
 
   /**
@@ -195,7 +192,7 @@ export class Queue {
    */
   #fill({ entity: first, isSuspect }: QueuedEntity, companions: (kind: Kind) => readonly Entity[]): readonly Entity[] {
     const window = this.#timetable.moveOn();
-    const now = this.#clock.monotonic();
+    const now = this.#context.clock.monotonic();
     const { healthy, suspect } = this.#linesOf(first.kind);
     const fits = ({ failures, retryAt }: Entity): boolean =>
       !isSuspect || (failures > 0 === first.failures > 0 && retryAt <= now);

@@ -6,7 +6,6 @@ import { entitySamples } from '../metrics/entityFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
-import { NO_SAMPLES, type SampleWriter } from '../metrics/writeSamples.ts';
 import type { Entity } from './entity.ts';
 import type { AccountContext, EffectiveSettings } from './selection.ts';
 
@@ -33,21 +32,15 @@ export interface WindowReading extends WindowInput {
 
 /** State and rolling values of something in a list, under the labels that all of its samples carry. */
 interface Listed {
-  labels: WrittenLabels;
-  /** Made of what the list says, together with the rolling values, where those are read apart and have been read. */
-  samples: WrittenSamples;
-  /** Undefined where the list brings the rolling values, too. */
-  rolling: Rolling | undefined;
-}
-
-/** Rolling values that are read apart from the list. */
-export interface Rolling {
-  readonly entity: Entity;
-  values: RollingValues | undefined;
+  readonly labels: WrittenLabels;
+  /** Made of what the list says and of the rolling values; undefined: the next answer writes them. */
+  samples: WrittenSamples | undefined;
+  /** Rolling values that are read apart from the list; undefined where the list brings them. */
+  readonly rolling: { readonly entity: Entity; values: RollingValues | undefined } | undefined;
 }
 
 export interface HostRecord extends Listed {
-  host: Host;
+  readonly host: Host;
   /** Which of its application's hosts it is, from 0, where they share the cap of a custom metric. */
   readonly place: number;
   readonly metrics: Entity;
@@ -55,11 +48,11 @@ export interface HostRecord extends Listed {
 }
 
 export interface InstanceRecord extends Listed {
-  instance: Instance;
+  readonly instance: Instance;
 }
 
 export interface KeyTransactionRecord extends Listed {
-  keyTransaction: KeyTransaction;
+  readonly keyTransaction: KeyTransaction;
 }
 
 /** What a metric data call asks for about an application, or about each of its hosts. */
@@ -71,12 +64,6 @@ export interface WantedNames {
   readonly custom: ReturnType<typeof customMatches>;
   /** The datastore metrics among the names; undefined while nobody knows which there are. */
   readonly datastores: readonly string[] | undefined;
-}
-
-/** The database kind that counts, and the datastore metrics that the answer could hold when it was decided. */
-export interface DatabaseDecision {
-  readonly choice: DatabaseChoice;
-  readonly datastores: AskedDatastores;
 }
 
 /** What is read for an application besides its entry in the list, and what was read. */
@@ -95,39 +82,36 @@ export interface ApplicationData {
   wanted: { application?: WantedNames; host?: WantedNames };
   instanceList: Entity | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
-  /** Undefined until its metric data have been read and tell it. */
-  database: DatabaseDecision | undefined;
+  /**
+   * The database kind that counts, and the datastore metrics that the answer could hold when it was decided. Undefined until
+   * its metric data have been read and tell it.
+   */
+  database: { readonly choice: DatabaseChoice; readonly datastores: AskedDatastores } | undefined;
 }
 
 /** An application the account serves. */
 export interface ApplicationRecord extends Listed {
-  application: Application;
-  settings: EffectiveSettings;
-  /** Keys of the tags that its samples were written with. */
-  tags: readonly string[];
+  readonly application: Application;
+  readonly settings: EffectiveSettings;
   /** Undefined while its metric data are not read: it does not report. */
-  data: ApplicationData | undefined;
+  readonly data: ApplicationData | undefined;
 }
 
 /** What a list brings. */
 export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
 
-/** Everything that is read of an application, its hosts included, at the end of a list. */
-export function entitiesOf({ data, rolling }: ApplicationRecord, found: Entity[] = []): Entity[] {
-  if (data === undefined) return found;
-  add(rolling?.entity, found);
-  add(data.datastoreList, found);
-  add(data.customNameList, found);
-  found.push(data.metrics);
-  add(data.hostList, found);
-  add(data.instanceList, found);
-  for (const host of data.hosts.values()) entitiesOfHost(host, found);
-  return found;
-}
-
-export function entitiesOfHost({ rolling, metrics }: HostRecord, found: Entity[] = []): Entity[] {
-  add(rolling?.entity, found);
+/** Everything that is read of something in a list, of an application with its hosts, at the end of `found`. */
+export function entitiesOf(record: ListRecord, found: Entity[] = []): Entity[] {
+  add(record.rolling?.entity, found);
+  if ('metrics' in record) found.push(record.metrics);
+  if (!('data' in record) || record.data === undefined) return found;
+  const { datastoreList, customNameList, metrics, hostList, instanceList, hosts } = record.data;
+  add(datastoreList, found);
+  add(customNameList, found);
   found.push(metrics);
+  add(hostList, found);
+  add(instanceList, found);
+  for (const host of hosts.values()) entitiesOf(host, found);
   return found;
 }
 
@@ -135,17 +119,26 @@ function add(entity: Entity | undefined, found: Entity[]): void {
   if (entity !== undefined) found.push(entity);
 }
 
-/** The samples of an application's entry in the list and, where they are read apart, its rolling values. */
-export const writeApplication = (
-  writer: SampleWriter,
-  application: Application,
-  tags: readonly string[],
-  values?: RollingValues,
-): WrittenSamples => writer.write('applications', entitySamples('applications', application, values, tags));
+/** The samples of a list entry; `isTooOld`: without the rolling values that are read apart. */
+export function listedSamples(
+  record: ListRecord,
+  context: Readonly<AccountContext>,
+  isTooOld: boolean,
+): WrittenSamples {
+  const values = record.rolling?.values;
+  if (isTooOld && values !== undefined) return writeListed(record, context, undefined);
+  return (record.samples ??= writeListed(record, context, values));
+}
 
-/** The samples of a list entry as it is now, with rolling values that are read apart, or without. */
-export function writeListed(writer: SampleWriter, record: ListRecord, values?: RollingValues): WrittenSamples {
-  if ('application' in record) return writeApplication(writer, record.application, record.tags, values);
+function writeListed(
+  record: ListRecord,
+  { writer, account }: Readonly<AccountContext>,
+  values: RollingValues | undefined,
+): WrittenSamples {
+  if ('application' in record) {
+    const samples = entitySamples('applications', record.application, values, account.applications.tags);
+    return writer.write('applications', samples);
+  }
   if ('host' in record) return writer.write('hosts', entitySamples('hosts', record.host, values));
   if ('instance' in record) return writer.write('instances', entitySamples('instances', record.instance));
   return writer.write('key_transactions', entitySamples('key_transactions', record.keyTransaction, values));
@@ -200,12 +193,8 @@ export function takeOverMetrics(
   context: Readonly<AccountContext>,
 ): void {
   const { data } = record;
-  if (host !== undefined) {
-    host.reading = calculate(input, data, host.place, context);
-    return;
-  }
-  data.reading = { ...input, samples: NO_SAMPLES, customSamples: NO_SAMPLES, cut: new Map() };
-  if (decideDatabase(record, data)) recalculate(data, context);
+  if (host !== undefined) host.reading = calculate(input, data, host.place, context);
+  else if (decideDatabase(record, data, input)) recalculate(data, context, input);
   else data.reading = calculate(input, data, undefined, context);
 }
 
@@ -233,8 +222,12 @@ function calculate(
 }
 
 /** Calculates everything that is held of an application and its hosts anew. */
-export function recalculate(data: ApplicationData, context: Readonly<AccountContext>): void {
-  if (data.reading !== undefined) data.reading = calculate(data.reading, data, undefined, context);
+export function recalculate(
+  data: ApplicationData,
+  context: Readonly<AccountContext>,
+  input: WindowInput | undefined = data.reading,
+): void {
+  if (input !== undefined) data.reading = calculate(input, data, undefined, context);
   for (const host of data.hosts.values()) {
     if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.place, context);
   }
@@ -243,7 +236,7 @@ export function recalculate(data: ApplicationData, context: Readonly<AccountCont
 /** The configuration, or what a list says of an application, may decide the database kind otherwise than before. */
 export function reconsiderDatabase(record: ApplicationRecord, context: Readonly<AccountContext>): void {
   const { data } = record;
-  if (data !== undefined && decideDatabase(record, data)) recalculate(data, context);
+  if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, context);
 }
 
 /**
@@ -251,10 +244,13 @@ export function reconsiderDatabase(record: ApplicationRecord, context: Readonly<
  *
  * @returns true when it is another than before: what is held has to be calculated anew
  */
-function decideDatabase({ application, settings }: ApplicationRecord, data: ApplicationData): boolean {
-  const { reading, database } = data;
-  if (reading?.datastores === undefined) return false;
-  const { values, datastores } = reading;
+function decideDatabase(
+  { application, settings }: ApplicationRecord,
+  data: ApplicationData,
+  { values, datastores }: WindowInput,
+): boolean {
+  if (datastores === undefined) return false;
+  const { database } = data;
   const choice = databaseKind(values, application.language, settings.database);
   // Undecided on this answer: what was decided on an earlier one still holds.
   if (choice === undefined) return false;
@@ -267,10 +263,7 @@ function decideDatabase({ application, settings }: ApplicationRecord, data: Appl
  * The database kind for a reading: only where it was decided on the same datastore metrics as the reading could hold, for
  * else a total time would be published of which a part is not taken off.
  */
-function databaseOf(
-  { database }: ApplicationData,
-  datastores: AskedDatastores,
-): DatabaseDecision['choice'] | undefined {
+function databaseOf({ database }: ApplicationData, datastores: AskedDatastores): DatabaseChoice | undefined {
   if (database === undefined || datastores === undefined) return undefined;
   return sameDatastores(database.datastores, datastores) ? database.choice : undefined;
 }

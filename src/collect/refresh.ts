@@ -1,8 +1,15 @@
 import type { Group } from '../metrics/sample.ts';
-import type { Clock } from './clock.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { AccountContext } from './selection.ts';
-import type { Scope } from './view.ts';
+
+/** What an answer is about: all of it, some groups, one account, or one application. */
+export interface Scope {
+  readonly groups: ReadonlySet<Group>;
+  readonly account?: string;
+  readonly applicationId?: number;
+  /** True: the groups' lists only, as the command line tools need them, no metric data. */
+  readonly listsOnly?: boolean;
+}
 
 /** What must be kept up to date besides a group itself: the lists its entities come from. */
 const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
@@ -74,22 +81,9 @@ export function asksForListsOfAccount({ groups, listsOnly }: Scope): boolean {
   return listsOnly === true && [...groups].every((group) => LISTS_OF_ACCOUNT.has(group));
 }
 
-/** True when the scope takes in this account. */
-export function coversAccount(scope: Scope, account: string): boolean {
-  return scope.account === undefined || scope.account === account;
-}
-
 /** True when the scope takes in this application; undefined is a list of the whole account. */
 export function coversApplication(scope: Scope, applicationId: number | undefined): boolean {
   return scope.applicationId === undefined || applicationId === undefined || scope.applicationId === applicationId;
-}
-
-/** What a refresh came to when the last of those who waited for it has left. */
-export interface CameTo {
-  readonly entities: number;
-  readonly failed: number;
-  readonly left: number;
-  readonly seconds: number;
 }
 
 /**
@@ -98,13 +92,14 @@ export interface CameTo {
  */
 export class Refresh {
   readonly scope: Scope;
-  /** The scope as a text: refreshes of one key are one. */
-  readonly key: string;
   needs: Needs;
   /** When it was asked for last: what becomes due later is not its work. */
-  askedAt: number;
+  askedAt = -Infinity;
   /** How many askings are under way: until they have ended, it is not known what it waits for. */
   asking = 0;
+  /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
+  askingForAll: number | undefined;
+  readonly #context: AccountContext;
   /** What those who wait for it wait for. It is gone with the last of them; the work goes on. */
   #waiting:
     | {
@@ -116,24 +111,22 @@ export class Refresh {
         failed: number;
       }
     | undefined;
-  /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
-  #askingFor: number | undefined;
 
-  constructor(scope: Scope, askedAt: number, context: AccountContext) {
+  constructor(scope: Scope, context: AccountContext) {
     this.scope = scope;
-    this.key = Refresh.keyOf(scope);
-    this.askedAt = askedAt;
+    this.#context = context;
     this.needs = neededGroups(scope, context);
   }
 
+  /** The scope as a text: refreshes of one key are one. */
   static keyOf({ groups, applicationId, listsOnly }: Scope): string {
     return JSON.stringify([[...groups].sort(), applicationId, listsOnly]);
   }
 
-  /** Somebody asks for it once more. */
-  askAgain(now: number, context: AccountContext): void {
-    this.askedAt = now;
-    this.needs = neededGroups(this.scope, context);
+  /** Somebody asks for it, for the first time or once more. */
+  ask(): void {
+    this.askedAt = this.#context.clock.monotonic();
+    this.needs = neededGroups(this.scope, this.#context);
   }
 
   /** True while somebody waits for it. */
@@ -149,18 +142,6 @@ export class Refresh {
   /** How many entities of each kind it still waits for. */
   get leftByKind(): ReadonlyMap<Kind, number> {
     return this.#waiting?.byKind ?? new Map();
-  }
-
-  /** False where all of the scope is being asked for, in the same window and for those who wait now: they share it. */
-  beginAskingForAll(windowEnd: number): boolean {
-    // One that has just ended tells nobody any more.
-    if (this.asking > 0 && this.#askingFor === windowEnd) return false;
-    this.#askingFor = windowEnd;
-    return true;
-  }
-
-  allIsAskedFor(): void {
-    this.#askingFor = undefined;
   }
 
   /** It waits for an entity. */
@@ -196,13 +177,9 @@ export class Refresh {
    *
    * @returns whether it is over, and, for the last of those who waited, what it came to
    */
-  async wait(
-    clock: Clock,
-    deadline: number,
-    canEnd: () => boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly isOver: boolean; readonly cameTo: CameTo | undefined }> {
-    if (this.#waiting === undefined) this.#askingFor = undefined;
+  async wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
+    const { clock } = this.#context;
+    if (this.#waiting === undefined) this.askingForAll = undefined;
     const waiting = (this.#waiting ??= {
       since: clock.monotonic(),
       pending: new Set(),

@@ -6,15 +6,21 @@ import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
 import type { Group } from '../metrics/sample.ts';
 import type { SampleWriter } from '../metrics/writeSamples.ts';
+import type { Clock } from './clock.ts';
 
 /** What everything that works for one account reads; a reload replaces its fields. */
 export interface AccountContext {
   account: AccountConfig;
   collection: CollectionConfig;
   reader: UpstreamReader;
+  /** Something that is another exactly when the key is another one; it is compared only and never shown. */
+  keyMark: () => string;
   customMetrics: readonly CustomMetric[];
   queries: readonly Query[];
   readonly writer: SampleWriter;
+  readonly clock: Clock;
+  /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
+  readonly everythingCounts: boolean;
 }
 
 /** True when the account reads this group at all. */

@@ -1,7 +1,6 @@
 import type { TimeRange } from '../api/reader.ts';
 import { nextTurnIfDue } from '../eventLoop/turns.ts';
 import type { Group } from '../metrics/sample.ts';
-import type { Clock } from './clock.ts';
 import {
   dueAt,
   effectiveInterval,
@@ -12,13 +11,15 @@ import {
   stateOf,
   windowAt,
   windowStart,
+  type AnswerTime,
+  type EntityState,
+  type Plan,
 } from './due.ts';
 import { GROUP_OF, type Entity, type HeldTimes, type Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { Limiter } from './limiter.ts';
 import type { AccountContext } from './selection.ts';
-import type { AnswerTime, EntityState, Plan } from './view.ts';
 
 const MINUTE = 60_000;
 
@@ -58,8 +59,6 @@ export class Timetable {
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
   readonly #limiter: Limiter;
-  readonly #clock: Clock;
-  readonly #everythingCounts: boolean;
   #window: CurrentWindow;
   /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
   #jump = { at: -Infinity, dueFrom: Infinity };
@@ -70,21 +69,11 @@ export class Timetable {
   /** How often an entity began to count. */
   #newlyAsked = 0;
 
-  /** @param everythingCounts true: entities count whether something asks for them or not */
-  constructor(
-    context: Readonly<AccountContext>,
-    inventory: Inventory,
-    kinds: Kinds,
-    limiter: Limiter,
-    clock: Clock,
-    everythingCounts: boolean,
-  ) {
+  constructor(context: Readonly<AccountContext>, inventory: Inventory, kinds: Kinds, limiter: Limiter) {
     this.#context = context;
     this.#inventory = inventory;
     this.#kinds = kinds;
     this.#limiter = limiter;
-    this.#clock = clock;
-    this.#everythingCounts = everythingCounts;
     this.#window = this.#windowOfNow();
   }
 
@@ -103,9 +92,10 @@ export class Timetable {
     const ahead = before.readableAt + (next.to - before.to) * 1000 - next.readableAt;
     if (next.to === before.to && Math.abs(ahead) < CLOCK_TOLERANCE) return before;
     const { delay } = this.#context.collection;
-    if (next.to < before.to && this.#clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE) return before;
+    if (next.to < before.to && this.#context.clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE)
+      return before;
     if (ahead >= CLOCK_TOLERANCE && next.to >= before.to) {
-      const now = this.#clock.monotonic();
+      const now = this.#context.clock.monotonic();
       this.#jump = { at: now, dueFrom: next.to === before.to ? next.readableAt + MINUTE : now };
     }
     return (this.#window = next);
@@ -192,7 +182,8 @@ export class Timetable {
 
   /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
   counts(entity: Entity): boolean {
-    return this.#everythingCounts || this.#clock.monotonic() - entity.askedAt <= this.asksHold(entity);
+    const { everythingCounts, clock } = this.#context;
+    return everythingCounts || clock.monotonic() - entity.askedAt <= this.asksHold(entity);
   }
 
   /** How long an entity counts after something asked for it. */
@@ -203,13 +194,13 @@ export class Timetable {
 
   /** When an entity that failed just now, reading `window`, may be tried again. */
   retryAt(entity: Entity, window: CurrentWindow): number {
-    const attempt = { windowStart: window.readableAt, readAt: this.#clock.monotonic() };
+    const attempt = { windowStart: window.readableAt, readAt: this.#context.clock.monotonic() };
     return retryAt(entity.failures, attempt, this.intervalOf(entity));
   }
 
   /** When an entity that was tried just now may be tried again if that is to happen once per interval. */
   nextTurn(entity: Entity): number {
-    const attempt = { windowStart: this.#window.readableAt, readAt: this.#clock.monotonic() };
+    const attempt = { windowStart: this.#window.readableAt, readAt: this.#context.clock.monotonic() };
     return nextTurn(attempt, this.intervalOf(entity));
   }
 
@@ -223,7 +214,7 @@ export class Timetable {
     if (this.#made !== undefined) {
       const changed = changes - this.#made.changes;
       const isOther = changed > 0 && (exact || changed >= this.#made.entities);
-      if (!isOther && this.#clock.monotonic() - this.#made.at < PLAN_AGE) return;
+      if (!isOther && this.#context.clock.monotonic() - this.#made.at < PLAN_AGE) return;
     }
     // One plan is made at a time: of a large fleet it takes longer than the next entities need to ask for it.
     while (this.#underWay !== undefined) {
@@ -261,7 +252,7 @@ export class Timetable {
 
   /** Gives other work a turn after each kind whose calls it has counted. */
   *#making(): Generator<undefined> {
-    const now = this.#clock.monotonic();
+    const now = this.#context.clock.monotonic();
     const changes = this.#changes;
     const byKind = new Map<Kind, Entity[]>();
     let entities = 0;
@@ -308,9 +299,9 @@ export class Timetable {
   }
 
   #windowOfNow(): CurrentWindow {
-    const { collection } = this.#context;
-    const wall = this.#clock.now();
+    const { collection, clock } = this.#context;
+    const wall = clock.now();
     const window = windowAt(wall, collection);
-    return { ...window, readableAt: this.#clock.monotonic() - (wall - windowStart(window.to, collection.delay)) };
+    return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, collection.delay)) };
   }
 }

@@ -3,7 +3,8 @@ import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 // Its successor is `@prometheus-io/client`, which needs Node 22. It counts and measures; src/exposition writes the text, because its own
 // writer renames a counter for good once it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { AccountStatus, EntityState, GroupStatus, QueryStatus } from '../collect/view.ts';
+import type { AccountStatus, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
+import type { EntityState } from '../collect/due.ts';
 import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';

@@ -1,18 +1,16 @@
 import type { Request, Response } from 'express';
-import type { AccountStatus, CollectorView, ProbeResult } from '../collect/view.ts';
+import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
 import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../metrics/sample.ts';
 
-/** The collector with what `/probe` needs. */
-export interface WebCollector extends CollectorView {
-  /**
-   * Reads the account's list where due and the application's work; waits at most `waitMs`, and no longer once the signal is
-   * aborted; never rejects.
-   */
-  probe(account: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult>;
-}
+/** The collector as the web pages and the service discovery see it. */
+export type WebCollector = Pick<
+  Collector,
+  'answer' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
+>;
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { remedies } from '../../src/cli/plan.ts';
 import { planCalls } from '../../src/collect/due.ts';
-import type { Plan } from '../../src/collect/view.ts';
+import type { Plan } from '../../src/collect/due.ts';
 import { parseDuration } from '../../src/config/duration.ts';
 import type { Group } from '../../src/metrics/sample.ts';
 

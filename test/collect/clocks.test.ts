@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refreshInBackground } from '../../src/collect/clock.ts';
+import { refreshInBackground } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 

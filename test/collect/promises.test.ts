@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pino } from 'pino';
 import { Collector } from '../../src/collect/collector.ts';
-import type { Scope } from '../../src/collect/view.ts';
+import type { Scope } from '../../src/collect/refresh.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { FakeReader, type Call } from './support/fakeReader.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, instance, keyTransaction } from './support/bodies.ts';
-import type { Answer } from '../../src/collect/view.ts';
+import type { Answer } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';

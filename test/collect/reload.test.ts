@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
-import { refreshInBackground } from '../../src/collect/clock.ts';
+import { refreshInBackground } from '../../src/collect/collector.ts';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
-import type { Answer } from '../../src/collect/view.ts';
+import type { Answer } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';

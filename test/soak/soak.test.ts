@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, Scope } from '../../src/collect/view.ts';
+import type { Answer } from '../../src/collect/collector.ts';
+import type { Scope } from '../../src/collect/refresh.ts';
 import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
 import { seeded } from './random.ts';

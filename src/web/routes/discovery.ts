@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { sendPage, type PlacedHandler } from '../sending.ts';
-import type { ApplicationView } from '../../collect/view.ts';
+import type { ApplicationView } from '../../collect/accountStatus.ts';
 import type { WebCollector, WebDependencies } from '../dependencies.ts';
 import { isHostHeader, timeToAnswer, wayBack, RefusedError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';

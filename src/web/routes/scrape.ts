@@ -1,7 +1,7 @@
 import type { OwnFamily } from '../../exposition/ownFamilies.ts';
 import { finishAnswer, type RenderedAnswer } from '../../exposition/exposition.ts';
 import { ClientGoneError, sendExposition, sendPieces, unlessGone, wantedBy, type PlacedHandler } from '../sending.ts';
-import type { ProbeResult } from '../../collect/view.ts';
+import type { ProbeResult } from '../../collect/probeAnswer.ts';
 import type { WebDependencies } from '../dependencies.ts';
 import { timeToAnswer, queryOf, readSelection, readProbeQuery, RefusedError } from '../request.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';

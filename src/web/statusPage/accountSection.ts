@@ -1,4 +1,4 @@
-import type { AccountStatus, BudgetStatus, GroupStatus, EntityStatus, QueryStatus } from '../../collect/view.ts';
+import type { AccountStatus, GroupStatus, EntityStatus, QueryStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { html, type Html, type HtmlValue, ago, counted, inWords, table, timeInWords, trim, DOT } from './markup.ts';
 
@@ -91,7 +91,7 @@ function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined 
   </p>`;
 }
 
-function pauseNotice({ pausedUntil }: BudgetStatus, now: number): Html | undefined {
+function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Html | undefined {
   if (pausedUntil === undefined) return undefined;
   return html`<p class="notice warn">
     <b>Paused</b> until ${timeInWords(pausedUntil)}, ${inWords(Math.max(0, Math.ceil(pausedUntil - now)))} from now: the
@@ -103,7 +103,7 @@ function windowInWords(end: number | undefined, now: number): string {
   return end === undefined ? 'none yet' : `ends ${timeInWords(end)}, ${ago(end, now)}`;
 }
 
-function budgetInWords(budget: BudgetStatus): Html {
+function budgetInWords(budget: AccountStatus['budget']): Html {
   const { configured, inForce, inFlight, lastMinute } = budget;
   const used = Math.min(100, (100 * lastMinute) / Math.max(1, configured));
   const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';

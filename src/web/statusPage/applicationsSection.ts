@@ -1,5 +1,5 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
-import type { ApplicationView, EntityStatus } from '../../collect/view.ts';
+import type { ApplicationView, EntityStatus } from '../../collect/accountStatus.ts';
 import type { Breakdown, ShownAccount } from './breakdown.ts';
 
 const PAGE_SIZE = 50;

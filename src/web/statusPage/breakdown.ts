@@ -1,4 +1,4 @@
-import type { AccountStatus, ApplicationView } from '../../collect/view.ts';
+import type { AccountStatus, ApplicationView } from '../../collect/accountStatus.ts';
 import { readSamples } from '../../metrics/writeSamples.ts';
 import type { Block, Sample } from '../../metrics/sample.ts';
 

@@ -1,7 +1,9 @@
 import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector } from '../../../src/collect/collector.ts';
-import type { AccountStatus, Answer, GroupStatus, Scope } from '../../../src/collect/view.ts';
+import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
+import type { Answer } from '../../../src/collect/collector.ts';
+import type { Scope } from '../../../src/collect/refresh.ts';
 import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';

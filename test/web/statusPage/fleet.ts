@@ -1,4 +1,4 @@
-import type { AccountStatus, EntityStatus } from '../../../src/collect/view.ts';
+import type { AccountStatus, EntityStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
 
@@ -21,8 +21,10 @@ export function entity(over: Partial<EntityStatus> = {}): EntityStatus {
     application: 'checkout',
     hostId: undefined,
     host: undefined,
+    query: undefined,
     state: 'fresh',
     failures: 0,
+    reason: undefined,
     problem: undefined,
     seconds: 0.3,
     windowEnd: TEST_NOW - 120,

@@ -1,12 +1,8 @@
 import { once } from 'node:events';
-import type {
-  AccountStatus,
-  Answer,
-  ApplicationList,
-  GroupStatus,
-  ProbeResult,
-  Scope,
-} from '../../../src/collect/view.ts';
+import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
+import type { Answer } from '../../../src/collect/collector.ts';
+import type { ProbeResult } from '../../../src/collect/probeAnswer.ts';
+import type { Scope } from '../../../src/collect/refresh.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
@@ -48,7 +44,7 @@ export class MemoryCollector implements WebCollector {
     };
   }
 
-  applicationLists(): readonly ApplicationList[] {
+  applicationLists(): ReturnType<WebCollector['applicationLists']> {
     return this.accounts.map(({ name: account, applications, entities, visible }) => {
       const list = entities.find(({ group }) => group === 'applications');
       if (list?.state === 'missing') return { account, listed: undefined, applications: undefined };
@@ -93,8 +89,10 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
         application: undefined,
         hostId: undefined,
         host: undefined,
+        query: undefined,
         state: 'fresh',
         failures: 0,
+        reason: undefined,
         problem: undefined,
         seconds: 0.21,
         windowEnd: undefined,
