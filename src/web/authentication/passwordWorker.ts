@@ -1,15 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import bcrypt from 'bcryptjs';
+import type { Compare } from './passwords.ts';
 
-/** What the main thread asks: whether the password belongs to the bcrypt hash. */
-export interface ComparisonRequest {
-  readonly password: string;
-  readonly hash: string;
-  /** What a refusal costs, as the cost of a bcrypt hash. */
-  readonly cost: number;
-}
-
-parentPort?.on('message', ({ password, hash, cost }: ComparisonRequest) => {
+parentPort?.on('message', ([password, hash, cost]: Parameters<Compare>) => {
   const matches = bcrypt.compareSync(password, hash);
   if (!matches) compareInVain(password, hash, cost);
   parentPort?.postMessage(matches);

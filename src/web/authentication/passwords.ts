@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import type { ComparisonRequest } from './passwordWorker.ts';
 
 /** A hash that belongs to no password, to compare with where the user is unknown; the cost is put in its place. */
 const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
@@ -38,7 +37,7 @@ export function compareInWorkers(file: URL = WORKER): Compare {
     for (const event of ['error', 'exit']) worker.on(event, () => idle.delete(worker));
     return worker;
   };
-  return async (password, hash, cost) => {
+  return async (...comparison) => {
     const [worker = start()] = idle;
     idle.delete(worker);
     return await new Promise((resolve, reject) => {
@@ -49,7 +48,7 @@ export function compareInWorkers(file: URL = WORKER): Compare {
         idle.add(worker);
         resolve(matches);
       });
-      worker.postMessage({ password, hash, cost } satisfies ComparisonRequest);
+      worker.postMessage(comparison);
     });
   };
 }

@@ -9,7 +9,7 @@ import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** Labels that two tags became and that are told. */
+/** Labels that two tags became and that are told, each once. */
 const MOST_TOLD = 100;
 
 /**
@@ -17,7 +17,12 @@ const MOST_TOLD = 100;
  * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
  */
 export function discoveryHandler(deps: WebDependencies): PlacedHandler {
-  const tagLabels = new TagLabels((message) => deps.warn(message));
+  const told = new Set<string>();
+  const tellOnce = (label: string, message: string): void => {
+    if (told.has(label) || told.size >= MOST_TOLD) return;
+    told.add(label);
+    deps.warn(message);
+  };
   return async (request, response, place) => {
     const target = targetOf(request);
     const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
@@ -46,7 +51,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
     const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],
-        labels: { ...address, ...labelsOf(account, application), ...tagLabels.of(application) },
+        labels: { ...address, ...labelsOf(account, application), ...tagLabels(application, tellOnce) },
       })),
     );
     const body = Buffer.from(JSON.stringify(groups));
@@ -80,35 +85,25 @@ function labelsOf(account: string, application: ApplicationView): Record<string,
   };
 }
 
-/** Labels of tags. Of two keys that become one label the first by name counts, which is told once. */
-class TagLabels {
-  readonly #warn: (message: string) => void;
-  readonly #told = new Set<string>();
-
-  constructor(warn: (message: string) => void) {
-    this.#warn = warn;
-  }
-
-  of({ tags = [] }: ApplicationView): Record<string, string> {
-    const keys = new Map<string, string>();
-    const labels: Record<string, string> = {};
-    for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      const label = `__meta_newrelic_${tagLabel(key)}`;
-      const first = keys.get(label);
-      if (first === undefined) labels[label] = values.toSorted().join(',');
-      else this.#tell(label, first, key);
-      keys.set(label, first ?? key);
+/** Labels of tags; of two keys that become one label the first by name counts, which is told. */
+function tagLabels(
+  { tags = [] }: ApplicationView,
+  tell: (label: string, message: string) => void,
+): Record<string, string> {
+  const keys = new Map<string, string>();
+  const labels: Record<string, string> = {};
+  for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+    const label = `__meta_newrelic_${tagLabel(key)}`;
+    const first = keys.get(label);
+    if (first === undefined) {
+      keys.set(label, key);
+      labels[label] = values.toSorted().join(',');
+      continue;
     }
-    return labels;
+    const which = `${first} and ${key} are one label, ${label}: it has the values of ${first}`;
+    tell(label, `Service discovery: the tags ${which}.`);
   }
-
-  #tell(label: string, first: string, second: string): void {
-    if (this.#told.has(label) || this.#told.size >= MOST_TOLD) return;
-    this.#told.add(label);
-    this.#warn(
-      `Service discovery: the tags ${first} and ${second} are one label, ${label}: it has the values of ${first}.`,
-    );
-  }
+  return labels;
 }
 
 /** The address the request came to: its `Host`, or that of the socket for a client that sends none. */

@@ -8,27 +8,6 @@ import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './tlsServer.ts';
 
-export interface ServersOptions {
-  readonly app: RequestListener;
-  /** Ignored where `sockets` are given. */
-  readonly listen: readonly ListenAddress[];
-  /** File descriptors of listening sockets, from {@link systemdSockets}. */
-  readonly sockets?: readonly number[] | undefined;
-  /** Path of the web configuration; undefined: plain HTTP for everybody. Check it with loadWebConfig first. */
-  readonly webConfigFile?: string | undefined;
-  /** Compares passwords with bcrypt hashes, away from this thread. */
-  readonly compare: Compare;
-  /** `--web.route-prefix` */
-  readonly routePrefix: string;
-  /** A password was refused. */
-  readonly refusedLogin: () => void;
-  readonly warn: (message: string) => void;
-  /** A fault of our own that a request ran into. */
-  readonly failed: (error: unknown) => void;
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number;
-}
-
 export interface Servers {
   readonly scheme: 'http' | 'https';
   /** `host:port` of every listening socket, with the port that was chosen where 0 was asked for. */
@@ -56,7 +35,26 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
  * Listens on every address, all with the same application and web configuration; TLS or not is decided once, here.
  * Throws a {@link ListenError} when one address cannot be had (none stays open then).
  */
-export async function startServers(options: ServersOptions): Promise<Servers> {
+export async function startServers(options: {
+  readonly app: RequestListener;
+  /** Ignored where `sockets` are given. */
+  readonly listen: readonly ListenAddress[];
+  /** File descriptors of listening sockets, from {@link systemdSockets}. */
+  readonly sockets?: readonly number[] | undefined;
+  /** Path of the web configuration; undefined: plain HTTP for everybody. Check it with loadWebConfig first. */
+  readonly webConfigFile?: string | undefined;
+  /** Compares passwords with bcrypt hashes, away from this thread. */
+  readonly compare: Compare;
+  /** `--web.route-prefix` */
+  readonly routePrefix: string;
+  /** A password was refused. */
+  readonly refusedLogin: () => void;
+  readonly warn: (message: string) => void;
+  /** A fault of our own that a request ran into. */
+  readonly failed: (error: unknown) => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+}): Promise<Servers> {
   const store = new WebConfigStore(options.webConfigFile, options.warn);
   const start = store.current();
   if ('faults' in start) throw new ListenError('The web configuration is invalid.');

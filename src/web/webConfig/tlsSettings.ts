@@ -21,11 +21,6 @@ export interface TlsSettings {
   readonly allowedSans: readonly string[] | undefined;
 }
 
-interface TlsProblem {
-  readonly key: keyof TlsSection | undefined;
-  readonly message: string;
-}
-
 /** Whether clients are asked for a certificate. */
 export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
   return clientAuth !== undefined && clientAuth !== 'NoClientCert';
@@ -42,7 +37,7 @@ export function readTlsSettings(
   folder: string,
 ): {
   readonly settings: TlsSettings | undefined;
-  readonly problems: readonly TlsProblem[];
+  readonly problems: ReturnType<typeof contradictions>;
   readonly files: readonly string[];
 } {
   const problems = contradictions(section);
@@ -78,8 +73,9 @@ export function readTlsSettings(
   return { settings: problems.length > 0 ? undefined : settings, problems, files };
 }
 
-function contradictions(section: TlsSection): TlsProblem[] {
-  const problems: TlsProblem[] = [];
+/** What the section says that does not fit together, with the key where it stands; undefined: the section itself. */
+function contradictions(section: TlsSection) {
+  const problems: { readonly key: keyof TlsSection | undefined; readonly message: string }[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
     if (section[name] === undefined && section[`${name}_file`] === undefined) {

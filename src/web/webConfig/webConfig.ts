@@ -18,7 +18,10 @@ interface WebConfig {
   readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
 }
 
-type WebConfigResult = { readonly config: WebConfig } | { readonly faults: readonly Fault[] };
+/** What a file comes to, and every file that this depends on. */
+type WebConfigResult = ({ readonly config: WebConfig } | { readonly faults: readonly Fault[] }) & {
+  readonly files: readonly string[];
+};
 
 /** No file given: plain HTTP for everybody. */
 const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefined, rateLimit: undefined };
@@ -28,23 +31,18 @@ const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefin
  * told with their place. Certificates and keys are read too; their paths are relative to the file's folder.
  */
 export function loadWebConfig(path: string): WebConfigResult {
-  return readWebConfig(path).result;
-}
-
-/** The same, with every file that the outcome depends on. */
-function readWebConfig(path: string): { readonly result: WebConfigResult; readonly files: readonly string[] } {
   const files = [path];
   const file = readText(path);
   if ('problem' in file) {
     const message = `the web configuration ${file.problem}`;
-    return { result: { faults: [{ file: path, line: undefined, column: undefined, path: '', message }] }, files };
+    return { faults: [{ file: path, line: undefined, column: undefined, path: '', message }], files };
   }
-  if (setsNothing(file.text)) return { result: { config: OPEN_WEB_CONFIG }, files };
+  if (setsNothing(file.text)) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
   const unreadable = tree.faultsWith([]);
-  if (unreadable.length > 0) return { result: { faults: unreadable }, files };
+  if (unreadable.length > 0) return { faults: unreadable, files };
   const { success, data, error } = webConfigSchema.safeParse(tree.value, { error: explain });
-  if (!success) return { result: { faults: tree.faultsWith(flatten(error.issues, knownKeys)) }, files };
+  if (!success) return { faults: tree.faultsWith(flatten(error.issues, knownKeys)), files };
   const { tls_server_config: section, basic_auth_users: users, http_server_config: http, rate_limit: limit } = data;
   const tls = section ? readTlsSettings(section, dirname(resolve(path))) : undefined;
   files.push(...(tls?.files ?? []));
@@ -54,7 +52,7 @@ function readWebConfig(path: string): { readonly result: WebConfigResult; readon
         ? tree.fault(['tls_server_config'], message, 'key')
         : tree.fault(['tls_server_config', key], message, 'value'),
     );
-    return { result: { faults: firstFaults(faults) }, files };
+    return { faults: firstFaults(faults), files };
   }
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
@@ -63,7 +61,7 @@ function readWebConfig(path: string): { readonly result: WebConfigResult; readon
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };
-  return { result: { config }, files };
+  return { config, files };
 }
 
 /** A blank header is one that is not set. */
@@ -84,23 +82,23 @@ function setsNothing(text: string): boolean {
 export class WebConfigStore {
   readonly #path: string | undefined;
   readonly #warn: (message: string) => void;
-  #files: readonly string[];
   #stamp = '';
-  #result: WebConfigResult = { config: OPEN_WEB_CONFIG };
+  #result: WebConfigResult;
   /** The last one that was valid. */
   #valid: WebConfig | undefined;
 
   /** `path` undefined: no web configuration; `warn` is told why a changed file is not used. */
   constructor(path: string | undefined, warn: (message: string) => void) {
     this.#path = path;
-    this.#files = path === undefined ? [] : [path];
+    this.#result = { config: OPEN_WEB_CONFIG, files: path === undefined ? [] : [path] };
     this.#warn = warn;
   }
 
   /** The same object as long as nothing has changed. */
   current(): WebConfigResult {
-    if (this.#path !== undefined && stampOf(this.#files) !== this.#stamp)
+    if (this.#path !== undefined && stampOf(this.#result.files) !== this.#stamp) {
       this.#take(this.#path, this.#read(this.#path));
+    }
     return this.#result;
   }
 
@@ -112,13 +110,13 @@ export class WebConfigStore {
 
   /** A file that turns out to name other files is read once more, now that they are known. */
   #read(path: string): WebConfigResult {
+    let { files } = this.#result;
     for (;;) {
-      const known = this.#files.join();
       // Taken before reading, so that a change in between is seen the next time.
-      this.#stamp = stampOf(this.#files);
-      const { result, files } = readWebConfig(path);
-      this.#files = files;
-      if (files.join() === known) return result;
+      this.#stamp = stampOf(files);
+      const result = loadWebConfig(path);
+      if (result.files.join() === files.join()) return result;
+      files = result.files;
     }
   }
 
@@ -134,7 +132,7 @@ export class WebConfigStore {
     const { config } = result;
     const lost = before === undefined ? [] : lostProtection(before, config);
     if (before !== undefined && lost.length > 0) {
-      this.#result = { config: before };
+      this.#result = { config: before, files: result.files };
       this.#warn(`The web configuration is not used, the one before stays: ${path}: ${lost.join('; ')}`);
       return;
     }

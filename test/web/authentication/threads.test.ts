@@ -2,12 +2,12 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { compareInWorkers } from '../../../src/web/authentication/passwords.ts';
 
-/** A thread that runs this text when a password comes; it finds the message in `request`, its port in `port`. */
+/** A thread that runs this text when a password comes; it finds `password` and `hash`, its port in `port`. */
 function threadThat(text: string): URL {
   const script =
     `import { parentPort as port } from 'node:worker_threads';` +
     `let asked = 0;` +
-    `port.on('message', (request) => { asked += 1; ${text} });`;
+    `port.on('message', ([password, hash]) => { asked += 1; ${text} });`;
   return new URL(`data:text/javascript,${encodeURIComponent(script)}`);
 }
 
@@ -15,8 +15,8 @@ describe('the thread that compares passwords', () => {
   test('gives each password its own verdict, in whatever order they come back', async () => {
     const compare = compareInWorkers(
       threadThat(`
-        const answer = () => port.postMessage(request.password === request.hash);
-        if (request.password === 'a') setTimeout(answer, 20); else answer();
+        const answer = () => port.postMessage(password === hash);
+        if (password === 'a') setTimeout(answer, 20); else answer();
       `),
     );
     const verdicts = await Promise.all(['a', 'b', 'c', 'd'].map((password) => compare(password, 'b', 4)));
@@ -24,7 +24,7 @@ describe('the thread that compares passwords', () => {
   });
 
   test('is used again for the next password', async () => {
-    const compare = compareInWorkers(threadThat('port.postMessage(asked === Number(request.password));'));
+    const compare = compareInWorkers(threadThat('port.postMessage(asked === Number(password));'));
     for (const asked of ['1', '2', '3']) expect(await compare(asked, '', 4)).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('the thread that compares passwords', () => {
     ['throws', `throw new Error('no memory for this')`, 'no memory for this'],
   ])('fails what it compares when it %s, and another compares the next password', async (_, does, message) => {
     const compare = compareInWorkers(
-      threadThat(`if (request.password === 'fail') ${does}; port.postMessage(asked === Number(request.password));`),
+      threadThat(`if (password === 'fail') ${does}; port.postMessage(asked === Number(password));`),
     );
     expect(await compare('1', '', 4)).toBe(true);
     await expect(compare('fail', '', 4)).rejects.toThrow(message);
@@ -58,7 +58,7 @@ describe('the thread that compares passwords', () => {
     await import('../../../src/web/authentication/passwordWorker.ts');
     const workOf = (password: string, cost: number): number => {
       compared.length = 0;
-      port.emit('message', { password, hash: `$2y$${String(cost).padStart(2, '0')}$x`, cost: 10 });
+      port.emit('message', [password, `$2y$${String(cost).padStart(2, '0')}$x`, 10]);
       return compared.reduce((sum, each) => sum + 2 ** each.cost, 0);
     };
     expect([4, 7, 10].map((cost) => workOf('wrong', cost))).toEqual([1024, 1024, 1024]);

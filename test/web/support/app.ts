@@ -5,7 +5,7 @@ import { Exposition } from '../../../src/exposition/exposition.ts';
 import { createApp } from '../../../src/web/app.ts';
 import type { DroppedSeries } from '../../../src/metrics/sample.ts';
 import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
-import { startServers, type Servers, type ServersOptions } from '../../../src/web/server/servers.ts';
+import { startServers, type Servers } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
 
 export interface TestApp {
@@ -95,7 +95,10 @@ export interface RunningServers extends Servers {
 }
 
 /** Servers on a port of 127.0.0.1 that the system chooses; closed after the test. */
-export async function serve(app: RequestListener, over: Partial<ServersOptions> = {}): Promise<RunningServers> {
+export async function serve(
+  app: RequestListener,
+  over: Partial<Parameters<typeof startServers>[0]> = {},
+): Promise<RunningServers> {
   const warnings: string[] = [];
   const failures: unknown[] = [];
   const servers = await startServers({

@@ -28,7 +28,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function load(text: string) {
   writeFileSync(file, text);
-  return loadWebConfig(file);
+  const result = loadWebConfig(file);
+  return 'config' in result ? { config: result.config } : { faults: result.faults };
 }
 
 /** The faults as they are printed, without the folder. */
