@@ -27,14 +27,10 @@ export function check(
   return findings.some(({ faults }) => faults.length > 0) ? 2 : 0;
 }
 
-/** The flags of the command. */
-export interface CheckOptions extends CommonOptions {
-  readonly 'web.config.file'?: string;
-  readonly live: boolean;
-}
-
 /** The command `check`: the files, and with `--live` the accounts too. */
-export async function runCheck(options: CheckOptions): Promise<void> {
+export async function runCheck(
+  options: CommonOptions & { readonly 'web.config.file'?: string; readonly live: boolean },
+): Promise<void> {
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
   const status = check(findings, process);

@@ -11,35 +11,111 @@ import {
   parseId,
   simulatorOptions,
   type CommonOptions,
-  type LogOptions,
   type SimulatorFlags,
 } from './flags.ts';
 import { collectGarbageEarly } from './process.ts';
-import type { CheckOptions } from './check.ts';
-import type { DiscoverOptions } from './discover.ts';
-import type { MetricNamesOptions } from './metricNamesCommand.ts';
-import type { QueryOptions } from './queryCommand.ts';
 import { parseDuration } from '../config/duration.ts';
 import type { Labels } from '../metrics/sample.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
-import type { BackfillOptions } from './backfill/decide.ts';
-import type { CompareOptions } from './compare/compare.ts';
 import type { SimulatorOptions } from '../simulator/simulator.ts';
 
-/** All commands with their flags, the default one first. What a command does is loaded when it runs. */
+/** All commands with their flags, the default one first. */
 export function allCommands(): readonly Command[] {
   return [
     serveCommand(),
-    checkCommand(),
-    planCommand(),
-    discoverCommand(),
-    metricNamesCommand(),
-    queryCommand(),
+    readingCommand(
+      'check',
+      'check the configuration: every fault as file:line:column: path: message',
+      async () => (await import('./check.ts')).runCheck,
+      examples('check', '--config.file=config.yaml', '--live'),
+    )
+      .option('--web.config.file <path>', 'check this web configuration, too')
+      .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false),
+    readingCommand(
+      'plan',
+      'what a steady state costs in calls per minute; reads only lists',
+      async () => (await import('./plan.ts')).runPlan,
+      examples('plan', '--config.file=config.yaml', '--format=json'),
+    ).addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'discover',
+      'list applications, hosts, instances and key transactions with their ids',
+      async () => (await import('./discover.ts')).runDiscover,
+      examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
+    )
+      .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
+      .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
+      .addOption(formatFlag(['table', 'yaml', 'json'])),
+    readingCommand(
+      'metric-names',
+      'list the metric names of an application',
+      async () => (await import('./metricNamesCommand.ts')).runMetricNames,
+      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
+    )
+      .requiredOption('--app <id or name>', 'the application')
+      .option('--host <id or name>', 'the names of this host of it')
+      .option('--name <substring>', 'only names that contain this')
+      .option('--all-pages', 'read all pages, a call each', true)
+      .option('--no-all-pages', 'stop after 20 pages')
+      .addOption(formatFlag(['table', 'json'])),
+    readingCommand(
+      'query',
+      'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
+      async () => (await import('./queryCommand.ts')).runQuery,
+      examples(
+        'query',
+        '"SELECT count(*) AS orders FROM Transaction FACET appName"',
+        '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
+        '--name=alert_events/open --format=metrics',
+      ),
+    )
+      .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
+      .option('--name <query>', 'a query of the configuration instead of a text')
+      .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
+      .option('--window <duration>', 'time range of the query, whole minutes', parsed(parseWindow))
+      .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
     backfillCommand(),
-    compareCommand(),
+    readingCommand(
+      'compare',
+      'read one account through REST and NerdGraph, and tell where they differ',
+      async () => (await import('./compare/compare.ts')).runCompare,
+      COMPARE_EXAMPLES,
+    )
+      .option('--account <name>', 'the account of the configuration (default: the only one)')
+      .option(
+        '--account-id <number>',
+        'its number at the service, for NerdGraph (default: as configured)',
+        parsed(parseAccountId),
+      )
+      .addOption(appFlag())
+      .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
+      .option(
+        '--tolerance <ratio>',
+        'relative difference up to which values count as the same',
+        parsed(parseTolerance),
+        0.01,
+      )
+      .addOption(formatFlag(['table', 'json'])),
     simulateCommand(),
     demoCommand(),
   ];
+}
+
+/** A command that takes the common flags. What it does is loaded when it runs, so that the daemon starts quickly. */
+function readingCommand(
+  name: string,
+  description: string,
+  load: () => Promise<(...given: never[]) => Promise<void>>,
+  help: string,
+): Command {
+  return addCommonFlags(new Command(name))
+    .description(description)
+    .addHelpText('after', help)
+    .action(async (...given: readonly unknown[]) => {
+      // Commander gives what the flags of the command say, without types.
+      const run = (await load()) as (...given: readonly unknown[]) => Promise<void>;
+      await run(...given);
+    });
 }
 
 /** The examples under the help of a command; each is the flags that follow its name. */
@@ -73,7 +149,7 @@ function serveCommand(): Command {
         '\n' +
         examples('serve', '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
     )
-    .action(async (options: Record<string, unknown> & LogOptions) => {
+    .action(async (options: Record<string, unknown> & CommonOptions) => {
       const [unknown] = command.args;
       if (unknown !== undefined) {
         const names = (command.parent?.commands ?? []).map((other) => other.name());
@@ -82,81 +158,6 @@ function serveCommand(): Command {
       collectGarbageEarly();
       await (await import('./serve.ts')).serve(options);
     });
-}
-
-function checkCommand(): Command {
-  const command = new Command('check').description(
-    'check the configuration: every fault as file:line:column: path: message',
-  );
-  return addCommonFlags(command)
-    .option('--web.config.file <path>', 'check this web configuration, too')
-    .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
-    .addHelpText('after', examples('check', '--config.file=config.yaml', '--live'))
-    .action(async (options: CheckOptions) => (await import('./check.ts')).runCheck(options));
-}
-
-function planCommand(): Command {
-  const command = new Command('plan').description('what a steady state costs in calls per minute; reads only lists');
-  return addCommonFlags(command)
-    .addOption(formatFlag(['table', 'json']))
-    .addHelpText('after', examples('plan', '--config.file=config.yaml', '--format=json'))
-    .action(async (options: CommonOptions & { format: 'table' | 'json' }) =>
-      (await import('./plan.ts')).runPlan(options),
-    );
-}
-
-function discoverCommand(): Command {
-  const command = new Command('discover').description(
-    'list applications, hosts, instances and key transactions with their ids',
-  );
-  return addCommonFlags(command)
-    .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
-    .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(parseId))
-    .addOption(formatFlag(['table', 'yaml', 'json']))
-    .addHelpText(
-      'after',
-      examples('discover', '', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'),
-    )
-    .action(async (options: DiscoverOptions) => (await import('./discover.ts')).runDiscover(options));
-}
-
-function metricNamesCommand(): Command {
-  const command = new Command('metric-names').description('list the metric names of an application');
-  return addCommonFlags(command)
-    .requiredOption('--app <id or name>', 'the application')
-    .option('--host <id or name>', 'the names of this host of it')
-    .option('--name <substring>', 'only names that contain this')
-    .option('--all-pages', 'read all pages, a call each', true)
-    .option('--no-all-pages', 'stop after 20 pages')
-    .addOption(formatFlag(['table', 'json']))
-    .addHelpText(
-      'after',
-      examples('metric-names', '--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'),
-    )
-    .action(async (options: MetricNamesOptions) => (await import('./metricNamesCommand.ts')).runMetricNames(options));
-}
-
-function queryCommand(): Command {
-  const command = new Command('query')
-    .description('run one NRQL query as the exporter would, and print its rows or the configuration to paste')
-    .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
-    .option('--name <query>', 'a query of the configuration instead of a text')
-    .option('--account <name>', 'the account to read (default: the only one, or the only one with the query)')
-    .option('--window <duration>', 'time range of the query, whole minutes', parsed(parseWindow))
-    .addOption(formatFlag(['table', 'json', 'yaml', 'metrics']));
-  return addCommonFlags(command)
-    .addHelpText(
-      'after',
-      examples(
-        'query',
-        '"SELECT count(*) AS orders FROM Transaction FACET appName"',
-        '"SELECT count(*) AS orders FROM Transaction FACET appName" --format=yaml   # ready for queries',
-        '--name=alert_events/open --format=metrics',
-      ),
-    )
-    .action(async (nrql: string | undefined, options: QueryOptions) =>
-      (await import('./queryCommand.ts')).runQuery(nrql, options),
-    );
 }
 
 /** The flag `--app` of commands that otherwise take the applications that the configuration serves. */
@@ -183,10 +184,15 @@ Examples:
 
 /** The command `backfill`. */
 export function backfillCommand(): Command {
-  const command = new Command('backfill')
-    .description(
-      'write the past of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
-    )
+  const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
+    .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))
+    .default({}, 'none');
+  return readingCommand(
+    'backfill',
+    'write the past of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
+    async () => (await import('./backfill/backfill.ts')).runBackfill,
+    BACKFILL_EXAMPLES,
+  )
     .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', parsed(checkTime))
     .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
     .option(
@@ -196,23 +202,15 @@ export function backfillCommand(): Command {
     )
     .addOption(appFlag())
     .option('--hosts', 'the hosts of the applications too', false)
-    .addOption(
-      new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
-        .argParser((text: string, before: Labels) => parsed((label) => addLabel(label, before))(text))
-        .default({}, 'none'),
-    )
+    .addOption(label)
     .option('--output <file>', 'where to write (default: standard output)')
     .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
-    .option('--resume', 'go on with the interrupted run of this output', false)
-    .addHelpText('after', BACKFILL_EXAMPLES);
-  return addCommonFlags(command).action(async (options: CommonOptions & BackfillOptions) =>
-    (await import('./backfill/backfill.ts')).runBackfill(options),
-  );
+    .option('--resume', 'go on with the interrupted run of this output', false);
 }
 
 /** Checked here, resolved against the clock when the command runs; the text is what a resumed run is compared by. */
 function checkTime(text: string): string {
-  parseMoment(text);
+  parseMoment(text, 0);
   return text;
 }
 
@@ -231,30 +229,6 @@ tells what differs. What is expected to differ never makes it fail: docs/migrati
 Examples:
   newrelic-apm-exporter compare --account-id=1234567
   newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
-
-function compareCommand(): Command {
-  const command = new Command('compare')
-    .description('read one account through REST and NerdGraph, and tell where they differ')
-    .option('--account <name>', 'the account of the configuration (default: the only one)')
-    .option(
-      '--account-id <number>',
-      'its number at the service, for NerdGraph (default: as configured)',
-      parsed(parseAccountId),
-    )
-    .addOption(appFlag())
-    .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
-    .option(
-      '--tolerance <ratio>',
-      'relative difference up to which values count as the same',
-      parsed(parseTolerance),
-      0.01,
-    )
-    .addOption(formatFlag(['table', 'json']))
-    .addHelpText('after', COMPARE_EXAMPLES);
-  return addCommonFlags(command).action(async (options: CompareOptions) =>
-    (await import('./compare/compare.ts')).runCompare(options),
-  );
-}
 
 function parseAccountId(text: string): number {
   if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new Error('It must be the number of an account, such as 1234567.');
@@ -315,7 +289,7 @@ function demoCommand(): Command {
   });
   return command
     .addHelpText('after', examples('demo', '', '--web.listen-address=127.0.0.1:0 --applications=50'))
-    .action(async (options: SimulatorFlags & LogOptions) => {
+    .action(async (options: SimulatorFlags & CommonOptions) => {
       const simulated = readOptions(command, options);
       collectGarbageEarly();
       await (await import('./demo.ts')).demo(simulated, options);

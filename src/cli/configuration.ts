@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { existsSync } from 'node:fs';
 import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
-import type { LogOptions } from './flags.ts';
+import type { CommonOptions } from './flags.ts';
 import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
 import { counted, formatFault, type Fault } from '../config/fault.ts';
 import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/find.ts';
@@ -12,7 +12,7 @@ import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
 /** Opens the log as the flags ask for it; the secrets become known as keys are read. */
-export function openLog({ 'log.level': level, 'log.format': format }: LogOptions): {
+export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
 } {

@@ -10,7 +10,7 @@ import { ListenError } from '../web/server/listening.ts';
 import { startDaemon, type Daemon } from './serve.ts';
 import { ExitStatus, runService } from './process.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from './configuration.ts';
-import { readServeFlags, type ServeFlags, type LogOptions, type SimulatorFlags } from './flags.ts';
+import { readServeFlags, type ServeFlags, type CommonOptions, type SimulatorFlags } from './flags.ts';
 import { startOrExit } from './simulate.ts';
 
 /** The accounts of the demo: the same simulated service, read through each of its interfaces. */
@@ -39,7 +39,7 @@ const AWAITED = 'newrelic_application_response_time_seconds';
 const PAUSE_MS = 500;
 
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
-export async function demo(simulated: SimulatorOptions, options: SimulatorFlags & LogOptions): Promise<void> {
+export async function demo(simulated: SimulatorOptions, options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { logger, secrets } = openLog(options);
   const { service, stopping, end } = await runService(

@@ -10,7 +10,7 @@ import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
 
-export interface DiscoverOptions extends CommonOptions {
+interface DiscoverOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
   /** Ids or exact names; without them and without key transactions, everything is listed. */
   readonly app?: readonly string[];

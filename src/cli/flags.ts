@@ -37,15 +37,11 @@ export function parseId(text: string): number {
   return id;
 }
 
-/** The flags of the log, as commander gives them. */
-export interface LogOptions {
+/** The flags that every command but `simulate` takes, as commander gives them. */
+export interface CommonOptions {
+  readonly 'config.file'?: string;
   readonly 'log.level': LogLevel;
   readonly 'log.format': LogFormat;
-}
-
-/** The flags that every command but `simulate` takes, as commander gives them. */
-export interface CommonOptions extends LogOptions {
-  readonly 'config.file'?: string;
 }
 
 const CONFIG_FILE = 'configuration file (default: config.yaml, or the environment without one)';

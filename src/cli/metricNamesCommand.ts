@@ -13,7 +13,7 @@ const FEW_PAGES = 20;
 
 const NOTE_EVERY_MS = 5_000;
 
-export interface MetricNamesOptions extends CommonOptions {
+interface MetricNamesOptions extends CommonOptions {
   /** Id or exact name. */
   readonly app: string;
   /** Id or exact name; undefined: the names of the application itself. */

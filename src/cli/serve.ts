@@ -18,7 +18,7 @@ import { createApp } from '../web/app.ts';
 import { compareInWorkers } from '../web/authentication/passwords.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
-import { type ServeFlags, type LogOptions, readServeFlags } from './flags.ts';
+import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts';
 import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './upstream/readers.ts';
 import { describeOrigin, readFrom } from '../config/find.ts';
@@ -218,7 +218,7 @@ function createCollector({ config, logger, secrets, environment }: DaemonOptions
 }
 
 /** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */
-export async function serve(options: Readonly<Record<string, unknown>> & LogOptions): Promise<void> {
+export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
   if (flags.configCheck) {
     const { check } = await import('./check.ts');

@@ -63,40 +63,34 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     const queries = listOf(account?.['queries']);
     const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues }];
     const valid: QueryDefinition[] = [];
-    const add = (path: string, text: string, prefix: string): void => {
-      const file = readList(path, text, prefix, env);
+    const read = new Set<string>();
+    const take = (path: string, prefix: string, named: Path, what: string, advice = ''): void => {
+      if (read.has(path)) return;
+      read.add(path);
+      const found = readText(path);
+      if ('problem' in found) {
+        issues.push(issue(named, `${what} ${found.problem}${advice}`));
+        return;
+      }
+      const file = readList(path, found.text, prefix, env);
       files.push(file);
       lists.push(file.list);
       valid.push(...file.valid);
     };
-    const read = new Set<string>();
     for (const [place, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
+      const named = [...at, 'query_files', place];
       const pattern = resolve(folder, name);
       const paths = name.includes('*') ? matchingFiles(pattern) : [pattern];
-      if (paths.length === 0) unmatched.push([...at, 'query_files', place]);
-      for (const path of paths) {
-        if (read.has(path)) continue;
-        read.add(path);
-        const found = readText(path);
-        if ('text' in found) add(path, found.text, '');
-        else {
-          const what = mayBeSecret(name) ? 'the query file' : `the query file ${path}`;
-          issues.push(issue([...at, 'query_files', place], `${what} ${found.problem}`));
-        }
-      }
+      if (paths.length === 0) unmatched.push(named);
+      for (const path of paths) take(path, '', named, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
     for (const [place, name] of listOf(account?.['query_packs']).entries()) {
       const pack = PACKS.find((known) => known === name);
-      if (pack === undefined || read.has(pack)) continue;
-      read.add(pack);
-      const path = packFile(pack);
-      const found = readText(path);
-      if ('text' in found) add(path, found.text, `${pack}/`);
-      else
-        issues.push(
-          issue([...at, 'query_packs', place], `the file of this pack ${found.problem}: install the exporter again`),
-        );
+      const named = [...at, 'query_packs', place];
+      if (pack !== undefined) {
+        take(packFile(pack), `${pack}/`, named, 'the file of this pack', ': install the exporter again');
+      }
     }
     const needsNumber = account?.['api'] !== 'nerdgraph' && account?.['account_id'] === undefined;
     if (needsNumber && lists.some((list) => list.queries.length > 0)) {
@@ -180,16 +174,10 @@ export function queryLabelProblem(name: string, staticLabels: readonly string[] 
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
 }
 
-/** What one family of the configuration is, and where it was named first. */
-interface FamilyUse {
-  readonly help: string;
-  readonly labels: string;
-  readonly where: string;
-}
-
 /** The families of custom metrics and queries: one of them has one HELP and one set of labels in all accounts. */
 class Families {
-  readonly #uses = new Map<string, FamilyUse>();
+  /** What each is, and where it was named first. */
+  readonly #uses = new Map<string, { readonly help: string; readonly labels: string; readonly where: string }>();
 
   constructor(accounts: ReturnType<typeof accountsOf>) {
     for (const [index, account] of accounts.entries()) {
@@ -239,10 +227,8 @@ function labelText(names: readonly string[]): string {
   return names.toSorted().join(', ');
 }
 
-/** The file of a pack. */
 function packFile(name: string): string {
-  const [folder = ''] = PACK_FOLDERS.filter((each) => existsSync(each));
-  return join(folder, `${name}.yaml`);
+  return join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${name}.yaml`);
 }
 
 /** Reads a file of queries; its queries are valid only where none of them is at fault. */

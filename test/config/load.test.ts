@@ -194,12 +194,17 @@ describe('a valid configuration', () => {
   });
 
   it.each([
-    ['us', 'https://api.newrelic.com/v2'],
-    ['eu', 'https://api.eu.newrelic.com/v2'],
-    ['gov', 'https://gov-api.newrelic.com/v2'],
-    ['jp', 'https://api.jp.newrelic.com/v2'],
-  ])('reads region %s at %s', (region, address) => {
-    expect(configOf(withAccount(`region: ${region}`)).accounts[0]?.base_url).toBe(address);
+    ['us', 'https://api.newrelic.com'],
+    ['eu', 'https://api.eu.newrelic.com'],
+    ['gov', 'https://gov-api.newrelic.com'],
+    ['jp', 'https://api.jp.newrelic.com'],
+  ])('reads region %s at %s, through REST and NerdGraph', (region, address) => {
+    for (const [api, ending] of [
+      ['rest', '/v2'],
+      ['nerdgraph', '/graphql'],
+    ] as const) {
+      expect(configOf(withAccount(`api: ${api}, region: ${region}`)).accounts[0]?.base_url).toBe(`${address}${ending}`);
+    }
   });
 
   it.each([
@@ -234,15 +239,6 @@ describe('a valid configuration', () => {
       api_key_header: 'X-Api-Key',
       limits: { max_concurrent_requests: 9, request_timeout: 12_000 },
     });
-  });
-
-  it.each([
-    ['us', 'https://api.newrelic.com/graphql'],
-    ['eu', 'https://api.eu.newrelic.com/graphql'],
-    ['gov', 'https://gov-api.newrelic.com/graphql'],
-    ['jp', 'https://api.jp.newrelic.com/graphql'],
-  ])('reads region %s through NerdGraph at %s', (region, address) => {
-    expect(configOf(withAccount(`api: nerdgraph, region: ${region}`)).accounts[0]?.base_url).toBe(address);
   });
 
   it.each([

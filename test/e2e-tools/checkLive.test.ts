@@ -79,15 +79,13 @@ describe('check --live', () => {
   });
 
   it('names a list of an application that cannot be read, and ends with 1', async () => {
-    const faulty = await startSimulator({
+    const { status, stdout } = await checkLive({
       applications: 2,
       faults: [
         { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
         { effect: 'forbidden-page', on: 'key_transactions' },
       ],
     });
-    const { status, stdout } = await runTool(['check', '--live'], { config: { accounts: [account(faulty)] } });
-    await faulty.close();
     expect(status).toBe(1);
     expect(stdout).toContain('the key is accepted');
     expect(stdout).toContain('  key transactions: cannot be read\n');
@@ -96,11 +94,10 @@ describe('check --live', () => {
   });
 
   it('says that a plan does not fit, and which setting to change', async () => {
-    const wide = await startSimulator({ applications: 1, hostsPerApplication: 40 });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(wide, 'default', { limits: { requests_per_minute: 10 } })] },
-    });
-    await wide.close();
+    const { status, stdout } = await checkLive(
+      { applications: 1, hostsPerApplication: 40 },
+      { limits: { requests_per_minute: 10 } },
+    );
     expect(status).toBe(0);
     expect(stdout).toContain('of 10 calls per minute, which does not fit');
     expect(stdout).toMatch(/warning: limits\.requests_per_minute: a refresh of everything needs \d+ calls per minute/);
@@ -123,15 +120,14 @@ describe('check --live', () => {
       { id: 1234567, name: 'Shop' },
       { id: 7654321, name: 'Blog' },
     ];
-    const upstream = await startSimulator({ applications: 2, hostsPerApplication: 1, accounts });
-    const { status, stdout, stderr } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
-    });
-    await upstream.close();
+    const { status, stdout, stderr, url } = await checkLive(
+      { applications: 2, hostsPerApplication: 1, accounts },
+      { api: 'nerdgraph', account_id: 1234567 },
+    );
     expect(complaintsOf(stderr)).toEqual([]);
     expect(stdout.split('\n')).toEqual([
       'config.yaml: valid',
-      `account shop (${upstream.url}/graphql): the key is accepted`,
+      `account shop (${url}/graphql): the key is accepted`,
       '  interface: NerdGraph',
       '  account: the key sees 1234567 (Shop), 7654321 (Blog); account 1234567 is read',
       '  applications: 2 visible, 2 exported, 2 of them reporting',
@@ -143,27 +139,25 @@ describe('check --live', () => {
   });
 
   it('names an account that the key does not list', async () => {
-    const upstream = await startSimulator({ applications: 2, accounts: [{ id: 99, name: 'Another' }] });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
-    });
-    await upstream.close();
+    const { status, stdout } = await checkLive(
+      { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
+      { api: 'nerdgraph', account_id: 1234567 },
+    );
     expect(stdout).toContain('the key does not list account 1234567');
     expect(stdout).toContain('99 (Another)');
     expect(status).toBe(1);
   });
 
   it('warns of NRQL that answers no timeslice at all', async () => {
-    const upstream = await startSimulator({
-      applications: 2,
-      hostsPerApplication: 1,
-      // Its timeslices end long before the window that is asked for.
-      now: () => Date.now() - 7_200_000,
-    });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
-    });
-    await upstream.close();
+    const { status, stdout } = await checkLive(
+      {
+        applications: 2,
+        hostsPerApplication: 1,
+        // Its timeslices end long before the window that is asked for.
+        now: () => Date.now() - 7_200_000,
+      },
+      { api: 'nerdgraph', account_id: 1234567 },
+    );
     expect(stdout.match(/warning: .*/g)).toEqual([
       expect.stringMatching(/^warning: NRQL has no timeslice of 2 reporting applications in account 1234567: .*role/),
     ]);
@@ -175,50 +169,41 @@ describe('check --live', () => {
       { id: 1234567, name: 'Shop' },
       { id: 7654321, name: 'Blog' },
     ];
-    const upstream = await startSimulator({ applications: 1, accounts });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', nerdGraphOf(upstream))] },
-    });
-    await upstream.close();
+    const { status, stdout } = await checkLive({ applications: 1, accounts }, { api: 'nerdgraph' });
     expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
     expect(status).toBe(1);
   });
 
   it('says that NRQL cannot be read, and ends with 1', async () => {
-    const upstream = await startSimulator({
-      applications: 1,
-      faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
-    });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', nerdGraphOf(upstream))] },
-    });
-    await upstream.close();
+    const { status, stdout } = await checkLive(
+      {
+        applications: 1,
+        faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
+      },
+      { api: 'nerdgraph' },
+    );
     expect(stdout).toMatch(/^ {2}problem: graphql:applications: /m);
     expect(status).toBe(1);
   });
 
   it('says that the accounts of a key cannot be read although every list can, and ends with 1', async () => {
-    const upstream = await startSimulator({
-      applications: 1,
-      faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
-    });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: { accounts: [account(upstream, 'shop', { ...nerdGraphOf(upstream), account_id: 1234567 })] },
-    });
-    await upstream.close();
+    const { status, stdout } = await checkLive(
+      {
+        applications: 1,
+        faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
+      },
+      { api: 'nerdgraph', account_id: 1234567 },
+    );
     expect(stdout).toContain('  applications: 1 visible, 1 exported, 1 of them reporting\n');
     expect(stdout.match(/^ {2}problem: .*/gm)).toHaveLength(1);
     expect(status).toBe(1);
   });
 
   it('says that a plan does not fit because calls are slow, from how long they took', async () => {
-    const slow = await startSimulator({ applications: 2, hostsPerApplication: 40, latencyMs: 1000 });
-    const { status, stdout } = await runTool(['check', '--live'], {
-      config: {
-        accounts: [account(slow, 'slow', { limits: { max_concurrent_requests: 1 }, key_transactions: false })],
-      },
-    });
-    await slow.close();
+    const { status, stdout } = await checkLive(
+      { applications: 2, hostsPerApplication: 40, latencyMs: 1000 },
+      { limits: { max_concurrent_requests: 1 }, key_transactions: false },
+    );
     expect(stdout).toContain('of 600 calls per minute, which does not fit');
     expect(stdout).toMatch(
       /warning: limits\.max_concurrent_requests: .* and 1 at once carry [1-5]\d while one takes \d\.\d s/,
@@ -227,6 +212,17 @@ describe('check --live', () => {
   });
 });
 
-function nerdGraphOf(upstream: Simulator): { readonly api: string; readonly base_url: string } {
-  return { api: 'nerdgraph', base_url: `${upstream.url}/graphql` };
+/** Runs it with one account of a service of its own. */
+async function checkLive(
+  upstreamOptions: Parameters<typeof startSimulator>[0],
+  settings: Parameters<typeof account>[2] = {},
+) {
+  const upstream = await startSimulator(upstreamOptions);
+  const address = settings['api'] === 'nerdgraph' ? { base_url: `${upstream.url}/graphql` } : {};
+  try {
+    const config = { accounts: [account(upstream, 'shop', { ...settings, ...address })] };
+    return { ...(await runTool(['check', '--live'], { config })), url: upstream.url };
+  } finally {
+    await upstream.close();
+  }
 }

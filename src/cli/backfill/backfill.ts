@@ -18,7 +18,8 @@ import { formatDuration } from '../../config/duration.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
-import { decide, resumeKeyOf, type BackfillOptions } from './decide.ts';
+import type { BackfillOptions } from './backfillFlags.ts';
+import { decide, resumeKeyOf } from './decide.ts';
 import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './workFolder.ts';
 
 /** Lines that are put into one piece of text. */

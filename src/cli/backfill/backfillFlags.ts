@@ -7,6 +7,23 @@ import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process.ts';
 import { formatMinute } from '../terminal.ts';
 
+/** The flags of the command, each readable by itself. */
+export interface BackfillOptions {
+  readonly from: string;
+  readonly to?: string;
+  /** Milliseconds, whole minutes; undefined: `collection.window`. */
+  readonly window?: number | undefined;
+  /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
+  readonly app: readonly string[];
+  readonly hosts: boolean;
+  /** Labels that every series gets. */
+  readonly label: Labels;
+  /** Undefined: standard output. */
+  readonly output?: string;
+  readonly force: boolean;
+  readonly resume: boolean;
+}
+
 /** What Prometheus adds when it scrapes: the labels that make a backfilled series the scraped one. */
 const TARGET_LABELS = new Set(['job', 'instance']);
 
@@ -25,50 +42,45 @@ export function addLabel(text: string, before: Labels): Labels {
 
 const MINUTE = 60;
 
-/** A time as it is given on the command line, in seconds: since 1970, or before now. */
-type Moment = { readonly at: number } | { readonly ago: number };
-
-/** Reads an ISO 8601 time with its zone, `now`, or how long ago (`7d`, `-7d`). Throws an Error with a sentence. */
-export function parseMoment(text: string): Moment {
-  if (text === 'now') return { ago: 0 };
+/**
+ * The Unix seconds of an ISO 8601 time with its zone, `now`, or how long ago (`7d`, `-7d`). Throws an Error with a sentence.
+ *
+ * @param now Unix seconds
+ */
+export function parseMoment(text: string, now: number): number {
+  if (text === 'now') return now;
   const ago = parseDuration(text.replace(/^-/, ''));
-  if (ago !== undefined) return { ago: ago / 1000 };
+  if (ago !== undefined) return now - ago / 1000;
   const at = parseTime(text);
   if (at === undefined || !isCalendarDay(text.slice(0, 10))) {
     throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
   }
-  return { at };
+  return at;
 }
 
 /**
- * The range of the samples, in whole minutes: at times after `from`, up to and including `to`. It ends no later than the newest window of a scrape at `now`, because the minutes after that
- * are not complete upstream. Throws a UsageError for what is empty or in the future.
+ * The range of the samples, in whole minutes: at times after `from`, up to and including `to`. It ends no later than the
+ * newest window of a scrape at `now`, because the minutes after that are not complete upstream. Throws a UsageError for what
+ * is empty or in the future.
  *
  * @param now Unix milliseconds
  * @param delay `collection.delay` in milliseconds
  */
 export function resolveRange(
-  given: { readonly from: Moment; readonly to: Moment | undefined },
+  given: { readonly from: string; readonly to?: string | undefined },
   { now, delay }: { readonly now: number; readonly delay: number },
 ): TimeRange {
   const seconds = now / 1000;
   const newest = windowAt(now, { window: 0, delay }).to;
-  const from = toMinute(given.from, seconds);
-  const to = given.to === undefined ? newest : toMinute(given.to, seconds);
-  for (const [flag, time] of [
-    ['--from', from],
-    ['--to', to],
-  ] as const) {
+  const minuteOf = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE) * MINUTE;
+  const from = minuteOf(given.from);
+  const to = given.to === undefined ? newest : minuteOf(given.to);
+  for (const [flag, time] of Object.entries({ '--from': from, '--to': to })) {
     if (time > seconds) throw new UsageError(`${flag} is in the future: ${formatMinute(time)}`);
   }
   const end = Math.min(to, newest);
   if (from >= end) throw new UsageError(`--from (${formatMinute(from)}) must be before --to (${formatMinute(end)})`);
   return { from, to: end };
-}
-
-function toMinute(moment: Moment, now: number): number {
-  const time = 'at' in moment ? moment.at : now - moment.ago;
-  return Math.floor(time / MINUTE) * MINUTE;
 }
 
 /** JavaScript reads the 31st of February as a day in March. */

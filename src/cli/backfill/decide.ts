@@ -1,15 +1,14 @@
 import type { Application } from '../../api/types.ts';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
 import { applicationLabels } from '../../metrics/labelNames.ts';
-import type { Labels } from '../../metrics/sample.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, listApplications } from '../upstream/reading.ts';
-import type { ResumeKey, State, BackfillSubject, TargetOptions } from './workFolder.ts';
+import type { State, BackfillSubject } from './workFolder.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
 import { counted } from '../../config/fault.ts';
 import { formatMinute } from '../terminal.ts';
-import { parseMoment, resolveRange } from './backfillFlags.ts';
+import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 
 /**
  * The applications to backfill, in the order of the accounts and their lists, and how many the configuration includes but
@@ -65,21 +64,8 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** The flags of the command, each readable by itself. */
-export interface BackfillOptions extends TargetOptions {
-  readonly from: string;
-  readonly to?: string;
-  /** Milliseconds, whole minutes; undefined: `collection.window`. */
-  readonly window?: number | undefined;
-  /** Ids or exact names; empty: the applications whose metric data the configuration has the daemon read. */
-  readonly app: readonly string[];
-  readonly hosts: boolean;
-  /** Labels that every series gets. */
-  readonly label: Labels;
-}
-
 /** What a resumed run is compared by: the flags as they were given, and what of the configuration changes the output. */
-export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): ResumeKey {
+export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
     '--from': request.from,
     '--to': request.to ?? '',
@@ -103,8 +89,7 @@ export async function decide(
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
 ): Promise<State> {
   const { accounts, config } = session;
-  const given = { from: parseMoment(request.from), to: request.to === undefined ? undefined : parseMoment(request.to) };
-  const range = resolveRange(given, { now, delay: config.collection.delay });
+  const range = resolveRange(request, { now, delay: config.collection.delay });
   const window = windowOf(config.collection.window, request);
   const chunks = accounts.map(({ reader }) => [...reader.metricSeries.plan(range, window, now / 1000)]);
   if (chunks.some(({ length }) => length === 0)) {

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../process.ts';
+import type { BackfillOptions } from './backfillFlags.ts';
 
 /**
  * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or not
@@ -88,8 +89,6 @@ const state = z.strictObject({
   subjects: z.array(subject),
 });
 
-export type ResumeKey = z.infer<typeof resumeKey>;
-
 /** An application that is backfilled, with what its calculation needs to know. */
 export type BackfillSubject = z.infer<typeof subject>;
 
@@ -104,7 +103,7 @@ export async function saveState(folder: WorkFolder, decided: State): Promise<voi
  * What an interrupted run had decided; undefined when it had not come so far. Throws a UsageError when it was asked for
  * something else, or when its folder is of another version of this program.
  */
-export async function loadState(folder: WorkFolder, asked: ResumeKey): Promise<State | undefined> {
+export async function loadState(folder: WorkFolder, asked: State['resumeKey']): Promise<State | undefined> {
   if (!folder.has(FILE)) return undefined;
   const parsed = state.safeParse(await folder.read(FILE));
   if (!parsed.success) {
@@ -123,13 +122,6 @@ export async function loadState(folder: WorkFolder, asked: ResumeKey): Promise<S
 
 const comparedKeys = resumeKey.keyof().options;
 
-export interface TargetOptions {
-  /** Undefined: standard output. */
-  readonly output?: string;
-  readonly force: boolean;
-  readonly resume: boolean;
-}
-
 /** Where the document goes, and the folder it is made in. */
 export interface OutputTarget {
   readonly folder: WorkFolder;
@@ -142,10 +134,14 @@ export interface OutputTarget {
 }
 
 /**
- * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume. `stdout` is where the
- * document goes without an output file.
+ * Throws a UsageError where the output cannot be a file or would overwrite something, or there is nothing to resume.
+ *
+ * @param stdout where the document goes without an output file
  */
-export function chooseTarget({ output, force, resume }: TargetOptions, stdout: NodeJS.WritableStream): OutputTarget {
+export function chooseTarget(
+  { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
+  stdout: NodeJS.WritableStream,
+): OutputTarget {
   if (output === undefined) {
     if (resume) throw new UsageError('--resume needs the --output of the run that was interrupted');
     return toStandardOutput(stdout);

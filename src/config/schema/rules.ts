@@ -1,4 +1,3 @@
-import type * as z from 'zod';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
 import { type Api, normaliseBaseUrl } from '../interfaces.ts';
@@ -95,59 +94,39 @@ function apiOf(account: Mapping | undefined): Api {
   return account?.['api'] === 'nerdgraph' ? 'nerdgraph' : 'rest';
 }
 
-/** Every custom metric by itself, and with the earlier one that feeds the same family. */
+/**
+ * Every custom metric by itself, and with the first that feeds the same family: one family has one HELP, one scope and one
+ * set of captured labels in all accounts.
+ */
 function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
-  const firstOf = new Map<string, CustomMetricUse>();
-  return accounts.flatMap((account, accountIndex) =>
-    listOf(account?.['custom_metrics']).flatMap((value, index): Issue[] => {
-      // What the schema refuses has its own fault, and cannot be compared.
-      const metric = customMetric.safeParse(value).data;
-      if (metric === undefined) return [];
-      const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const use = { at, metric, template: parseTemplate(metric.match) };
-      const first = firstOf.get(metric.name);
-      if (first === undefined) firstOf.set(metric.name, use);
-      return [...withAccount(use, account), ...(first === undefined ? [] : withSameFamily(use, first))];
-    }),
-  );
-}
-
-/** A custom metric and its place in the file. */
-interface CustomMetricUse {
-  readonly at: Path;
-  readonly metric: z.output<typeof customMetric>;
-  readonly template: ReturnType<typeof parseTemplate>;
-}
-
-/** A capture is no static label of the account, and the value is one that its interface has. */
-function withAccount({ at, metric, template }: CustomMetricUse, account: Mapping | undefined): Issue[] {
-  const fixed = mappingOf(account?.['labels']) ?? {};
-  const issues = template.labelNames
-    .filter((label) => Object.hasOwn(fixed, label))
-    .map(() => issue([...at, 'match'], 'captures a static label of the account: choose another name'));
-  const values = nerdgraphValuesOf(metric.match);
-  if (apiOf(account) === 'nerdgraph' && !values.includes(metric.value)) {
-    const message = `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`;
-    issues.push(issue([...at, 'value'], message));
-  }
-  return issues;
-}
-
-/** One family has one HELP, one scope and one set of captured labels in all accounts. */
-function withSameFamily({ at, metric, template }: CustomMetricUse, first: CustomMetricUse): Issue[] {
-  const same = `as in ${formatPath(first.at)}, which feeds the same family`;
   const issues: Issue[] = [];
-  if (first.metric.scope !== metric.scope)
-    issues.push(issue([...at, 'scope'], `must be ${first.metric.scope}, ${same}`));
-  if (first.metric.help !== metric.help) issues.push(issue([...at, 'help'], `must be the same text ${same}`));
-  if (sortedLabels(first) !== sortedLabels({ template })) {
-    issues.push(issue([...at, 'match'], `must capture the same labels ${same}`));
+  const firstOf = new Map<string, Record<'where' | 'scope' | 'help' | 'labels', string>>();
+  for (const [accountIndex, account] of accounts.entries()) {
+    for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
+      // What the schema refuses has its own fault, and cannot be compared.
+      const metric = customMetric.safeParse(written).data;
+      if (metric === undefined) continue;
+      const { name, match, scope, help, value } = metric;
+      const at = ['accounts', accountIndex, 'custom_metrics', index];
+      const tell = (key: string, message: string): void => void issues.push(issue([...at, key], message));
+      const { labelNames } = parseTemplate(match);
+      if (labelNames.some((label) => Object.hasOwn(mappingOf(account?.['labels']) ?? {}, label))) {
+        tell('match', 'captures a static label of the account: choose another name');
+      }
+      const values = nerdgraphValuesOf(match);
+      if (apiOf(account) === 'nerdgraph' && !values.includes(value)) {
+        tell('value', `is no value that NerdGraph has for these metrics: use one of ${values.join(', ')}`);
+      }
+      const use = { where: formatPath(at), scope, help, labels: labelNames.toSorted().join(', ') };
+      const first = firstOf.get(name) ?? use;
+      firstOf.set(name, first);
+      const same = `as in ${first.where}, which feeds the same family`;
+      if (first.scope !== scope) tell('scope', `must be ${first.scope}, ${same}`);
+      if (first.help !== help) tell('help', `must be the same text ${same}`);
+      if (first.labels !== use.labels) tell('match', `must capture the same labels ${same}`);
+    }
   }
   return issues;
-}
-
-function sortedLabels({ template }: Pick<CustomMetricUse, 'template'>): string {
-  return template.labelNames.toSorted().join(', ');
 }
 
 /** The accounts as they stand in the file; undefined for what is not even a mapping. */

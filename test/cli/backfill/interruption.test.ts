@@ -103,23 +103,8 @@ describe('an interrupted run', () => {
   });
 
   it('says where what it has read is kept', async () => {
-    const session = countingSession(5).session;
     const notes: string[] = [];
-    const { backfill } = await import('../../../src/cli/backfill/backfill.ts');
-    const request = { hosts: false, label: {}, force: false, resume: false };
-    await expect(
-      backfill(
-        session,
-        { ...WISH, ...request, output },
-        {
-          now: NOW,
-          stdout: process.stdout,
-          note: (sentence) => void notes.push(sentence),
-          progress: { update: () => undefined, stop: () => undefined },
-          sleep: () => Promise.resolve(),
-        },
-      ),
-    ).rejects.toThrow();
+    await expect(runOn(countingSession(5).session, { ...WISH, output }, notes)).rejects.toThrow();
     expect(notes.at(-1)).toBe(
       `What has been read is kept in ${output}.backfill: the same command with --resume goes on.`,
     );

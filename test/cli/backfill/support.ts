@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import type { Gate } from '../../../src/api/reader.ts';
-import type { BackfillOptions } from '../../../src/cli/backfill/decide.ts';
+import type { BackfillOptions } from '../../../src/cli/backfill/backfillFlags.ts';
 import { backfill } from '../../../src/cli/backfill/backfill.ts';
 import type { LiveSession } from '../../../src/cli/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
@@ -92,9 +92,9 @@ const REQUEST: Omit<BackfillOptions, 'from'> = {
 export async function runOn(
   session: LiveSession,
   request: Partial<BackfillOptions> & Pick<BackfillOptions, 'from'>,
+  notes: string[] = [],
 ): Promise<{ readonly document: string; readonly notes: readonly string[]; readonly progress: readonly number[] }> {
   const stdout = new PassThrough();
-  const notes: string[] = [];
   const document = text(stdout);
   const sleep = (_: number, signal: AbortSignal): Promise<void> =>
     signal.aborted ? Promise.reject(new Error('stopped')) : Promise.resolve();
