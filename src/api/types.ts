@@ -23,6 +23,8 @@ export class UpstreamError extends Error {
     /** Path template, such as `/applications/{id}/hosts.json`, or `graphql:` and the group whose data are read. */
     readonly endpoint: string;
     readonly status?: number | undefined;
+    /** Whether upstream itself says that it passes. */
+    readonly isSaidToPass?: boolean;
   };
 
   constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {

@@ -62,21 +62,18 @@ function requestCount({ web, nonWeb }: ErrorInputs): number {
   return (web?.call_count ?? 0) + (nonWeb?.call_count ?? 0);
 }
 
-/** `Apdex` or `EndUser/Apdex`: the score from 0 to 1; how many requests were satisfied (s), tolerating (t), frustrated (f). */
-type ApdexValues = Values<'score' | 'count' | 's' | 't' | 'f'>;
-
 /**
  * The Apdex score; absent with 0 requests. The sum of the zones stands in for an absent count. Where neither is known, a
  * score of 0 is absent, because it may be that of 0 requests.
+ *
+ * @param apdex `Apdex` or `EndUser/Apdex`: the score from 0 to 1, and how many requests were satisfied, tolerating, frustrated
  */
-export function apdexScore(apdex: ApdexValues | undefined): number | undefined {
-  const count = apdex?.count ?? zoneSum(apdex);
-  if (count === undefined) return apdex?.score === 0 ? undefined : apdex?.score;
-  return count > 0 ? apdex?.score : undefined;
-}
-
-function zoneSum({ s, t, f }: ApdexValues = {}): number | undefined {
-  return s === undefined || t === undefined || f === undefined ? undefined : s + t + f;
+export function apdexScore(apdex: Values<'score' | 'count' | 's' | 't' | 'f'> = {}): number | undefined {
+  const { score, s, t, f } = apdex;
+  const zones = s === undefined || t === undefined || f === undefined ? undefined : s + t + f;
+  const count = apdex.count ?? zones;
+  if (count === undefined) return score === 0 ? undefined : score;
+  return count > 0 ? score : undefined;
 }
 
 /** Bytes of a `Memory/Physical` value: upstream's megabytes are 1024² bytes. */

@@ -28,15 +28,13 @@ export interface QueryRows {
   readonly otherResult: unknown;
 }
 
-export interface QuerySeries {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
 /** The series of an answer, and how many rows did not become any. */
 export interface RowReading {
   /** For each metric in its order. */
-  readonly series: readonly (readonly QuerySeries[])[];
+  readonly series: readonly (readonly {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly value: number;
+  }[])[];
   /** For each metric: how many series its limit has cut. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<RowDropReason, number>>;
@@ -83,7 +81,7 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const places = facetPlaces(facets, rules.facets);
   const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
-  const series = rules.metrics.map((): QuerySeries[] => []);
+  const series = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
   const columns = new Set<string>();

@@ -1,28 +1,26 @@
-import { scan } from './scan.ts';
-import type { NrqlProblem, Token } from './scan.ts';
-
-/** What one entry of SELECT gives. */
-export interface QueryColumn {
-  /** Its key in the rows of the answer: the alias, or what the service calls it; undefined where that is not known. */
-  readonly key: string | undefined;
-  /** True: an object with a number for each percentile. */
-  readonly percentiles: boolean;
-}
-
-/** One entry of FACET. */
-export interface Facet {
-  readonly at: number;
-  /** The alias, or the attribute as it is written; undefined for a function without alias. */
-  readonly name: string | undefined;
-}
-
 /** What the text of a query says about its answer. */
 export interface Statement {
   /** Why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
-  /** Of the outermost query, as `facets` are. */
-  readonly columns: readonly QueryColumn[];
-  readonly facets: readonly Facet[];
+  /** What the entries of SELECT of the outermost query give. */
+  readonly columns: readonly {
+    /** Its key in the rows of the answer: the alias, or what the service calls it; undefined where that is not known. */
+    readonly key: string | undefined;
+    /** True: an object with a number for each percentile. */
+    readonly percentiles: boolean;
+  }[];
+  /** The entries of FACET of the outermost query. */
+  readonly facets: readonly {
+    readonly at: number;
+    /** The alias, or the attribute as it is written; undefined for a function without alias. */
+    readonly name: string | undefined;
+  }[];
+}
+
+/** Something that is wrong with a query, and where in its text. */
+interface NrqlProblem {
+  readonly at: number;
+  readonly message: string;
 }
 
 /** The label of a facet by default: its name, with `_` for each character that a label name may not have. */
@@ -49,6 +47,16 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
   timeseries: 'remove TIMESERIES: the exporter reads one value over the whole window',
   compare: 'remove COMPARE WITH: Prometheus compares two times with "offset"',
 };
+
+/** A piece of a query as it is written; white space and comments are none. */
+interface Token {
+  /** `name` stands in backticks, `text` in quotes; everything else that is no word is a symbol of one character. */
+  readonly kind: 'word' | 'name' | 'text' | 'symbol';
+  /** A word as written; of a name and a text what stands between the quotes, with escapes resolved. */
+  readonly text: string;
+  /** Where it begins in the query. */
+  readonly at: number;
+}
 
 /** The whole query, or what stands in one pair of parentheses. */
 interface Parentheses {
@@ -151,13 +159,13 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
   return clauses;
 }
 
-function columnOf(entry: readonly TextPart[]): QueryColumn {
+function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = withoutAlias(entry);
   const percentiles = parts.some((part, index) => wordOf(part) === 'percentile' && isGroup(parts[index + 1]));
   return { key: alias ?? keyOf(parts), percentiles };
 }
 
-function facetOf(entry: readonly TextPart[]): Facet {
+function facetOf(entry: readonly TextPart[]): Statement['facets'][number] {
   const { parts, alias } = withoutAlias(entry);
   return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
 }
@@ -203,4 +211,68 @@ function isGroup(part: TextPart | undefined): part is Parentheses {
 
 function isFilled(entry: readonly TextPart[]): boolean {
   return entry.length > 0;
+}
+
+/** Words, numbers and attributes: dots and colons may stand within an attribute. */
+const WORD = /[\p{L}\p{M}\p{N}_.:@$]+/uy;
+const SPACE = /\s+/uy;
+
+/**
+ * Cuts a text of the query language into tokens, in one walk over it. Any text can be cut. What is opened and never closed
+ * (a literal, a comment) goes on to the end, and is a problem.
+ */
+function scan(query: string): { readonly tokens: readonly Token[]; readonly problems: NrqlProblem[] } {
+  const tokens: Token[] = [];
+  const problems: NrqlProblem[] = [];
+  let at = 0;
+  while (at < query.length) {
+    const character = query[at] ?? '';
+    const two = query.slice(at, at + 2);
+    const space = matchAt(SPACE, query, at);
+    const word = space === 0 ? matchAt(WORD, query, at) : 0;
+    if (space > 0) at += space;
+    else if (word > 0) {
+      tokens.push({ kind: 'word', text: query.slice(at, at + word), at });
+      at += word;
+    } else if (two === '--' || two === '//') at = endOfLine(query, at);
+    else if (two === '/*') {
+      const end = query.indexOf('*/', at + 2);
+      if (end === -1) problems.push({ at, message: 'begins a comment that does not end: close it with */' });
+      at = end === -1 ? query.length : end + 2;
+    } else if (character === "'" || character === '"' || character === '`') {
+      const end = endOfQuoted(query, at);
+      if (end === undefined)
+        problems.push({ at, message: `opens a quote that is not closed: add another ${character}` });
+      const inner = query.slice(at + 1, (end ?? query.length + 1) - 1);
+      const kind = character === '`' ? 'name' : 'text';
+      tokens.push({ kind, text: kind === 'name' ? inner : inner.replace(/\\([^])/gu, '$1'), at });
+      at = end ?? query.length;
+    } else {
+      const symbol = String.fromCodePoint(query.codePointAt(at) ?? 0);
+      tokens.push({ kind: 'symbol', text: symbol, at });
+      at += symbol.length;
+    }
+  }
+  return { tokens, problems };
+}
+
+/** How many characters from there on the expression matches. */
+function matchAt(expression: RegExp, text: string, at: number): number {
+  expression.lastIndex = at;
+  return expression.test(text) ? expression.lastIndex - at : 0;
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end;
+}
+
+/** Behind the closing quote; undefined where there is none. Backslashes escape in quotes, not in backticks. */
+function endOfQuoted(text: string, start: number): number | undefined {
+  const quote = text[start];
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === '\\' && quote !== '`') at += 1;
+    else if (text[at] === quote) return at + 1;
+  }
+  return undefined;
 }

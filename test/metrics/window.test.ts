@@ -118,6 +118,15 @@ describe('windowSamples', () => {
     expect(named('total_time_seconds')[0]?.value).toBeCloseTo(total, 12);
   });
 
+  it.each([
+    ['Datastore/all/allWeb', 'Datastore/all'],
+    ['Datastore/allWeb/allWeb', 'Datastore/allWeb'],
+  ])('takes only the last part off the name of the metric %s', (metric, component) => {
+    const everything = { ...EVERYTHING, [metric]: { call_count: 10, average_response_time: 1 } };
+    const labels = windowSamples('application', windowOf(everything), 'datastore').map((sample) => sample.labels);
+    expect(labels).toContainEqual(expect.objectContaining({ component }));
+  });
+
   it('has no components and no total time as long as the database kind is not known', () => {
     const names = Object.keys(written(windowSamples('host', windowOf(EVERYTHING), undefined)));
     const wanted = Object.keys(expected('host')).filter((name) => !/component|total_time/.test(name));

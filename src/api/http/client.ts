@@ -102,10 +102,10 @@ export class Client {
 
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status } = failure;
+    const { reason, status, isSaidToPass } = failure;
     // In the words of the metrics, so that a line of the log leads to a series and the other way round.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status });
+    return new UpstreamError(message, { reason, endpoint, status, isSaidToPass });
   }
 
   /** Reports that a part of an answer was left out. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Account } from './keyAccount.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import type { CallGroup, Document, Transport } from './transport.ts';
+import type { Document } from './failures.ts';
+import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import {
   amount,
@@ -108,6 +109,7 @@ export const application = entity
 /** The service's pages; a larger one cannot be asked for. */
 export const PAGE_SIZE = 200;
 const MOST_ON_A_PAGE = 2_000;
+const MOST_PAGES = 200;
 
 /**
  * All entities of a search in the account, page by page, those that can be read. Rejects with an UpstreamError when the search
@@ -124,7 +126,7 @@ export async function searchEntities<T>(
     readonly document: Document;
     readonly what: string;
     readonly schema: z.ZodType<T>;
-    readonly mostPages: number;
+    readonly maxPages: number | undefined;
   },
   call: CallOptions,
 ): Promise<T[]> {
@@ -135,7 +137,7 @@ export async function searchEntities<T>(
   const found: T[] = [];
   const refuse = (words: string): Error => transport.invalid(group, words);
   await transport.checked(group, (leftOut) =>
-    readPages('', search, refuse, async (cursor, page) => {
+    readPages('', { mostPages: search.maxPages ?? MOST_PAGES }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const { found: parent } = await transport.read(group, document, variables, call);
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);

@@ -19,18 +19,21 @@ const MEANINGS = [
 /** What an error of a body means. */
 export type Meaning = (typeof MEANINGS)[number];
 
-/** What tells the meaning of an error. Codes are exact; words may speak of anything, so they come last. */
-type Mark =
-  /** A code of the database behind NRQL, in `extensions.errorCode` or in the message. */
-  | { readonly database: string }
-  /** `extensions.classification`, with words in the message. */
-  | { readonly classification: string; readonly and: RegExp }
-  /** `extensions.errorClass`, or another member of `extensions` that holds a code. */
-  | { readonly code: string }
-  | { readonly words: RegExp };
-
-/** The first row that fits an error tells what it means; `source`: where the service was seen to say so, or says that it does. */
-export const TABLE: readonly { readonly mark: Mark; readonly meaning: Meaning; readonly source: string }[] = [
+/**
+ * The first row that fits an error tells what it means. Codes are exact; words may speak of anything, so they come last.
+ * `database` is a code of the database behind NRQL, in `extensions.errorCode` or in the message; `classification` stands in
+ * `extensions` beside words in the message; `code` in `extensions.errorClass` or another member that holds one. `source`:
+ * where the service was seen to say so, or says that it does.
+ */
+export const TABLE: readonly {
+  readonly mark:
+    | { readonly database: string }
+    | { readonly classification: string; readonly and: RegExp }
+    | { readonly code: string }
+    | { readonly words: RegExp };
+  readonly meaning: Meaning;
+  readonly source: string;
+}[] = [
   { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
   { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
   {
@@ -92,8 +95,9 @@ export interface Verdict {
   readonly failure: CallFailure;
 }
 
-/** What an answer has to hold to be of use. */
-export interface Needed {
+/** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
+export interface Document {
+  readonly text: string;
   /** Where in `data` the part stands that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
   /**
@@ -104,7 +108,12 @@ export interface Needed {
 }
 
 /** What the body of an answer of status 200 reports; undefined where it is good. */
-export function judge(body: Json, status: number, mask: KeyMask, { root, list }: Needed): Verdict | undefined {
+export function judge(
+  body: Json,
+  status: number,
+  mask: KeyMask,
+  { root, list }: Omit<Document, 'text'>,
+): Verdict | undefined {
   const errors = errorsOf(body);
   const missing = missingAt(body, root);
   const way = list === undefined ? root : [...root, ...list];

@@ -111,22 +111,17 @@ function keyOf(kind: string, id: SubjectId, host?: string): string {
   return host === undefined ? `${kind} ${id}` : `${kind} ${id} ${host}`;
 }
 
-/** How much of what decides how many fit into a query an application has. */
-interface Sizes {
-  readonly hosts: number;
-  readonly datastores: number;
-  /** Metric names that the filters of custom metrics find. */
-  readonly matches: number;
-}
-
-/** Of an application that was not read yet. */
-const FIRST_SIZES: Sizes = { hosts: 1, datastores: 3, matches: 50 };
+/**
+ * How much of what decides how many fit into a query an application has that was not read yet; `matches`: metric names that
+ * the filters of custom metrics find.
+ */
+const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
 /** What earlier answers told about the applications of an account. It outlives a reload of the configuration. */
 export class Fleet {
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** As they were read. The owner of a key transaction need not be on the list: it is forgotten with the next one. */
-  #read = new Map<SubjectId, Partial<Sizes>>();
+  #read = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
   #suspects: Suspects;
 
   constructor(suspects: Suspects) {
@@ -167,7 +162,7 @@ export class Fleet {
   }
 
   /** As they were read; at first it has as many hosts as the list says. */
-  sizes(id: SubjectId): Sizes {
+  sizes(id: SubjectId): Readonly<typeof FIRST_SIZES> {
     const { hosts, datastores, matches } = this.#read.get(id) ?? {};
     return {
       hosts: Math.max(1, hosts ?? this.#listed.get(id)?.hosts ?? FIRST_SIZES.hosts),
@@ -176,7 +171,7 @@ export class Fleet {
     };
   }
 
-  saw(id: SubjectId, sizes: Partial<Sizes>): void {
+  saw(id: SubjectId, sizes: Partial<typeof FIRST_SIZES>): void {
     this.#read.set(id, { ...this.#read.get(id), ...sizes });
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Fleet } from './fleet.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
-import { ACCOUNTS, type Transport } from './transport.ts';
+import { ACCOUNTS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import { SIGN_OF_LIFE } from './wanted.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -15,27 +15,16 @@ const outline = z.object({ id, name: z.string().nullish() });
 
 type AccountOutline = z.infer<typeof outline>;
 
-interface AccountOptions {
-  /** The account of the configuration. */
-  readonly accountId: number | undefined;
-  /** The key of today, because key files change. */
-  readonly key: () => string;
-  /** Milliseconds of a clock that is never set. */
-  readonly monotonic: () => number;
-  /** How long what was found about an empty list holds, in milliseconds. */
-  readonly detailsMs: number;
-}
-
 /** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
 export class Account {
   readonly #transport: Transport;
-  readonly #options: AccountOptions;
+  readonly #options: NerdGraphReaderOptions;
   #found: { readonly id: number; readonly key: string | undefined } | undefined;
   #pending: Promise<number> | undefined;
   /** What was found when the application list was empty, since when. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
-  constructor(transport: Transport, options: AccountOptions) {
+  constructor(transport: Transport, options: NerdGraphReaderOptions) {
     this.#transport = transport;
     this.#options = options;
   }

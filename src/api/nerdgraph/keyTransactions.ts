@@ -3,7 +3,7 @@ import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { Account } from './keyAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
-import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type Transport } from './transport.ts';
+import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text } from '../http/readRecords.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
@@ -64,19 +64,11 @@ const PARTIAL_MS = 5 * 60_000;
 export class KeyTransactions {
   readonly #transport: Transport;
   readonly #account: Account;
-  readonly #options: { readonly mostPages: number; readonly detailsMs: number; readonly monotonic: () => number };
+  readonly #options: NerdGraphReaderOptions;
   #details = new Map<string, KeyTransactionDetails & { readonly readAt: number; readonly isWhole: boolean }>();
   #listed: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
 
-  /**
-   * @param options.detailsMs how long the details of an entity are kept, milliseconds
-   * @param options.monotonic milliseconds of a clock that is never set
-   */
-  constructor(
-    transport: Transport,
-    account: Account,
-    options: { readonly mostPages: number; readonly detailsMs: number; readonly monotonic: () => number },
-  ) {
+  constructor(transport: Transport, account: Account, options: NerdGraphReaderOptions) {
     this.#transport = transport;
     this.#account = account;
     this.#options = options;
@@ -102,7 +94,7 @@ export class KeyTransactions {
       document: KEY_TRANSACTIONS,
       what: "domain = 'EXT' AND type = 'KEY_TRANSACTION'",
       schema: keyTransaction,
-      mostPages: this.#options.mostPages,
+      maxPages: this.#options.maxPages,
     } as const;
     const entities = await searchEntities(this.#transport, this.#account, search, call);
     const failures = await this.#refreshDetails(new Set(entities.map(({ guid }) => guid)), call);

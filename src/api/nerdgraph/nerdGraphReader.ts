@@ -7,9 +7,9 @@ import { MetricSeriesRead } from './graphSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
 import { HostsRead, MetricDataRead, Plans, RollingRead } from './reads.ts';
 import { Timeslices } from './timeslices.ts';
-import { APPLICATIONS, Transport } from './transport.ts';
+import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { Client, type ClientOptions } from '../http/client.ts';
+import { Client } from '../http/client.ts';
 import type { Json } from '../http/readRecords.ts';
 import {
   oneByOne,
@@ -21,17 +21,6 @@ import {
 } from '../reader.ts';
 import type { Application } from '../types.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
-
-export interface NerdGraphReaderOptions extends ClientOptions {
-  /** The whole address, ends in `/graphql`. */
-  readonly baseUrl: string;
-  /** The account to read; undefined: the only one that the key sees. */
-  readonly accountId: number | undefined;
-  /** How long the details of key transactions are kept, in milliseconds (`intervals.metric_names`). */
-  readonly detailsMs: number;
-  /** The most pages a list may have; 200 by default. */
-  readonly maxPages?: number;
-}
 
 /** The reader with what it learns of the account, which the one after a reload takes over. */
 interface NerdGraphReader extends UpstreamReader {
@@ -55,12 +44,12 @@ function isNerdGraph(reader: UpstreamReader): reader is NerdGraphReader {
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
-  const { detailsMs, maxPages: mostPages = 200, monotonic, now } = options;
+  const { detailsMs, maxPages, monotonic, now } = options;
   const client = new Client(options);
-  const transport = new Transport(client, new URL(options.baseUrl), options.requestTimeoutMs);
+  const transport = new Transport(client, options);
   const account = new Account(transport, options);
   const fleet = new Fleet(new Suspects(monotonic, detailsMs));
-  const keyTransactions = new KeyTransactions(transport, account, { mostPages, detailsMs, monotonic });
+  const keyTransactions = new KeyTransactions(transport, account, options);
   const plans = new Plans();
   const timeslices = new Timeslices(transport, account, fleet);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
@@ -69,7 +58,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
       document: APPLICATIONS,
       what: "domain = 'APM' AND type = 'APPLICATION'",
       schema: application,
-      mostPages,
+      maxPages,
     } as const;
     const found = new Map<number, Application>();
     for (const each of await searchEntities(transport, account, search, call)) {

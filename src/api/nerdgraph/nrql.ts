@@ -159,7 +159,8 @@ const MINUTE = 60;
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 
 const metadata = z.object({
-  facets: z.array(z.string()).nullish().catch(undefined),
+  // One that is no text costs its own name only.
+  facets: z.array(z.string().catch('')).nullish().catch(undefined),
   timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
 });
 

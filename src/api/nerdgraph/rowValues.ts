@@ -16,17 +16,14 @@ export const NO_SUMMARY: RollingSummary = Object.freeze({
   concurrentInstanceCount: undefined,
 });
 
-/** What a row is about. */
-interface RowContext {
-  readonly name: string;
-  /** Of the window that was answered. */
-  readonly seconds: number;
-  /** Of the same application or host and window, because its memory depends on how often it reported. */
-  readonly rows: MetricRows;
-}
-
-/** A value of a row; undefined where it is not known. */
-type Formula = (row: MetricRow, about: RowContext) => number | undefined;
+/**
+ * A value of a row; undefined where it is not known. `seconds` are those of the window that was answered; `rows` those of the
+ * same application or host and window, because its memory depends on how often it reported.
+ */
+type Formula = (
+  row: MetricRow,
+  about: { readonly name: string; readonly seconds: number; readonly rows: MetricRows },
+) => number | undefined;
 
 const calls: Formula = ({ c }) => c;
 const callsPerMinute: Formula = ({ c }, { seconds }) => (60 * c) / seconds;
@@ -214,7 +211,7 @@ function standardDeviation({ c, t, q }: MetricRow): number | undefined {
  * and report once, so a sum of the samples would count each process many times. What the REST interface gives over several
  * minutes is not documented; the vendor's own pages calculate like this.
  */
-function totalMemory(row: MetricRow, about: RowContext): number | undefined {
+function totalMemory(row: MetricRow, about: Parameters<Formula>[1]): number | undefined {
   const used = about.name.startsWith('Memory/') ? average(row, about) : undefined;
   const signs = used === undefined ? undefined : about.rows.get(SIGN_OF_LIFE);
   return used === undefined || signs === undefined ? undefined : (used * 60 * signs.c) / about.seconds;

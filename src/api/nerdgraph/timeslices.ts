@@ -142,7 +142,7 @@ class SplitRead {
   async #read(batch: Batch, isFirst: boolean): Promise<boolean> {
     if (!this.#isAnyRead && this.#lost >= MOST_LOST) return this.#readFromLast(batch);
     const end = await this.#ask(batch, isFirst);
-    if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst && end.isSaidToPass === true);
+    if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst);
     return this.#readEnded(batch, end.kind);
   }
 
@@ -158,15 +158,16 @@ class SplitRead {
     return true;
   }
 
-  /** @param isSaidToPass whether the service says that it failed for a moment, which it may have */
-  async #readFailed(batch: Batch, error: UpstreamError, isSaidToPass: boolean): Promise<boolean> {
+  async #readFailed(batch: Batch, error: UpstreamError, isFirst: boolean): Promise<boolean> {
     const reason = BLAMABLE[error.failure.reason];
     if (!isShared(batch)) {
       this.#failed.push(batch);
       return reason === 'truncated' ? this.#readHalves(batch, reason, error) : this.#fail(batch, error);
     }
     const ids = batch.map(({ id }) => id);
-    const mayPass = isSaidToPass && !this.#fleet.suspects.strain(this.#query.name, ids);
+    // The service may have failed for a moment, as it says: then the next refresh reads the whole again.
+    const mayPass =
+      isFirst && error.failure.isSaidToPass === true && !this.#fleet.suspects.strain(this.#query.name, ids);
     if (reason === undefined || mayPass || (!this.#isAnswered && this.#isSilent)) return this.#fail(batch, error);
     // Hosts of one application: it may be the one to blame.
     const isKnown = this.#isAnswered && batch.length > 1;

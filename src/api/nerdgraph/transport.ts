@@ -1,16 +1,11 @@
-import { badKeyOf, failureBelow, judge, mayReportError, type Needed, type Verdict } from './failures.ts';
+import { badKeyOf, failureBelow, judge, mayReportError, type Document, type Meaning } from './failures.ts';
 import { nrql, type QueryParts } from './nrql.ts';
 import { BOUNDS, type AnswerRules, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import type { Client } from '../http/client.ts';
+import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, isObject, type Json, type LeftOut } from '../http/readRecords.ts';
 import type { CallOptions } from '../reader.ts';
 import { UpstreamError } from '../types.ts';
-
-/** A GraphQL document, constant: whatever varies travels in variables, so that no text of others becomes a query. */
-export interface Document extends Needed {
-  readonly text: string;
-}
 
 export const ACCOUNTS: Document = {
   text: `query { actor { accounts { id name } } }`,
@@ -123,13 +118,20 @@ export type NrqlEnd =
   | { readonly kind: 'answered'; readonly result: Json }
   | { readonly kind: 'too_big' }
   | { readonly kind: 'unmatched' }
-  | { readonly kind: 'failed'; readonly error: UpstreamError; readonly isSaidToPass?: boolean };
+  | { readonly kind: 'failed'; readonly error: UpstreamError };
 
-/** What the body of an answer says beside what was asked for. */
-interface Said {
-  verdict?: Verdict | undefined;
-  /** Why fields further down that are null failed. */
-  failure?: CallFailure | undefined;
+export interface NerdGraphReaderOptions extends ClientOptions {
+  /** The whole address, ends in `/graphql`. */
+  readonly baseUrl: string;
+  /** The account to read; undefined: the only one that the key sees. */
+  readonly accountId: number | undefined;
+  /**
+   * How long the details of key transactions are kept, and what else is looked up now and then, in milliseconds
+   * (`intervals.metric_names`).
+   */
+  readonly detailsMs: number;
+  /** The most pages a list may have; 200 by default. */
+  readonly maxPages?: number;
 }
 
 /** Makes the calls of the interface: each is one POST of a document with its variables. */
@@ -138,9 +140,9 @@ export class Transport {
   readonly #address: URL;
   readonly #timeout: number;
 
-  constructor(http: Client, address: URL, requestTimeoutMs: number) {
+  constructor(http: Client, { baseUrl, requestTimeoutMs }: NerdGraphReaderOptions) {
     this.http = http;
-    this.#address = address;
+    this.#address = new URL(baseUrl);
     const seconds = Math.floor(requestTimeoutMs / 1000) - 1;
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
   }
@@ -150,53 +152,55 @@ export class Transport {
    * list, the answer is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
    * signal.
    */
-  async read(
+  read(
     group: CallGroup,
     document: Document,
     variables: Json,
     call: CallOptions,
   ): Promise<{ readonly found: Json; readonly failure: CallFailure | undefined }> {
-    const said: Said = {};
-    const found = await this.#post(document, variables, { group, bounds: BOUNDS.list }, said, call);
-    return { found, failure: said.failure };
+    return this.#post(document, variables, { group, bounds: BOUNDS.list }, call);
   }
 
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
   async nrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
     const { group, account, query } = read;
     const text = typeof query === 'string' ? query : nrql(query);
-    const said: Said = {};
     try {
-      const result = await this.#post(NRQL, { account, nrql: text, timeout: this.#timeout }, read, said, call);
-      const meaning = said.verdict?.meaning;
+      const variables = { account, nrql: text, timeout: this.#timeout };
+      const { found: result, meaning } = await this.#post(NRQL, variables, read, call);
       if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
       const messages = messagesOf(result);
       if (messages !== undefined) this.http.noted(endpointOf(group), messages);
       return { kind: 'answered', result };
     } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      return { kind: 'failed', error, isSaidToPass: said.verdict?.meaning === 'passing' };
+      if (error instanceof UpstreamError) return { kind: 'failed', error };
+      throw error;
     }
   }
 
-  /** Gives the object at the root of the document. */
+  /** Gives the object at the root of the document, and what the body says beside it: why fields further down are null. */
   async #post(
     document: Document,
     variables: Json,
     { group, bounds = BOUNDS.query, retries = 'all', keyHeader }: Omit<NrqlRead, 'account' | 'query'>,
-    said: Said,
     call: CallOptions,
-  ): Promise<Json> {
+  ): Promise<{
+    readonly found: Json;
+    readonly meaning: Meaning | undefined;
+    readonly failure: CallFailure | undefined;
+  }> {
     const body = JSON.stringify({ query: document.text, variables });
     const { root, list } = document;
+    let meaning: Meaning | undefined;
+    let failure: CallFailure | undefined;
     const answer = await this.http.post(endpointOf(group), { address: this.#address, body, keyHeader }, call, {
       bounds,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, document);
-        said.verdict = verdict;
-        if (list !== undefined) said.failure = failureBelow(parsed, status, mask, [...root, ...list]);
+        meaning = verdict?.meaning;
+        if (list !== undefined) failure = failureBelow(parsed, status, mask, [...root, ...list]);
         // Of a query, a complaint about size, and that nothing matched, are no failures: they say how to go on.
-        const isAnswer = verdict?.meaning === 'too_big' || verdict?.meaning === 'unmatched';
+        const isAnswer = meaning === 'too_big' || meaning === 'unmatched';
         return isAnswer && list === undefined ? undefined : verdict?.failure;
       },
       mayBeOverload: mayReportError,
@@ -205,7 +209,7 @@ export class Transport {
     });
     let value: unknown = answer.body['data'];
     for (const name of root) value = isObject(value) ? value[name] : undefined;
-    return isObject(value) ? value : {};
+    return { found: isObject(value) ? value : {}, meaning, failure };
   }
 
   /** As `nrql`, for a query of one subject that cannot be read in parts; undefined where the service knows nothing of it. */

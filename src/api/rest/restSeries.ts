@@ -21,13 +21,13 @@ export function planRestChunks(range: TimeRange, window: number, now: number): S
   return planChunks(range, window, now, LIMITS);
 }
 
-type Rule = (slices: readonly Timeslice[], value: string, seconds: number) => number | undefined;
-
 /**
  * How a summarized answer follows from its minutes, by value name. A value name without a rule cannot be had from the
  * minutes alone (such as a standard deviation) or is not read by any calculation, and is left out.
  */
-const RULES: Readonly<Record<string, Rule>> = {
+const RULES: Readonly<
+  Record<string, (slices: readonly Timeslice[], value: string, seconds: number) => number | undefined>
+> = {
   call_count: sum,
   count: sum,
   error_count: sum,

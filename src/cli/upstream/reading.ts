@@ -136,27 +136,31 @@ async function findById<T>(
   what: string,
   read: (account: LiveAccount) => Promise<T>,
 ): Promise<FoundRecord<T> | undefined> {
-  const failures: Error[] = [];
-  const attempts = accounts.map(async (account): Promise<readonly FoundRecord<T>[]> => {
+  const attempts = accounts.map(async (account): Promise<FoundRecord<T> | Error | undefined> => {
     try {
-      return [{ account, value: await read(account) }];
+      return { account, value: await read(account) };
     } catch (error) {
       // Such as an id that is another account's.
       const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
-      if (!isNotFound) failures.push(unreadable(account, what, error));
-      return [];
+      return isNotFound ? undefined : unreadable(account, what, error);
     }
   });
-  const [found] = (await Promise.all(attempts)).flat();
-  if (found === undefined && failures[0] !== undefined) throw failures[0];
-  return found;
+  // In the order of the configuration, whichever account answered first.
+  const ends = (await Promise.all(attempts)).filter((end) => end !== undefined);
+  const end = ends.find((each) => !(each instanceof Error)) ?? ends[0];
+  if (end instanceof Error) throw end;
+  return end;
 }
 
 async function findByName(accounts: readonly LiveAccount[], name: string): Promise<FoundRecord<Application>> {
   const lists = accounts.map(async (account) =>
     (await listApplications(account, {})).map((value): FoundRecord<Application> => ({ account, value })),
   );
-  const [only, ...others] = (await Promise.all(lists)).flat().filter(({ value }) => value.name === name);
+  // All have ended before the first failure counts, in the order of the configuration.
+  await Promise.allSettled(lists);
+  const found: FoundRecord<Application>[] = [];
+  for (const list of lists) found.push(...(await list));
+  const [only, ...others] = found.filter(({ value }) => value.name === name);
   if (only === undefined) {
     throw new Error(`no application has the id or name "${name}": the command discover lists them`);
   }

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { createNerdGraphReader, type NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import type { TimeRange } from '../../../src/api/reader.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';

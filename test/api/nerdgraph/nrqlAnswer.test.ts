@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrql.ts';
+import { allRowsOf, nearWindow, rowsOf as rowsIn } from '../../../src/api/nerdgraph/nrql.ts';
 import { RANGE } from './nerdGraphReading.ts';
 
 const FACETS = ['appId', 'metricTimesliceName'];
@@ -22,6 +22,16 @@ describe('an answer with rows of buckets', () => {
   ])('%s', (_, results, isTruncated) => {
     const rows = rowsIn({ results, metadata }, FACETS, true)?.rows;
     expect(rows?.length).toBe(isTruncated ? undefined : results.length);
+  });
+});
+
+describe('the facets that an answer names', () => {
+  it.each([
+    ['are as they are written', ['region', 'plan'], ['region', 'plan']],
+    ['lack only the name that is no text', ['region', 7], ['region', '']],
+    ['are none where they are no list', 'region', []],
+  ])('%s', (_, facets, expected) => {
+    expect(allRowsOf({ results: [], metadata: { facets } }).facets).toEqual(expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
+import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { listen } from '../support/testServer.ts';
