@@ -1,13 +1,12 @@
 import { UpstreamError } from '../api/types.ts';
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
+import { inSlices, nextTurnIfDue } from '../eventLoop/turns.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Entity, Kind } from './entity.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds, type Failed } from './kinds.ts';
 import { Limiter } from './limiter.ts';
-import { GroupProgress, type AccountLog } from './progress.ts';
 import { Queue, type Call } from './queue.ts';
-import { asksForListsOfAccount, covers, Refresh, type Scope } from './refresh.ts';
+import { asksForListsOfAccount, covers, GroupProgress, Refresh, type AccountLog, type Scope } from './refresh.ts';
 import { isEnabled, type AccountContext } from './selection.ts';
 import { Timetable, type CurrentWindow } from './timetable.ts';
 
@@ -57,7 +56,9 @@ export class AccountCollector {
     this.#kinds = new Kinds(context, this.inventory);
     this.timetable = new Timetable(context, this.inventory, this.#kinds, this.limiter);
     this.#queue = new Queue(context, this.#kinds, this.timetable, this.limiter);
-    this.progress = GroupProgress.ofAll(context.clock, this.timetable, log);
+    this.progress = new Map(
+      GROUPS.map((group) => [group, new GroupProgress(group, context.clock, this.timetable, log)]),
+    );
   }
 
   /** True when the last application list was read whole (`newrelic_up`). */
@@ -176,24 +177,20 @@ export class AccountCollector {
     refresh.asking += 1;
     const { askedAt } = refresh;
     const asked: Entity[] = [];
-    for (const entity of entities) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
-      if (entity.gone || !covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity))) continue;
+    await inSlices(entities, (entity) => {
+      if (entity.gone || !covers(refresh.needs, refresh.scope, entity, this.#isKnown(entity))) return;
       this.timetable.ask(entity, askedAt);
       asked.push(entity);
-    }
+    });
     // Once all of them count: the plan that says what is due.
     await this.timetable.update();
-    let isQueueing = false;
-    for (const entity of asked) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
-      if (!this.#join(refresh, entity) || isQueueing) continue;
-      isQueueing = true;
+    let queueing = 0;
+    await inSlices(asked, (entity) => {
+      if (!this.#join(refresh, entity) || queueing > 0) return;
+      queueing = 1;
       this.#queueing += 1;
-    }
-    if (isQueueing) this.#queueing -= 1;
+    });
+    this.#queueing -= queueing;
     this.#pump();
     refresh.asking -= 1;
     refresh.notify();

@@ -69,14 +69,11 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
 
 /** Of the lists that have been read. */
 function unmatchedIncludes({ context: { account }, inventory }: AccountCollector): string[] {
-  const { listedApplications, listedKeyTransactions } = inventory;
-  const applications = listedApplications === undefined ? [] : unmatched(account.applications, listedApplications);
-  const filter = account.key_transactions;
-  const ofKeyTransactions =
-    typeof filter === 'boolean' || listedKeyTransactions === undefined ? [] : unmatched(filter, listedKeyTransactions);
+  const applications = unmatched(account.applications, inventory.listedApplications);
+  const keyTransactions = unmatched(account.key_transactions, inventory.listedKeyTransactions);
   return [
     ...applications.map((match) => `applications.include: no application has ${unmatchedWords(match)}`),
-    ...ofKeyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
+    ...keyTransactions.map((match) => `key_transactions.include: no key transaction has ${unmatchedWords(match)}`),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entity } from './entity.ts';
@@ -46,18 +46,13 @@ export class AccountAnswer {
   /** In portions between which other work goes on; all that belongs to one application is of one moment. */
   static async inPortions(account: AccountCollector, scope: Scope, time: AnswerTime): Promise<AccountAnswer> {
     const answer = new AccountAnswer(account, scope, time);
-    const walk = answer.#walk();
-    while (walk.next().done !== true) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
-    }
+    await inSlices(answer.#walk());
     return answer;
   }
 
   static atOnce(account: AccountCollector, scope: Scope, time: AnswerTime): AccountAnswer {
     const answer = new AccountAnswer(account, scope, time);
-    const walk = answer.#walk();
-    while (walk.next().done !== true);
+    Array.from(answer.#walk());
     return answer;
   }
 

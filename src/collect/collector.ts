@@ -6,7 +6,7 @@ import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { GROUPS } from '../metrics/sample.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
-import type { Scope } from './refresh.ts';
+import { AccountLog, type Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
 import {
   applicationViews,
@@ -17,11 +17,10 @@ import {
   type AccountStatus,
 } from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
-import { probeAccount, type ProbeResult } from './probeAnswer.ts';
+import { probeResult, type ProbeResult } from './probeAnswer.ts';
 import type { AnswerTime } from './due.ts';
 import type { Clock } from './clock.ts';
 import { SharedPlaces } from './limiter.ts';
-import { AccountLog } from './progress.ts';
 
 /** A reader of one account and the key it uses. */
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
@@ -188,12 +187,10 @@ export class Collector {
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     const account = this.#accounts.get(accountName);
     if (account === undefined) return { kind: 'unknown_account' };
-    return probeAccount(
-      account,
-      applicationId,
-      (scope) => this.refresh(scope, waitMs, signal),
-      (asOf) => this.#time(asOf),
-    );
+    const scope = { groups: new Set(GROUPS), account: accountName, applicationId };
+    const { asOf } = this.#time(undefined);
+    await this.refresh(scope, waitMs, signal);
+    return probeResult(account, scope, this.#time(asOf));
   }
 
   /** False when there is work that could be started and none has been for too long. */

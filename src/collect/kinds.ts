@@ -1,5 +1,5 @@
 import type { BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/reader.ts';
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Entity, Kind } from './entity.ts';
 import type { Inventory } from './inventory.ts';
@@ -144,11 +144,9 @@ export class Kinds {
     const results: (number | Failed)[] = [];
     try {
       const outcomes = await this.#rows[first.kind].read().read(entities, window, call);
-      for (const [index, entity] of entities.entries()) {
-        const turn = nextTurnIfDue();
-        if (turn !== undefined) await turn;
+      await inSlices(entities.entries(), ([index, entity]) => {
         results.push(takeOver(entity, outcomes[index], window));
-      }
+      });
     } catch (error) {
       return entities.map(() => ({ error }));
     }

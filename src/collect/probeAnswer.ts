@@ -3,7 +3,7 @@ import { METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { EVERY_DATASTORE, WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { GROUPS, type Group, type Block, type DroppedSeries, type Family } from '../metrics/sample.ts';
+import type { Block, DroppedSeries, Family, Group } from '../metrics/sample.ts';
 import { GROUP_OF, type Entity, type Kind } from './entity.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
@@ -35,22 +35,14 @@ export type ProbeResult =
       readonly notes: readonly string[];
     };
 
-/**
- * Does the lists' and one application's work, and answers for that application.
- *
- * @param timeOf the time of an answer that was asked for at `asOf`; without it, of one that is asked for now
- */
-export async function probeAccount(
+/** Answers for one application. */
+export function probeResult(
   account: AccountCollector,
-  applicationId: number,
-  refresh: (scope: Scope) => Promise<void>,
-  timeOf: (asOf?: number) => AnswerTime,
-): Promise<ProbeResult> {
+  scope: Scope & { readonly applicationId: number },
+  time: AnswerTime,
+): ProbeResult {
   const { inventory, timetable } = account;
-  const scope: Scope = { groups: new Set(GROUPS), account: account.context.account.name, applicationId };
-  const { asOf } = timeOf();
-  await refresh(scope);
-  const time = timeOf(asOf);
+  const { applicationId } = scope;
   const record = inventory.applications.get(applicationId);
   const entities = inventory.entities(applicationId);
   const lists = entities.filter(({ subject }) => subject.applicationId === undefined);

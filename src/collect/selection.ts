@@ -86,7 +86,11 @@ export function ownersToAskFor(account: AccountConfig, keyTransactions: readonly
 }
 
 /** The entries of `include` that no entity of the list answers to; an empty list of all of them helps nobody. */
-export function unmatched(filter: Filter, entities: readonly Matchable[]): readonly EntityMatch[] {
+export function unmatched(
+  filter: Filter | boolean,
+  entities: readonly Matchable[] | undefined,
+): readonly EntityMatch[] {
+  if (typeof filter === 'boolean' || entities === undefined) return [];
   return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
 }
 

@@ -1,5 +1,5 @@
 import type { TimeRange } from '../api/reader.ts';
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import type { Group } from '../metrics/sample.ts';
 import {
   dueAt,
@@ -40,16 +40,6 @@ export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
-/** A plan, and what it was made of. */
-interface MadePlan {
-  readonly plan: Plan;
-  /** How many calls an entity of a kind takes; below 1 where a call carries several. */
-  readonly callsPerEntity: ReadonlyMap<Kind, number>;
-  readonly at: number;
-  readonly changes: number;
-  readonly entities: number;
-}
-
 /**
  * When everything of an account is due: by its window, the intervals of its configuration, and the plan, which says what its
  * budget and its calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
@@ -62,7 +52,11 @@ export class Timetable {
   #window: CurrentWindow;
   /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
   #jump = { at: -Infinity, dueFrom: Infinity };
-  #made: MadePlan | undefined;
+  #plan: Plan;
+  /** How many calls an entity of a kind takes; below 1 where a call carries several. */
+  #callsPerEntity: ReadonlyMap<Kind, number> = new Map();
+  /** When the plan was made, of how many entities, and what had changed by then. */
+  #madeOf = { at: -Infinity, entities: 0, changes: 0 };
   /** The plan that is being made now. */
   #underWay: Promise<void> | undefined;
   #slowed = 1;
@@ -75,6 +69,7 @@ export class Timetable {
     this.#kinds = kinds;
     this.#limiter = limiter;
     this.#window = this.#windowOfNow();
+    this.#plan = this.#planOf(new Map());
   }
 
   /** The window that was read or asked for last. */
@@ -109,19 +104,18 @@ export class Timetable {
   /** The configuration has changed: takes the window of now, whatever it was before, and the next plan is made anew. */
   reset(): void {
     this.#window = this.#windowOfNow();
-    this.#made = undefined;
+    this.#madeOf.at = -Infinity;
   }
 
   /** What a steady state of what is asked for costs, as of the last refresh. */
   get plan(): Plan {
-    return this.#current().plan;
+    return this.#plan;
   }
 
   /** How many calls reading so many entities of each kind takes, about. */
   callsFor(entities: ReadonlyMap<Kind, number>): number {
-    const { callsPerEntity } = this.#current();
     let calls = 0;
-    for (const [kind, count] of entities) calls += Math.ceil(count * (callsPerEntity.get(kind) ?? 1));
+    for (const [kind, count] of entities) calls += Math.ceil(count * (this.#callsPerEntity.get(kind) ?? 1));
     return calls;
   }
 
@@ -138,7 +132,7 @@ export class Timetable {
 
   /** The interval that the budget allows. */
   effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
-    return effectiveInterval(this.intervalOf(of), this.plan.stretch);
+    return effectiveInterval(this.intervalOf(of), this.#plan.stretch);
   }
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
@@ -146,7 +140,7 @@ export class Timetable {
     const { held, overdue } = entity;
     if (held === undefined) return -Infinity;
     if (overdue) return held.readAt;
-    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.plan.stretch });
+    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.#plan.stretch });
     return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
   }
 
@@ -163,12 +157,12 @@ export class Timetable {
 
   /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
   isEarly(entity: Entity): boolean {
-    return this.plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
+    return this.#plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
   }
 
   stateOf(entity: Entity, time: AnswerTime): EntityState {
     const { held } = entity;
-    const pace = { interval: this.intervalOf(entity), stretch: this.plan.stretch };
+    const pace = { interval: this.intervalOf(entity), stretch: this.#plan.stretch };
     const state = stateOf(held, pace, this.#context.collection.max_age, time);
     if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
     return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
@@ -188,8 +182,7 @@ export class Timetable {
 
   /** How long an entity counts after something asked for it. */
   asksHold(entity: Entity): number {
-    const stretch = this.#made?.plan.stretch ?? 1;
-    return Math.max(ASKED_FOR, 2 * effectiveInterval(this.intervalOf(entity), stretch));
+    return Math.max(ASKED_FOR, 2 * this.effectiveIntervalOf(entity));
   }
 
   /** When an entity that failed just now, reading `window`, may be tried again. */
@@ -211,43 +204,26 @@ export class Timetable {
    */
   async update(exact = false): Promise<void> {
     const changes = this.#changes;
-    if (this.#made !== undefined) {
-      const changed = changes - this.#made.changes;
-      const isOther = changed > 0 && (exact || changed >= this.#made.entities);
-      if (!isOther && this.#context.clock.monotonic() - this.#made.at < PLAN_AGE) return;
-    }
+    const changed = changes - this.#madeOf.changes;
+    const isOther = changed > 0 && (exact || changed >= this.#madeOf.entities);
+    if (!isOther && this.#context.clock.monotonic() - this.#madeOf.at < PLAN_AGE) return;
     // One plan is made at a time: of a large fleet it takes longer than the next entities need to ask for it.
     while (this.#underWay !== undefined) {
       await this.#underWay;
-      if (!exact || (this.#made?.changes ?? 0) >= changes) return;
+      if (!exact || this.#madeOf.changes >= changes) return;
     }
-    this.#underWay = this.#make().finally(() => (this.#underWay = undefined));
+    this.#underWay = inSlices(this.#making()).finally(() => (this.#underWay = undefined));
     await this.#underWay;
-  }
-
-  async #make(): Promise<void> {
-    const making = this.#making();
-    while (making.next().done !== true) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
-    }
   }
 
   /** As an exact `update`, at once. */
   updateAtOnce(): void {
-    const making = this.#making();
-    while (making.next().done !== true);
+    Array.from(this.#making());
   }
 
   /** Grows whenever what counts may have changed. */
   get #changes(): number {
     return this.#inventory.version + this.#newlyAsked;
-  }
-
-  #current(): MadePlan {
-    if (this.#made === undefined) this.updateAtOnce();
-    if (this.#made === undefined) throw new Error('a plan that was made is there');
-    return this.#made;
   }
 
   /** Gives other work a turn after each kind whose calls it has counted. */
@@ -272,7 +248,9 @@ export class Timetable {
       callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
-    this.#made = { plan: this.#planOf(calls), callsPerEntity, at: now, changes, entities };
+    this.#plan = this.#planOf(calls);
+    this.#callsPerEntity = callsPerEntity;
+    this.#madeOf = { at: now, entities, changes };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {

@@ -42,11 +42,40 @@ export function nextTurnIfDue(): Promise<void> | undefined {
   return performance.now() - (began ?? beginTurn()) < TURN ? undefined : nextTurn();
 }
 
-/** Hands each element over, in order, and lets other work go on in between. */
-export async function inSlices<T>(list: readonly T[], take: (each: T) => void): Promise<void> {
+/** Hands each element over, in order, and lets other work go on in between; without `take`, runs the steps of a generator. */
+export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): Promise<void> {
   for (const each of list) {
     const turn = nextTurnIfDue();
     if (turn !== undefined) await turn;
-    take(each);
+    take?.(each);
   }
+}
+
+/** The same of `soonAfterInput`. */
+const waitingForInput: (() => void)[] = [];
+
+/**
+ * As `nextTurn`, for work that input has begun. An immediate that is set while input is handled still runs in the turn of
+ * that input, so this waits for the one after it.
+ */
+export async function turnAfterInput(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
+}
+
+/**
+ * As `turnAfterInput`, for small work that comes often. Each turn is given to half of those that wait: it is shorter than
+ * with all of them, and they cannot come faster than they go.
+ */
+export function soonAfterInput(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waitingForInput.length === 0) setImmediate(() => setImmediate(giveTurns));
+    waitingForInput.push(resolve);
+  });
+}
+
+function giveTurns(): void {
+  const half = waitingForInput.splice(0, Math.ceil(waitingForInput.length / 2));
+  if (waitingForInput.length > 0) setImmediate(giveTurns);
+  for (const resolve of half) resolve();
 }
