@@ -148,7 +148,7 @@ describe('docs/interface.md', () => {
 
   test.each(program.commands.map((command) => command.name()))('describes the command %s', (name) => {
     expect(sectionOf(pageAt('docs/interface.md'), '## Commands')).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'));
-    expect(pageAt('README.md').text).toMatch(new RegExp(`^\\| .*\`${name}[ \`]`, 'm'));
+    expect(pageAt('README.md').text).toContain(`\`${name}\``);
   });
 
   test.each(['/metrics', '/', ...Object.values(PATHS)])('describes the endpoint %s', (endpoint) => {
