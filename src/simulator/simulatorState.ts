@@ -56,17 +56,16 @@ export type Change = z.input<typeof CHANGE>;
 function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>, now: number): Amendment {
   const minute = firstIncompleteMinute(now);
   const fromMinute = minute - (incident?.started_minutes_ago ?? 0);
-  const incidents = incident && [
-    {
-      fromMinute,
-      toMinute: fromMinute + incident.minutes,
-      responseFactor: incident.response_factor,
-      errorRatio: incident.error_ratio,
-    },
-  ];
   return {
     ...plain,
-    ...(incidents !== undefined && { incidents }),
+    ...(incident !== undefined && {
+      incident: incident && {
+        fromMinute,
+        toMinute: fromMinute + incident.minutes,
+        responseFactor: incident.response_factor,
+        errorRatio: incident.error_ratio,
+      },
+    }),
     ...(reporting !== undefined && { silentFromMinute: reporting ? null : minute }),
   };
 }

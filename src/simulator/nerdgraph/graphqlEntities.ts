@@ -6,13 +6,7 @@ import {
   type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
-import {
-  health,
-  keyTransactionReports,
-  keyTransactionSummary,
-  backgroundSummary,
-  rollingSummary,
-} from '../world/rollingFigures.ts';
+import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { FaultRule } from '../faults/faultRules.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
@@ -75,7 +69,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
 function apmSummary({ world, now }: EntityContext, application: SimulatedApplication) {
   const scope = world.whole(application);
   const web = rollingSummary(world, scope, now);
-  const background = backgroundSummary(world, scope, now);
+  const background = rollingSummary(world, scope, now, 'background');
   if (web === undefined || background === undefined) return null;
   const throughput = web.throughput + background.throughput;
   const busy = web.throughput * web.response_time + background.throughput * background.response_time;

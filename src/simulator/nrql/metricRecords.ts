@@ -1,18 +1,18 @@
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import type { StoredTimeslice } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
-import type { World, WorldScope } from '../world/world.ts';
-import { guidOf, isShown } from '../world/worldEntities.ts';
+import type { World } from '../world/world.ts';
+import { guidOf, HOURLY_AFTER_MINUTES, isShown, MINUTE, RETENTION_MINUTES } from '../world/worldEntities.ts';
 import { type NrqlCondition, NrqlError } from './condition.ts';
-import type { Input, NrqlQuery, Tally } from './parseQuery.ts';
 import {
-  firstInput,
+  type Input,
   KEY_TRANSACTION_DURATION,
   KEY_TRANSACTION_ERRORS,
   METRIC_VALUES,
+  type Tally,
   TIMESLICE_VALUE,
 } from './parseQuery.ts';
-import type { Groups, NrqlRange } from './rowTally.ts';
+import type { Groups } from './rowTally.ts';
 
 /** Records that share their attributes: of one metric, from one host, for one scope. */
 interface Series {
@@ -20,12 +20,6 @@ interface Series {
   readonly attributes: Readonly<Record<string, string | null | undefined>>;
   /** What an instance has stored for a minute; undefined when that is nothing. */
   readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
-}
-
-/** The series of an application that a query is about: those that the instances of each of its hosts report. */
-interface SelectedSeries {
-  readonly scope: WorldScope;
-  readonly seriesOf: (host: string) => readonly Series[];
 }
 
 const PRESENT = 'present';
@@ -53,10 +47,10 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 }
 
 /**
- * The timeslices of applications that meet a condition. Browser metrics have no host. Throws an NrqlError when the condition is
- * about no application that there is.
+ * The timeslices of applications that meet a condition: of each application the series that the instances of a host report. Browser
+ * metrics have no host. Throws an NrqlError when the condition is about no application that there is.
  */
-function* timesliceSeries(world: World, where: NrqlCondition): Generator<SelectedSeries, void, undefined> {
+function* timesliceSeries(world: World, where: NrqlCondition) {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
   const meant = applications.flatMap((application) => {
@@ -102,7 +96,7 @@ function* timesliceSeries(world: World, where: NrqlCondition): Generator<Selecte
 }
 
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
-function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<SelectedSeries, void, undefined> {
+function* keyTransactionSeries(world: World, where: NrqlCondition) {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
     const scope = world.whole(source.application);
@@ -121,22 +115,14 @@ function* keyTransactionSeries(world: World, where: NrqlCondition): Generator<Se
   }
 }
 
-const MINUTE = 60_000;
 const HOUR_MINUTES = 60;
-const DAY_MINUTES = 24 * HOUR_MINUTES;
-const HOURLY_AFTER_MINUTES = 8 * DAY_MINUTES;
-const RETENTION_MINUTES = 93 * DAY_MINUTES;
 
 /**
  * Adds the metric records that a query is about to its groups. Records of a minute bear its beginning as their time; a range
  * that begins more than eight days ago finds only the records of whole hours, which bear the beginning of the hour.
  */
-export function collectMetrics(
-  query: NrqlQuery,
-  range: NrqlRange,
-  groups: Groups,
-  { world, now }: { readonly world: World; readonly now: number },
-): void {
+export function collectMetrics(groups: Groups, { world, now }: { readonly world: World; readonly now: number }): void {
+  const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
@@ -144,13 +130,12 @@ export function collectMetrics(
   const isOfKeyTransactions = query.inputs.some(
     ({ attribute }) => attribute === KEY_TRANSACTION_DURATION || attribute === KEY_TRANSACTION_ERRORS,
   );
-  const existenceIsEnough =
-    range.buckets.length === 1 && query.select.every(({ of: { key } }) => key?.startsWith('uniques.'));
+  const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
   const select = isOfKeyTransactions ? keyTransactionSeries : timesliceSeries;
   for (const { scope, seriesOf } of select(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
-      [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, query, groups) ?? [])]),
+      [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
     );
     for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute)) {
       const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
@@ -174,14 +159,12 @@ export function collectMetrics(
 }
 
 /** Where the records of a series go; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
-function routed({ attributes, record }: Series, query: NrqlQuery, groups: Groups) {
-  const facet = query.facets.map(({ attribute }) => attributes[attribute]);
-  const readers = query.inputs.map((input) => readerOf(input, attributes));
+function routed({ attributes, record }: Series, groups: Groups) {
+  const facet = groups.query.facets.map(({ attribute }) => attributes[attribute]);
+  const readers = groups.query.inputs.map((input) => readerOf(input, attributes));
   if (!facet.every((value) => typeof value === 'string') || readers.every((reader) => reader === undefined))
     return undefined;
-  const first = firstInput(query);
-  const choosesFacet = first !== undefined && readers[query.inputs.indexOf(first)] !== undefined;
-  return { record, group: groups.group(facet), readers, choosesFacet };
+  return { record, group: groups.group(facet), readers, choosesFacet: readers[0] !== undefined };
 }
 
 /** How records with these attributes are read for an input; undefined when they have nothing to say about it. */

@@ -101,20 +101,10 @@ export interface Input {
   readonly keepsValues: boolean;
 }
 
-/** A function over the records of a row. */
-export interface FunctionCall {
-  readonly name: keyof typeof FUNCTIONS;
-  /** Its place in the inputs of the query. */
-  readonly input: number;
-  /** The percentiles, or how many values `uniques` gives. */
-  readonly numbers: readonly number[];
-}
-
 /** What a column says. */
 interface NrqlExpression {
   /** The key of the column when it has no alias, where the whole is one function. */
   readonly key?: string;
-  readonly calls: readonly FunctionCall[];
   /** Over the records of a row, by input; the row is about so many milliseconds. */
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
@@ -122,7 +112,10 @@ interface NrqlExpression {
 /** A query that was read. Times are milliseconds since 1970; undefined where it does not say. */
 export interface NrqlQuery {
   /** The columns of the answer; `key` is the member of the rows. */
-  readonly select: readonly { readonly of: NrqlExpression; readonly key: string }[];
+  readonly select: readonly Required<NrqlExpression>[];
+  /** The names of the functions in the columns. */
+  readonly functions: readonly string[];
+  /** What the functions read, in their order: only what has the attribute of the first one chooses facets. */
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
@@ -138,11 +131,6 @@ export interface NrqlQuery {
 }
 
 const ALWAYS: NrqlCondition = { meets: () => true, comparisons: [] };
-
-/** The input of the first function: only what has its attribute chooses facets. */
-export function firstInput({ select: [first], inputs }: NrqlQuery): Input | undefined {
-  return inputs[first?.of.calls[0]?.input ?? 0];
-}
 
 const UNIQUES_DEFAULT = 1000;
 const UNIQUES_MOST = 10_000;
@@ -167,32 +155,28 @@ export function parseNrql(text: string): NrqlQuery {
 }
 
 /** A query of metrics names nothing that metrics do not have; the service takes any attribute, and has no rows then. */
-function checkMetrics({ from, select, inputs, where, facets }: NrqlQuery, text: string): void {
+function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
   if ('select' in from) checkMetrics(from, text);
   if ('select' in from || !from.includes(METRIC)) return;
-  const calls = select.flatMap(({ of }) => of.calls);
   const attributes = [
     ...facets.map(({ attribute }) => attribute),
     ...[where, ...inputs.map((input) => input.where)].flatMap(({ comparisons }) =>
       comparisons.map(({ attribute }) => attribute),
     ),
-    ...inputs.map(({ attribute }) => attribute).filter((attribute) => attribute !== undefined),
+    ...inputs.flatMap(({ attribute }) => attribute ?? []),
   ];
-  const unknown =
-    calls.find(({ name }) => !METRIC_FUNCTIONS.has(name))?.name ??
-    attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
   const values = new Set(attributes.filter((name) => METRIC_VALUES.includes(name)));
   if (from.length > 1 || (values.has(TIMESLICE_VALUE) && values.size > 1))
     throw new NrqlError('metric timeslice data cannot be queried together with other data');
-  if (
-    unknown !== undefined ||
-    inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS)
-  )
-    throw syntaxError(
-      text,
-      text.indexOf(unknown ?? 'SELECT') + 1,
-      `unexpected '${unknown ?? '*'}' in a query of metrics`,
-    );
+  const unknown =
+    functions.find((name) => !METRIC_FUNCTIONS.has(name)) ??
+    attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
+  const refuse = (what: string, place: string): never => {
+    throw syntaxError(text, text.indexOf(place) + 1, `unexpected '${what}' in a query of metrics`);
+  };
+  if (unknown !== undefined) refuse(unknown, unknown);
+  if (inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS))
+    refuse('*', 'SELECT');
 }
 
 /** The number, or each number of a `percentile`, changed; null for what is no number. */
@@ -206,7 +190,6 @@ function mapNumbers(answer: ColumnValue, change: (value: number) => number): Col
 /** A product or a quotient; null where that is no number. */
 function arithmetic(sign: '*' | '/', left: NrqlExpression, right: NrqlExpression): NrqlExpression {
   return {
-    calls: [...left.calls, ...right.calls],
     evaluate: (tallies, milliseconds) => {
       const by = right.evaluate(tallies, milliseconds);
       if (typeof by !== 'number' || (sign === '/' && by === 0)) return null;
@@ -215,11 +198,12 @@ function arithmetic(sign: '*' | '/', left: NrqlExpression, right: NrqlExpression
   };
 }
 
-const constant = (value: number): NrqlExpression => ({ calls: [], evaluate: () => value });
+const constant = (value: number): NrqlExpression => ({ evaluate: () => value });
 
 /** Reads one query; a query inside another has a parser of its own over the same words. */
 class QueryParser {
   readonly #reader: TokenReader;
+  readonly #functions: string[] = [];
   readonly #inputs: Input[] = [];
 
   constructor(reader: TokenReader) {
@@ -236,6 +220,7 @@ class QueryParser {
     if (!isFromFirst) reader.expectWord('FROM');
     const query: { -readonly [Member in keyof NrqlQuery]: NrqlQuery[Member] } = {
       select,
+      functions: this.#functions,
       inputs: this.#inputs,
       from: source ?? this.#from(),
       where: ALWAYS,
@@ -268,8 +253,8 @@ class QueryParser {
   }
 
   #column(): NrqlQuery['select'][number] {
-    const of = this.#product();
-    return { of, key: this.#alias() ?? of.key ?? 'result' };
+    const { key = 'result', evaluate } = this.#product();
+    return { key: this.#alias() ?? key, evaluate };
   }
 
   #alias(): string | undefined {
@@ -288,60 +273,56 @@ class QueryParser {
   #factor(): NrqlExpression {
     const reader = this.#reader;
     if (reader.peek().kind === 'number') return constant(Number(reader.take().value));
-    if (reader.takeWord('FILTER')) return this.#one(this.#filtered().part);
-    if (reader.takeWord('PERCENTAGE')) {
-      const { all, part } = this.#filtered();
-      return arithmetic('/', arithmetic('*', constant(100), this.#one(part)), this.#one(all));
+    if (reader.takeWord('RATE')) return this.#rate();
+    const isFilter = reader.takeWord('FILTER');
+    if (!isFilter && !reader.takeWord('PERCENTAGE')) {
+      const { input, over } = this.#function();
+      return over(input);
     }
-    return reader.takeWord('RATE') ? this.#rate() : this.#one(this.#function());
+    reader.expectSign('(');
+    const { input, over } = this.#function();
+    reader.expectSign(',');
+    reader.expectWord('WHERE');
+    const part = over({ ...input, where: parseCondition(reader) });
+    reader.expectSign(')');
+    return isFilter ? part : arithmetic('/', arithmetic('*', constant(100), part), over(input));
   }
 
-  /** A column of one function. */
-  #one(call: FunctionCall): NrqlExpression {
-    const { name, input, numbers } = call;
-    const { attribute = '', field } = this.#inputs[input] ?? {};
-    const of = field === undefined ? attribute : `${attribute}['${field}']`;
-    const evaluate: NrqlExpression['evaluate'] = (tallies) => {
-      const tally = tallies[input];
-      return tally === undefined ? null : FUNCTIONS[name](tally, numbers);
-    };
-    return { key: name === 'count' ? name : `${name}.${of}`, calls: [call], evaluate };
-  }
-
-  #function(): FunctionCall {
+  /** A function: what it reads, and what it says of that, or of those records alone that meet a condition. */
+  #function(): { readonly input: Input; readonly over: (input: Input) => NrqlExpression } {
     const reader = this.#reader;
     const { kind, value: word } = reader.peek();
     if (kind !== 'word') reader.fail('a function');
     const name =
       NAMES.find((known) => known.toLowerCase() === word.toLowerCase()) ?? reader.fail(`one of ${NAMES.join(', ')}`);
     reader.take();
+    this.#functions.push(name);
     reader.expectSign('(');
     const isAll = name === 'count' && reader.takeSign('*') !== undefined;
     const attribute = isAll ? undefined : parseAttribute(reader);
     const field = reader.takeSign('[') === undefined ? undefined : this.#field();
     const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
     reader.expectSign(')');
-    const input = this.#input({ attribute, field, where: ALWAYS, keepsValues: KEEPING.has(name) });
-    return { name, input, numbers };
-  }
-
-  /** What stands in `filter(f, WHERE c)` and `percentage(f, WHERE c)`: f over all records, and over those that meet c. */
-  #filtered(): { readonly all: FunctionCall; readonly part: FunctionCall } {
-    const reader = this.#reader;
-    reader.expectSign('(');
-    const all = this.#function();
-    reader.expectSign(',');
-    reader.expectWord('WHERE');
-    const where = parseCondition(reader);
-    reader.expectSign(')');
-    const read = this.#inputs[all.input];
-    return { all, part: read === undefined ? all : { ...all, input: this.#input({ ...read, where }) } };
+    const of = `${attribute ?? ''}${field === undefined ? '' : `['${field}']`}`;
+    return {
+      input: { attribute, field, where: ALWAYS, keepsValues: KEEPING.has(name) },
+      over: (input) => {
+        const place = this.#placeOf(input);
+        return {
+          key: name === 'count' ? name : `${name}.${of}`,
+          evaluate: (tallies) => {
+            const tally = tallies[place];
+            return tally === undefined ? null : FUNCTIONS[name](tally, numbers);
+          },
+        };
+      },
+    };
   }
 
   #rate(): NrqlExpression {
     const reader = this.#reader;
     reader.expectSign('(');
-    const { calls, evaluate } = this.#factor();
+    const { evaluate } = this.#factor();
     reader.expectSign(',');
     const amount = this.#whole('a time such as 1 minute');
     const unit =
@@ -349,7 +330,6 @@ class QueryParser {
     reader.take();
     reader.expectSign(')');
     return {
-      calls,
       evaluate: (tallies, milliseconds) =>
         mapNumbers(evaluate(tallies, milliseconds), (value) => (value * amount * unit) / milliseconds),
     };
@@ -372,14 +352,9 @@ class QueryParser {
   }
 
   /** The place of an input: one that reads the same is used again. */
-  #input(input: Input): number {
-    const known = this.#inputs.findIndex(
-      ({ attribute, field, where, keepsValues }) =>
-        attribute === input.attribute &&
-        field === input.field &&
-        where === input.where &&
-        keepsValues === input.keepsValues,
-    );
+  #placeOf(input: Input): number {
+    const members = ['attribute', 'field', 'where', 'keepsValues'] as const;
+    const known = this.#inputs.findIndex((one) => members.every((member) => one[member] === input[member]));
     return known < 0 ? this.#inputs.push(input) - 1 : known;
   }
 

@@ -1,33 +1,23 @@
+import { MINUTE } from '../world/worldEntities.ts';
 import { NrqlError } from './condition.ts';
 import { type ColumnValue, type NrqlQuery, Tally } from './parseQuery.ts';
 
-/** The time that a query is about. Moments are milliseconds since 1970. */
-export interface NrqlRange {
-  readonly since: number;
-  readonly until: number;
-  /** Where the first bucket begins: with TIMESERIES perhaps before the range. */
-  readonly begin: number;
-  /** Each bucket from `begin` to before `end`, oldest first; one bucket without TIMESERIES. */
-  readonly buckets: readonly { readonly begin: number; readonly end: number }[];
-  readonly bucketOf: (time: number) => number;
-}
-
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MOST_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
- * The range of a query: the hour before `until`, and `until` now, where it does not say. Buckets end with the range and are
- * all of the same length, so the first may begin before the range does. With `snaps`, long ranges are moved back to
- * whole steps of 5 minutes, or of 10 from a day on. Throws an NrqlError for a range that the service refuses.
+ * The range of a query in milliseconds since 1970: the hour before `until`, and `until` now, where it does not say. Its buckets,
+ * one without TIMESERIES, end with the range and are all of the same length, so the first may `begin` before the range does. With
+ * `snaps`, long ranges are moved back to whole steps of 5 minutes, or of 10 from a day on. Throws an NrqlError for a range that
+ * the service refuses.
  */
 export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
   now: number,
   snaps: boolean,
-): NrqlRange {
+) {
   const asked = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
   const length = asked.until - asked.since;
   if (length <= 0) throw new NrqlError(`${FROM_NRDB}Your query's start time must be before its end time.`);
@@ -48,7 +38,7 @@ export function timeRange(
       begin: begin + place * bucket,
       end: begin + (place + 1) * bucket,
     })),
-    bucketOf: (time) => count - 1 - Math.floor((until - 1 - time) / bucket),
+    bucketOf: (time: number) => count - 1 - Math.floor((until - 1 - time) / bucket),
   };
 }
 
@@ -66,13 +56,13 @@ export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
 /** Sorts the records of a query into groups, adds them up, and writes them as the service does. */
 export class Groups {
-  readonly #query: NrqlQuery;
-  readonly #range: NrqlRange;
+  readonly query: NrqlQuery;
+  readonly range: ReturnType<typeof timeRange>;
   readonly #groups = new Map<string, FacetGroup>();
 
-  constructor(query: NrqlQuery, range: NrqlRange) {
-    this.#query = query;
-    this.#range = range;
+  constructor(query: NrqlQuery, range: ReturnType<typeof timeRange>) {
+    this.query = query;
+    this.range = range;
   }
 
   group(facet: readonly string[]): FacetGroup {
@@ -84,34 +74,27 @@ export class Groups {
 
   /** The tallies of a group for records of this bucket. */
   tallies(group: FacetGroup, bucket: number): readonly Tally[] {
-    return (group.buckets[bucket] ??= this.#query.inputs.map(() => new Tally()));
+    return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
   /** The groups that may be shown, those with the most of the first column first. */
   ranked(): readonly FacetGroup[] {
-    const rankOf = (group: FacetGroup): number =>
-      rankBy(this.#query.select[0]?.of.evaluate(this.#merge(group.buckets), 1) ?? null);
+    const [first] = this.query.select;
     return [...this.#groups.values()]
       .filter(({ isChosen }) => isChosen)
-      .map((group) => ({ group, rank: rankOf(group) }))
+      .map((group) => ({ group, rank: rankBy(first?.evaluate(this.#merge(group.buckets), 1) ?? null) }))
       .sort((a, b) => b.rank - a.rank || (a.group.facet.join() < b.group.facet.join() ? -1 : 1))
       .map(({ group }) => group);
   }
 
   /** The rows of the groups that the limit leaves, and what those that it does not leave, and all, have together. */
-  rows(shown: readonly FacetGroup[]): {
-    readonly results: readonly NrqlRow[];
-    readonly otherResult: NrqlRow | readonly NrqlRow[] | null;
-    readonly totalResult: NrqlRow | readonly NrqlRow[] | null;
-  } {
-    const { facets, bucketMinutes } = this.#query;
-    const isSeries = bucketMinutes !== undefined;
+  rows(shown: readonly FacetGroup[]) {
     const all = [...this.#groups.values()];
-    if (facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
+    if (this.query.facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
     const isShown = new Set(shown);
     const summary = (part: readonly FacetGroup[]): NrqlRow | readonly NrqlRow[] => {
       const rows = this.#rowsOf(part);
-      return isSeries ? rows : (rows[0] ?? {});
+      return this.query.bucketMinutes === undefined ? (rows[0] ?? {}) : rows;
     };
     return {
       results: shown.flatMap((group) => this.#rowsOf([group], this.#facetMembers(group))),
@@ -122,11 +105,11 @@ export class Groups {
 
   /** The columns of these groups together, in each bucket. */
   #rowsOf(groups: readonly FacetGroup[], facet: NrqlRow = {}): readonly NrqlRow[] {
-    const { select, bucketMinutes } = this.#query;
+    const { select, bucketMinutes } = this.query;
     const isSeries = bucketMinutes !== undefined;
-    return this.#range.buckets.map(({ begin, end }, bucket) => {
+    return this.range.buckets.map(({ begin, end }, bucket) => {
       const tallies = this.#merge(groups.map(({ buckets }) => buckets[bucket]));
-      const answers = select.map(({ of, key }) => [key, of.evaluate(tallies, end - begin)] as const);
+      const answers = select.map(({ key, evaluate }) => [key, evaluate(tallies, end - begin)] as const);
       return {
         ...facet,
         ...(isSeries ? { beginTimeSeconds: begin / 1000, endTimeSeconds: end / 1000 } : {}),
@@ -138,14 +121,14 @@ export class Groups {
 
   /** One attribute: its value and a member of its name; several: their values in a list, as texts, under both names too. */
   #facetMembers({ facet }: FacetGroup): NrqlRow {
-    const joined = this.#query.facets.map(({ key }) => key).join('');
+    const joined = this.query.facets.map(({ key }) => key).join('');
     const value = facet.length === 1 ? (facet[0] ?? null) : facet;
     return { facet: value, [joined]: value };
   }
 
   #merge(parts: readonly (readonly Tally[] | undefined)[]): readonly Tally[] {
     if (parts.length === 1 && parts[0] !== undefined) return parts[0];
-    const sum = this.#query.inputs.map(() => new Tally());
+    const sum = this.query.inputs.map(() => new Tally());
     // The list may have holes, which forEach skips.
     parts.forEach((part) => part?.forEach((tally, index) => sum[index]?.merge(tally)));
     return sum;

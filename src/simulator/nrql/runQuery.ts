@@ -1,9 +1,10 @@
 import { findEvents, type StoredEvent } from '../world/events.ts';
 import type { World } from '../world/world.ts';
+import { MINUTE } from '../world/worldEntities.ts';
 import { EVENT_TYPE, NrqlError, type Value } from './condition.ts';
 import { collectMetrics } from './metricRecords.ts';
-import { firstInput, METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
-import { Groups, type NrqlRange, type NrqlRow, timeRange } from './rowTally.ts';
+import { METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
+import { Groups, type NrqlRow, timeRange } from './rowTally.ts';
 
 /** What NRQL answers from. */
 export interface NrqlContext {
@@ -39,21 +40,20 @@ function isOfMetrics({ from }: NrqlQuery): boolean {
   return 'select' in from ? isOfMetrics(from) : from.includes(METRIC);
 }
 
-function run(query: NrqlQuery, range: NrqlRange, context: NrqlContext): ReturnType<Groups['rows']> {
+function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: NrqlContext): ReturnType<Groups['rows']> {
   const groups = new Groups(query, range);
   if ('select' in query.from) {
     // What is read of the inner query are its rows, of the whole range.
     const innerRange = timeRange({ since: range.begin, until: range.until }, 0, false);
     const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
-    for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, query, range, groups);
+    for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, groups);
   } else if (query.from.includes(METRIC)) {
-    collectMetrics(query, range, groups, context);
+    collectMetrics(groups, context);
   } else {
-    for (const type of query.from) collectEvents(type, query, range, groups, context);
+    for (const type of query.from) collectEvents(type, groups, context);
   }
   const ranked = groups.ranked();
-  const most = Math.min(query.limit ?? DEFAULT_FACETS, MOST_FACETS, context.truncate(ranked.length));
-  const shown = ranked.slice(0, most);
+  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, MOST_FACETS, context.truncate(ranked.length)));
   if (shown.length * range.buckets.length > MOST_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);
 }
@@ -70,36 +70,31 @@ function eventOf(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number)
 }
 
 /** Adds an event to the groups of a query. */
-function addEvent(
-  event: StoredEvent,
-  type: string | undefined,
-  query: NrqlQuery,
-  range: NrqlRange,
-  groups: Groups,
-): void {
+function addEvent(event: StoredEvent, type: string | undefined, groups: Groups): void {
+  const { where, facets, inputs } = groups.query;
   const valueOf = (attribute: string): Value | null => (attribute === EVENT_TYPE ? type : event[attribute]) ?? null;
-  if (query.where.meets(valueOf) !== true) return;
-  const facet = query.facets.map(({ attribute }) => valueOf(attribute));
+  if (where.meets(valueOf) !== true) return;
+  const facet = facets.map(({ attribute }) => valueOf(attribute));
   if (facet.includes(null)) return;
   const group = groups.group(facet.map(String));
-  const first = firstInput(query)?.attribute;
-  group.isChosen ||= first === undefined || valueOf(first) !== null;
-  const tallies = groups.tallies(group, range.bucketOf(event.timestamp));
-  for (const [index, input] of query.inputs.entries()) {
+  const [first] = inputs;
+  group.isChosen ||= first?.attribute === undefined || valueOf(first.attribute) !== null;
+  const tallies = groups.tallies(group, groups.range.bucketOf(event.timestamp));
+  for (const [index, input] of inputs.entries()) {
     const value = input.attribute === undefined ? true : valueOf(input.attribute);
     if (value !== null && input.where.meets(valueOf) === true) tallies[index]?.addValue(value, event.timestamp, input);
   }
 }
 
-function collectEvents(type: string, query: NrqlQuery, range: NrqlRange, groups: Groups, context: NrqlContext): void {
-  const { world, now } = context;
-  findEvents(type, {
+function collectEvents(type: string, groups: Groups, { world, now }: NrqlContext): void {
+  const { query, range } = groups;
+  const found = findEvents(type, {
     world,
     since: range.begin,
     // Data exist for minutes that are over.
-    until: Math.min(range.until, now - (now % 60_000)),
+    until: Math.min(range.until, now - (now % MINUTE)),
     mayMatch: (attributes) =>
       query.where.meets((attribute) => (attribute === EVENT_TYPE ? type : attributes[attribute])) !== false,
-    visit: (event) => addEvent(event, type, query, range, groups),
   });
+  for (const event of found) addEvent(event, type, groups);
 }

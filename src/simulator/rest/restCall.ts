@@ -18,22 +18,23 @@ export interface RestCall {
   readonly rule: FaultRule | undefined;
 }
 
+/** Whether a text has this part, which is in small letters, whatever its case. */
+export const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part);
+
 /**
- * The entities that pass the filters of a list. Texts match when they contain what is asked for, whatever its case; ids are a
- * comma list; filters given together must all hold. An empty filter is none.
+ * The entities that pass the filters of a list, of which those that the call gives must all hold; they see what it asks for in small
+ * letters. Ids are a comma list. An empty filter is none.
  */
 export function filtered<Entity extends { readonly id: number }>(
   { query }: RestCall,
   entities: readonly Entity[],
-  texts: Readonly<Record<string, (entity: Entity) => readonly string[]>>,
+  filters: Readonly<Record<string, (entity: Entity, wanted: string) => boolean>>,
 ): readonly Entity[] {
   const given = (name: string): string => (query.get(`filter[${name}]`) ?? '').toLowerCase();
   const ids = new Set(given('ids') === '' ? [] : given('ids').split(',').map(Number));
-  const wanted = Object.entries(texts).filter(([name]) => given(name) !== '');
+  const wanted = Object.entries(filters).filter(([name]) => given(name) !== '');
   return entities.filter(
-    (entity) =>
-      (ids.size === 0 || ids.has(entity.id)) &&
-      wanted.every(([name, textsOf]) => textsOf(entity).some((text) => text.toLowerCase().includes(given(name)))),
+    (entity) => (ids.size === 0 || ids.has(entity.id)) && wanted.every(([name, passes]) => passes(entity, given(name))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { filtered, formatTimestamp, isTrue, paginate, type RestCall, roundFigures } from './restCall.ts';
+import { contains, filtered, formatTimestamp, isTrue, paginate, type RestCall, roundFigures } from './restCall.ts';
 import {
   type SimulatedApplication,
   type SimulatedHost,
@@ -7,14 +7,11 @@ import {
   isReporting,
   lastReportedAt,
 } from '../world/worldEntities.ts';
-import type { WorldScope } from '../world/world.ts';
 import {
   health,
   type RollingFigures,
-  keyTransactionEndUserSummary,
   keyTransactionReports,
   keyTransactionSummary,
-  rollingEndUserSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
 import { type JsonObject, type ServiceAnswer, notFound, ok } from '../simulatorHttp.ts';
@@ -48,12 +45,6 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-function scopeOf(call: RestCall, ids: { application: number; host?: number; instance?: number }): WorldScope {
-  const scope = call.world.scope(ids);
-  if (scope === undefined) throw new Error(`no such entity in application ${ids.application}`);
-  return scope;
-}
-
 /** Nothing where there are no figures. */
 function webSummary(
   call: RestCall,
@@ -73,38 +64,24 @@ function endUserSummary(call: RestCall, browser: RollingFigures | undefined, tar
   return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
-/** How many hosts and instances a summary says there are: those of older agents say less. */
-function counts({ world, now }: RestCall, application: SimulatedApplication): Record<string, number> {
-  const { summaryCounts } = application.archetype;
-  if (summaryCounts === 'none') return {};
-  const instances = world.instances(application, now).length;
-  return {
-    host_count: world.hosts(application, now).length,
-    instance_count: instances,
-    ...(summaryCounts === 'all' ? { concurrent_instance_count: instances } : {}),
-  };
-}
-
-function applicationLinks({ world, now }: RestCall, application: SimulatedApplication): JsonObject {
-  return {
-    application_instances: world.instances(application, now).map(({ id }) => id),
-    servers: [],
-    application_hosts: world.hosts(application, now).map(({ id }) => id),
-    ...(application.alertPolicyId === undefined ? {} : { alert_policy: application.alertPolicyId }),
-  };
-}
-
 function lastReport({ now }: RestCall, application: SimulatedApplication): JsonObject {
   const time = lastReportedAt(application, now);
   return time === undefined ? {} : { last_reported_at: formatTimestamp(time) };
 }
 
-function applicationRecord(call: RestCall, application: SimulatedApplication, withLinks: boolean): JsonObject {
-  const { world, now } = call;
-  const kind = application.archetype;
+function applicationRecord(call: RestCall, application: SimulatedApplication, isInList: boolean): JsonObject {
+  const { world, now, query } = call;
+  const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
   const scope = world.whole(application);
   const figures = rollingSummary(world, scope, now);
+  const hosts = world.hosts(application, now).map(({ id }) => id);
+  const instances = world.instances(application, now).map(({ id }) => id);
+  // Summaries of older agents say less.
+  const counts = {
+    ...(kind.summaryCounts !== 'none' && { host_count: hosts.length, instance_count: instances.length }),
+    ...(kind.summaryCounts === 'all' && { concurrent_instance_count: instances.length }),
+  };
   return {
     id: application.id,
     name: application.name,
@@ -112,10 +89,10 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
     health_status: health(reporting, kind.alertPolicy, figures),
     reporting,
     ...lastReport(call, application),
-    ...webSummary(call, figures, kind.apdexTarget, counts(call, application)),
-    ...endUserSummary(call, rollingEndUserSummary(world, scope, now), kind.endUserApdexTarget),
+    ...webSummary(call, figures, kind.apdexTarget, counts),
+    ...endUserSummary(call, rollingSummary(world, scope, now, 'browser'), kind.endUserApdexTarget),
     settings:
-      application.amendment.settings === null
+      amendment.settings === null
         ? null
         : {
             app_apdex_threshold: kind.apdexTarget,
@@ -123,42 +100,37 @@ function applicationRecord(call: RestCall, application: SimulatedApplication, wi
             enable_real_user_monitoring: kind.browserEnabled,
             use_server_side_config: kind.serverSideConfig,
           },
-    ...(withLinks ? { links: applicationLinks(call, application) } : {}),
+    ...(!(isInList && isTrue(query, 'exclude_links')) && {
+      links: {
+        application_instances: instances,
+        servers: [],
+        application_hosts: hosts,
+        ...(alertPolicyId !== undefined && { alert_policy: alertPolicyId }),
+      },
+    }),
   };
 }
 
-/** Host and instance bodies have no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
-function partOfApplication(call: RestCall, application: SimulatedApplication, scope: WorldScope): JsonObject {
-  const figures = rollingSummary(call.world, scope, call.now);
-  const kind = application.archetype;
+/** A part of the application in the path. Its record has no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
+function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): JsonObject {
+  const { world, now, ids } = call;
+  const isInstance = 'hostId' in part;
+  const scope = world.scope({ application: ids.application ?? NaN, [isInstance ? 'instance' : 'host']: part.id });
+  if (scope === undefined) throw new Error(`application ${ids.application} has no part ${part.id}`);
+  const { archetype: kind, id: application, name } = scope.application;
+  const figures = rollingSummary(world, scope, now);
   const counted = kind.summaryCounts === 'none' ? {} : { instance_count: scope.instances.length };
   return {
+    id: part.id,
+    application_name: name,
+    host: part.host,
+    ...(isInstance && part.port !== undefined && { port: part.port }),
     language: kind.language,
-    health_status: health(isReporting(application, call.now), kind.alertPolicy, figures),
-    ...(figures === undefined ? {} : { application_summary: summary(call, { ...figures, ...counted }) }),
-  };
-}
-
-function hostRecord(call: RestCall, application: SimulatedApplication, host: SimulatedHost): JsonObject {
-  const scope = scopeOf(call, { application: application.id, host: host.id });
-  return {
-    id: host.id,
-    application_name: application.name,
-    host: host.host,
-    ...partOfApplication(call, application, scope),
-    links: { application: application.id, application_instances: scope.instances.map(({ id }) => id) },
-  };
-}
-
-function instanceRecord(call: RestCall, application: SimulatedApplication, instance: SimulatedInstance): JsonObject {
-  const scope = scopeOf(call, { application: application.id, instance: instance.id });
-  return {
-    id: instance.id,
-    application_name: application.name,
-    host: instance.host,
-    ...(instance.port === undefined ? {} : { port: instance.port }),
-    ...partOfApplication(call, application, scope),
-    links: { application: application.id, application_host: instance.hostId },
+    health_status: health(isReporting(scope.application, now), kind.alertPolicy, figures),
+    ...(figures && { application_summary: summary(call, { ...figures, ...counted }) }),
+    links: isInstance
+      ? { application, application_host: part.hostId }
+      : { application, application_instances: scope.instances.map(({ id }) => id) },
   };
 }
 
@@ -178,93 +150,84 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
     transaction_name: key.transactionName,
     ...(key.state === 'bare' ? {} : status),
     ...webSummary(call, figures, key.apdexTarget),
-    ...endUserSummary(call, keyTransactionEndUserSummary(world, key, now), application.archetype.endUserApdexTarget),
+    ...endUserSummary(
+      call,
+      keyTransactionSummary(world, key, now, 'browser'),
+      application.archetype.endUserApdexTarget,
+    ),
     links: { application: key.applicationId },
   };
 }
 
 const OBJECTS_PER_PAGE = 200;
 
-/** A list of records; only those of the page are worked out. */
-function list<Entity>(
-  call: RestCall,
+/**
+ * The two answers about entities of one kind: a page of those that pass the filters, and the one that the path names. `entitiesOf`
+ * is undefined where the key sees no application of the id in the path.
+ */
+function answers<Entity extends { readonly id: number }>(
   what: keyof typeof LINKS,
-  entities: readonly Entity[],
-  record: (entity: Entity) => JsonObject,
-): ServiceAnswer {
-  const page = paginate(entities, call, OBJECTS_PER_PAGE);
-  return ok({ [`${what}s`]: page.items.map(record), links: LINKS[what] }, page.link);
+  idOf: (ids: RestCall['ids']) => number | undefined,
+  entitiesOf: (call: RestCall) => readonly Entity[] | undefined,
+  filters: (call: RestCall) => Parameters<typeof filtered<Entity>>[2],
+  recordOf: (call: RestCall, entity: Entity, isInList: boolean) => JsonObject,
+) {
+  return {
+    list: (call: RestCall): ServiceAnswer => {
+      const entities = entitiesOf(call);
+      if (entities === undefined) return notFound();
+      const page = paginate(filtered(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
+      return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one, true)), links: LINKS[what] }, page.link);
+    },
+    single: (call: RestCall): ServiceAnswer => {
+      const entity = entitiesOf(call)?.find(({ id }) => id === idOf(call.ids));
+      return entity === undefined ? notFound() : ok({ [what]: recordOf(call, entity, false), links: LINKS[what] });
+    },
+  };
 }
 
-/** The record of this id, or that there is none. */
-function single<Entity extends { readonly id: number }>(
-  what: keyof typeof LINKS,
-  id: number | undefined,
-  entities: readonly Entity[],
-  record: (entity: Entity) => JsonObject,
-): ServiceAnswer {
-  const entity = entities.find((one) => one.id === id);
-  return entity === undefined ? notFound() : ok({ [what]: record(entity), links: LINKS[what] });
-}
+export const APPLICATIONS = answers(
+  'application',
+  ({ application }) => application,
+  ({ world }) => world.applications(),
+  ({ world, now }) => ({
+    name: ({ name }, part) => contains(name, part),
+    host: (application, part) => world.hosts(application, now).some(({ host }) => contains(host, part)),
+    language: ({ archetype }, language) => archetype.language === language,
+  }),
+  applicationRecord,
+);
 
-/** What `answer` says of the application in the path; that there is none where the key sees none of this id. */
-function ofApplication(call: RestCall, answer: (owner: SimulatedApplication) => ServiceAnswer): ServiceAnswer {
-  const owner = call.ids.application === undefined ? undefined : call.world.application(call.ids.application);
-  return owner === undefined ? notFound() : answer(owner);
-}
+/** What `parts` gives of the application in the path. */
+const ofApplication =
+  <Part>(parts: (call: RestCall, owner: SimulatedApplication) => readonly Part[]) =>
+  (call: RestCall): readonly Part[] | undefined => {
+    const owner = call.world.application(call.ids.application ?? NaN);
+    return owner && parts(call, owner);
+  };
 
-export function applications(call: RestCall): ServiceAnswer {
-  const { world, now, query } = call;
-  const language = query.get('filter[language]')?.toLowerCase() ?? '';
-  const found = filtered(call, world.applications(), {
-    name: ({ name }) => [name],
-    host: (application) => world.hosts(application, now).map(({ host }) => host),
-  }).filter(({ archetype }) => language === '' || archetype.language === language);
-  const withLinks = !isTrue(query, 'exclude_links');
-  return list(call, 'application', found, (one) => applicationRecord(call, one, withLinks));
-}
+const byHostname = () => ({ hostname: ({ host }: { readonly host: string }, part: string) => contains(host, part) });
 
-export function application(call: RestCall): ServiceAnswer {
-  return ofApplication(call, (owner) =>
-    single('application', owner.id, [owner], (one) => applicationRecord(call, one, true)),
-  );
-}
+export const HOSTS = answers(
+  'application_host',
+  ({ host }) => host,
+  ofApplication(({ world, now }, owner) => world.hosts(owner, now)),
+  byHostname,
+  partRecord,
+);
 
-export function hosts(call: RestCall): ServiceAnswer {
-  return ofApplication(call, (owner) => {
-    const found = filtered(call, call.world.hosts(owner, call.now), { hostname: ({ host }) => [host] });
-    return list(call, 'application_host', found, (one) => hostRecord(call, owner, one));
-  });
-}
+export const INSTANCES = answers(
+  'application_instance',
+  ({ instance }) => instance,
+  ofApplication(({ world, now }, owner) => world.instances(owner, now)),
+  byHostname,
+  partRecord,
+);
 
-export function host(call: RestCall): ServiceAnswer {
-  return ofApplication(call, (owner) =>
-    single('application_host', call.ids.host, call.world.hosts(owner, call.now), (one) => hostRecord(call, owner, one)),
-  );
-}
-
-export function instances(call: RestCall): ServiceAnswer {
-  return ofApplication(call, (owner) => {
-    const found = filtered(call, call.world.instances(owner, call.now), { hostname: ({ host: name }) => [name] });
-    return list(call, 'application_instance', found, (one) => instanceRecord(call, owner, one));
-  });
-}
-
-export function instance(call: RestCall): ServiceAnswer {
-  return ofApplication(call, (owner) => {
-    const all = call.world.instances(owner, call.now);
-    return single('application_instance', call.ids.instance, all, (one) => instanceRecord(call, owner, one));
-  });
-}
-
-export function keyTransactions(call: RestCall): ServiceAnswer {
-  const found = filtered(call, call.world.keyTransactions(), { name: ({ name }) => [name] });
-  return list(call, 'key_transaction', found, (one) => keyTransactionRecord(call, one));
-}
-
-export function keyTransaction(call: RestCall): ServiceAnswer {
-  const { ids, world } = call;
-  return single('key_transaction', ids.key_transaction, world.keyTransactions(), (one) =>
-    keyTransactionRecord(call, one),
-  );
-}
+export const KEY_TRANSACTIONS = answers(
+  'key_transaction',
+  ({ key_transaction }) => key_transaction,
+  ({ world }) => world.keyTransactions(),
+  () => ({ name: ({ name }, part) => contains(name, part) }),
+  keyTransactionRecord,
+);

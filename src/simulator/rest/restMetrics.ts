@@ -1,5 +1,11 @@
 import { fraction } from '../world/traffic.ts';
-import { MINUTE, firstIncompleteMinute, isListed } from '../world/worldEntities.ts';
+import {
+  firstIncompleteMinute,
+  HOURLY_AFTER_MINUTES,
+  isListed,
+  MINUTE,
+  RETENTION_MINUTES,
+} from '../world/worldEntities.ts';
 import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
@@ -15,7 +21,6 @@ const DEFAULT_RANGE = 30 * MINUTE;
 const LEAST_LAG = 1.5 * MINUTE;
 const HOUR = 60;
 const DAY = 24 * HOUR;
-const HOURLY_AFTER = 8 * DAY;
 const EVEN_POINTS = 10;
 
 /** Longest range in minutes and its granule in minutes (vendor's page "Extract metric timeslice data"). */
@@ -73,7 +78,7 @@ export function resolveRange(
   const end = isDefault ? defaultEnd(now) : Math.floor(to / MINUTE);
   const wanted = Math.max(1, Math.floor((to - from) / MINUTE));
 
-  const isOld = now - from > HOURLY_AFTER * MINUTE;
+  const isOld = now - from > HOURLY_AFTER_MINUTES * MINUTE;
   const natural = isOld && wanted >= HOUR ? Math.max(HOUR, granuleOf(wanted)) : granuleOf(wanted);
   const asked = Math.ceil((query.period ?? 0) / 60 / natural) * natural;
   const granule = Math.min(Math.max(natural, asked), wanted - (wanted % natural));
@@ -87,7 +92,6 @@ export function resolveRange(
 
 /** Names that the service takes for another. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
-const RETENTION_MINUTES = 93 * 24 * 60;
 
 const NAMES_PER_PAGE = 1000;
 

@@ -3,20 +3,20 @@ import type { FaultRule, RestKind } from '../faults/faultRules.ts';
 import { failure, limited, notFound, parameters, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
 import { MinuteLimit, type ServiceCall, type ServiceOptions } from '../simulatorState.ts';
 import type { RestCall } from './restCall.ts';
-import * as entities from './restEntities.ts';
+import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
 /** The endpoints of the service: kind, path and answer. A word behind a colon stands for an id. */
 const ROUTES = (
   [
-    ['applications', 'applications', entities.applications],
-    ['application', 'applications/:application', entities.application],
-    ['hosts', 'applications/:application/hosts', entities.hosts],
-    ['host', 'applications/:application/hosts/:host', entities.host],
-    ['instances', 'applications/:application/instances', entities.instances],
-    ['instance', 'applications/:application/instances/:instance', entities.instance],
-    ['key_transactions', 'key_transactions', entities.keyTransactions],
-    ['key_transaction', 'key_transactions/:key_transaction', entities.keyTransaction],
+    ['applications', 'applications', APPLICATIONS.list],
+    ['application', 'applications/:application', APPLICATIONS.single],
+    ['hosts', 'applications/:application/hosts', HOSTS.list],
+    ['host', 'applications/:application/hosts/:host', HOSTS.single],
+    ['instances', 'applications/:application/instances', INSTANCES.list],
+    ['instance', 'applications/:application/instances/:instance', INSTANCES.single],
+    ['key_transactions', 'key_transactions', KEY_TRANSACTIONS.list],
+    ['key_transaction', 'key_transactions/:key_transaction', KEY_TRANSACTIONS.single],
     ...['', '/hosts/:host', '/instances/:instance'].flatMap((part) => [
       ['metric_names', `applications/:application${part}/metrics`, metricNames] as const,
       ['metric_data', `applications/:application${part}/metrics/data`, metricTimeslices] as const,

@@ -1,83 +1,54 @@
-/** Everything that tells one kind of monitored application from another. Times are seconds, rates per minute. */
-export interface Archetype {
-  readonly name: string;
-  readonly language: string;
+/** A plain web application, from which archetypes differ in some points. Times are seconds, rates per minute. */
+const PLAIN = {
   /** Undefined: no web transactions at all; rate 0: the metrics exist and stay at zero. */
-  readonly web: { readonly perMinute: number; readonly seconds: number } | undefined;
-  readonly background: { readonly perMinute: number; readonly seconds: number } | undefined;
-  readonly apdexTarget: number;
-  readonly errorRatio: number;
+  web: { perMinute: 240, seconds: 0.18 } as { readonly perMinute: number; readonly seconds: number } | undefined,
+  background: undefined as { readonly perMinute: number; readonly seconds: number } | undefined,
+  apdexTarget: 0.5,
+  errorRatio: 0.01,
   /** Undefined: `WebFrontend/QueueTime` was never reported; 0: reported as zero. */
-  readonly queueSeconds: number | undefined;
+  queueSeconds: undefined as number | undefined,
   /** `WebTransactionTotalTime` as a multiple of the response time; undefined for agents that do not report it. */
-  readonly totalTimeFactor: number | undefined;
+  totalTimeFactor: 1 as number | undefined,
   /**
    * Parts of the time of web requests that are metrics of their own, by the whole name: calls per request, and the share of the
    * response time. The shares of an asynchronous application may add up to more than 1.
    */
-  readonly components: Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>;
+  components: {} as Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>,
   /** Kinds of web requests, each with a metric `WebTransaction/<name>` and an `Apdex/<name>`; slowness against the application. */
-  readonly transactions: readonly { readonly name: string; readonly share: number; readonly slowness: number }[];
+  transactions: [
+    { name: 'Controller/catalog/show', share: 0.5, slowness: 0.7 },
+    { name: 'Controller/basket/add', share: 0.3, slowness: 0.9 },
+    { name: 'Controller/checkout/pay', share: 0.2, slowness: 1.9 },
+  ] as readonly { readonly name: string; readonly share: number; readonly slowness: number }[],
   /** Undefined: browser monitoring delivers nothing. */
-  readonly browser: { readonly viewsPerRequest: number; readonly seconds: number } | undefined;
-  readonly browserEnabled: boolean;
-  readonly endUserApdexTarget: number;
+  browser: undefined as { readonly viewsPerRequest: number; readonly seconds: number } | undefined,
+  browserEnabled: false,
+  endUserApdexTarget: 7,
   /** Metrics that exist and are no longer collected: zeros. */
-  readonly retiredMetrics: readonly string[];
+  retiredMetrics: [] as readonly string[],
   /** What its own code reports once a minute. */
-  readonly customMetrics: readonly { readonly name: string; readonly mean: number }[];
+  customMetrics: [] as readonly { readonly name: string; readonly mean: number }[],
   /** How many `Datastore/statement/...` metrics it has, to make its name list long. */
-  readonly statements: number;
-  readonly garbageCollection: boolean;
-  readonly instancesPerHost: number;
+  statements: 0,
+  garbageCollection: false,
+  instancesPerHost: 1,
   /** Port of the first instance of a host; undefined leaves the field out. */
-  readonly port: number | undefined;
-  readonly hostsShareOneName: boolean;
-  readonly alertPolicy: boolean;
-  readonly serverSideConfig: boolean;
+  port: 8080 as number | undefined,
+  hostsShareOneName: false,
+  alertPolicy: true,
+  serverSideConfig: false,
   /** Which counts its rolling summary has: older bodies lack some or all. */
-  readonly summaryCounts: 'all' | 'hosts_and_instances' | 'none';
-  readonly reporting: boolean;
+  summaryCounts: 'all' as 'all' | 'hosts_and_instances' | 'none',
+  reporting: true,
   /** What somebody noted about it: keys with one value or several. */
-  readonly tags: Readonly<Record<string, readonly string[]>>;
-}
+  tags: { team: ['shop'], Environment: ['production'] } as Readonly<Record<string, readonly string[]>>,
+};
 
-const WEB_TRANSACTIONS: Archetype['transactions'] = [
-  { name: 'Controller/catalog/show', share: 0.5, slowness: 0.7 },
-  { name: 'Controller/basket/add', share: 0.3, slowness: 0.9 },
-  { name: 'Controller/checkout/pay', share: 0.2, slowness: 1.9 },
-];
+/** Everything that tells one kind of monitored application from another. */
+export type Archetype = Readonly<typeof PLAIN> & { readonly name: string; readonly language: string };
 
-/** An archetype that differs from a plain web application in the given points. */
-function archetype(
-  difference: Pick<Archetype, 'name' | 'language'> & Partial<Omit<Archetype, 'name' | 'language'>>,
-): Archetype {
-  return {
-    web: { perMinute: 240, seconds: 0.18 },
-    background: undefined,
-    apdexTarget: 0.5,
-    errorRatio: 0.01,
-    queueSeconds: undefined,
-    totalTimeFactor: 1,
-    components: {},
-    transactions: WEB_TRANSACTIONS,
-    browser: undefined,
-    browserEnabled: false,
-    endUserApdexTarget: 7,
-    retiredMetrics: [],
-    customMetrics: [],
-    statements: 0,
-    garbageCollection: false,
-    instancesPerHost: 1,
-    port: 8080,
-    hostsShareOneName: false,
-    alertPolicy: true,
-    serverSideConfig: false,
-    summaryCounts: 'all',
-    reporting: true,
-    tags: { team: ['shop'], Environment: ['production'] },
-    ...difference,
-  };
+function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<typeof PLAIN>): Archetype {
+  return { ...PLAIN, ...difference };
 }
 
 /**

@@ -12,28 +12,27 @@ export type StoredEvent = Attributes & {
   readonly timestamp: number;
 };
 
-/** Which events are wanted, and where they go. */
+/** Which events are wanted: those from the first to before the second moment, in milliseconds, both at most now. */
 export interface EventSearch {
   readonly world: World;
-  /** From the first to before the second, in milliseconds; both at most now. */
   readonly since: number;
   readonly until: number;
   /** False when events with these attributes, whatever the others, are not wanted. */
   readonly mayMatch: (attributes: Attributes) => boolean;
-  readonly visit: (event: StoredEvent) => void;
 }
 
-/** Gives the events that an application has of one type, perhaps also some before and after the time that is wanted. */
-type Source = (search: EventSearch, application: SimulatedApplication) => void;
+/** The events that an application has of one type, perhaps also some before and after the time that is wanted. */
+type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;
 
-/** Gives `visit` every event of a type that lies in the time of a search. A type that nobody sends has no events. */
-export function findEvents(type: string, search: EventSearch): void {
+/** Every event of a type in the time of a search. A type that nobody sends has no events. */
+export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
   const source = SOURCES[type];
-  const visit = (event: StoredEvent): void => {
-    if (event.timestamp >= search.since && event.timestamp < search.until) search.visit(event);
-  };
   if (source === undefined) return;
-  for (const application of search.world.applications()) source({ ...search, visit }, application);
+  for (const application of search.world.applications()) {
+    for (const event of source(search, application)) {
+      if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
+    }
+  }
 }
 
 const SOURCES: Readonly<Record<string, Source>> = {
@@ -82,9 +81,9 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ),
   SyntheticCheck: syntheticChecks,
   ServiceLevelSnapshot: serviceLevels,
-  NrAiIncident: incidents,
-  Deployment: (search, application) => changes(search, application, false),
-  ChangeTrackingEvent: (search, application) => changes(search, application, true),
+  NrAiIncident: alerts,
+  Deployment: (search, application) => deployments(search, application, false),
+  ChangeTrackingEvent: (search, application) => deployments(search, application, true),
 };
 
 /** An agent sends only so many events of an instance a minute, whatever happened: counts of them are counts of samples. */
@@ -103,7 +102,7 @@ function sampled(
   count: (done: InstanceMinute, application: SimulatedApplication) => number,
   attributes: (sample: SampledEvent) => Attributes,
 ): Source {
-  return ({ world, since, until, mayMatch, visit }, application) => {
+  return function* ({ world, since, until, mayMatch }, application) {
     const guid = guidOf(world.options.accountId, 'APPLICATION', application.id);
     const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
     if (!mayMatch(whose)) return;
@@ -112,7 +111,7 @@ function sampled(
       for (let place = 0; place < Math.min(SAMPLES, count(done, application)); place += 1) {
         const random = sequence(hash(done.entropy, place, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
-        visit({ ...whose, host: instance.host, ...attributes({ done, application, place, random }), timestamp });
+        yield { ...whose, host: instance.host, ...attributes({ done, application, place, random }), timestamp };
       }
     }
   };
@@ -173,31 +172,35 @@ function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number,
   return { timingName: 'cumulativeLayoutShift', cumulativeLayoutShift: 0.08 * around(chance) };
 }
 
+/** The minutes of a search that are multiples of so many, and the one before them. */
+function* minutesOf({ since, until }: EventSearch, step: number): Generator<number, void, undefined> {
+  for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
+}
+
 const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
 const CHECK_MINUTES = 5;
 
 /** Every reporting application with web traffic has a monitor that checks it every five minutes from each location. */
-function syntheticChecks({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function* syntheticChecks(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype } = application;
   if (!archetype.reporting || archetype.web === undefined) return;
-  const { seed } = world.options;
-  const first = Math.floor(since / MINUTE / CHECK_MINUTES) * CHECK_MINUTES;
-  for (let minute = first; minute * MINUTE < until; minute += CHECK_MINUTES) {
+  const { seed, accountId } = search.world.options;
+  for (const minute of minutesOf(search, CHECK_MINUTES)) {
     const { slowness, errorRatio } = applicationMinute(seed, application, minute);
-    LOCATIONS.forEach((locationLabel, place) => {
+    for (const [place, locationLabel] of LOCATIONS.entries()) {
       const chance = fraction(seed, index, minute, 8100 + place);
-      visit({
+      yield {
         timestamp: minute * MINUTE + 1000 * place,
         monitorName: `${name} - ping`,
         monitorId: `monitor-${index + 1}`,
-        entityGuid: guidOf(world.options.accountId, 'MONITOR', application.id),
+        entityGuid: guidOf(accountId, 'MONITOR', application.id),
         locationLabel,
         location: `AWS_${place}`,
         type: 'SIMPLE',
         result: chance < errorRatio ? 'FAILED' : 'SUCCESS',
-        duration: 1000 * ((archetype.web?.seconds ?? 0) * slowness + 0.05 + 0.1 * chance),
-      });
-    });
+        duration: 1000 * (archetype.web.seconds * slowness + 0.05 + 0.1 * chance),
+      };
+    }
   }
 }
 
@@ -206,21 +209,21 @@ const SNAPSHOT_MINUTES = 5;
 const ERROR_BUDGET = 0.5;
 
 /** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
-function serviceLevels({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function* serviceLevels(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype, alertPolicyId } = application;
   if (!archetype.reporting || archetype.web === undefined || alertPolicyId === undefined) return;
-  const phase = fraction(world.options.seed, index, 8200);
-  const first = Math.ceil(since / MINUTE / SNAPSHOT_MINUTES) * SNAPSHOT_MINUTES;
-  for (let minute = first; minute * MINUTE < until; minute += SNAPSHOT_MINUTES) {
+  const { seed, accountId } = search.world.options;
+  const phase = fraction(seed, index, 8200);
+  for (const minute of minutesOf(search, SNAPSHOT_MINUTES)) {
     const failing = ERROR_BUDGET * (0.6 + 0.5 * Math.sin(2 * Math.PI * (phase + minute / (7 * DAY_MINUTES))));
-    visit({
+    yield {
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf(world.options.accountId, 'SERVICE_LEVEL', application.id),
+      'entity.guid': guidOf(accountId, 'SERVICE_LEVEL', application.id),
       'entity.name': `${name} - success`,
       'entity.type': 'EXT-SERVICE_LEVEL',
       sliCompliance: 100 - failing,
       remainingErrorBudget: 100 * (1 - failing / ERROR_BUDGET),
-    });
+    };
   }
 }
 
@@ -229,7 +232,7 @@ const DAY_MINUTES = 1440;
 const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 
 /** The opening and the end of every incident of applications with an alert policy. */
-function incidents({ world, since, until, visit }: EventSearch, application: SimulatedApplication): void {
+function* alerts({ world, since, until }: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { id, name, index, alertPolicyId, archetype } = application;
   if (!archetype.reporting || alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
@@ -253,49 +256,49 @@ function incidents({ world, since, until, visit }: EventSearch, application: Sim
       openTime,
       violationTimeLimitSeconds: LONGEST_INCIDENT_MINUTES * 60,
     };
-    visit({ ...said, timestamp: openTime, event: 'open' });
+    yield { ...said, timestamp: openTime, event: 'open' };
     const durationSeconds = (closeTime - openTime) / 1000;
-    visit({ ...said, timestamp: closeTime, event: 'close', closeTime, durationSeconds });
+    yield { ...said, timestamp: closeTime, event: 'close', closeTime, durationSeconds };
   }
 }
 
 /** The incidents of an application as alerting sees them. */
-function alertIncidents(world: World, { index, amendment }: SimulatedApplication, from: number, until: number) {
+function* alertIncidents(world: World, { index, amendment }: SimulatedApplication, from: number, until: number) {
   const { seed } = world.options;
   const slow = { conditionName: 'Slow or failing requests', priority: 'critical' };
-  const found = (amendment.incidents ?? []).map(({ fromMinute, toMinute }) => ({ ...slow, fromMinute, toMinute }));
+  if (amendment.incident) yield { ...slow, ...amendment.incident };
   for (let minute = from; minute < until; minute += SPAN_MINUTES) {
     const incident = incidentNear(seed, index, minute);
-    if (incident !== undefined) found.push({ ...slow, fromMinute: incident.fromMinute, toMinute: incident.toMinute });
+    if (incident !== undefined) yield { ...slow, ...incident };
   }
-  if (index % 4 !== 0) return found;
+  if (index % 4 !== 0) return;
   // One application in four has a warning that stays open for five days of every six, not all at the same time.
   const period = LONGEST_INCIDENT_MINUTES;
   const shift = (index % 3) * DAY_MINUTES;
   for (let start = Math.floor(from / period) * period; start < until; start += period) {
     const fromMinute = start + shift + Math.floor(fraction(seed, index, start / period, 8300) * 0.3 * DAY_MINUTES);
     const toMinute = fromMinute + 2.5 * DAY_MINUTES;
-    found.push({ conditionName: 'Memory grows', priority: 'warning', fromMinute, toMinute });
+    yield { conditionName: 'Memory grows', priority: 'warning', fromMinute, toMinute };
   }
-  return found;
 }
 
 const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 
 /** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
-function changes(
-  { world, since, until, visit }: EventSearch,
+function* deployments(
+  search: EventSearch,
   { id, index, name, archetype }: SimulatedApplication,
   isNewForm: boolean,
-): void {
+): ReturnType<Source> {
   if (!archetype.reporting) return;
-  const last = Math.floor(until / MINUTE / DEPLOYMENT_MINUTES);
-  for (let span = Math.floor(since / MINUTE / DEPLOYMENT_MINUTES); span <= last; span += 1) {
+  const { seed, accountId } = search.world.options;
+  for (const first of minutesOf(search, DEPLOYMENT_MINUTES)) {
+    const span = first / DEPLOYMENT_MINUTES;
     if ((span + index) % 2 === (isNewForm ? 1 : 0)) continue;
-    const minute = Math.floor((span + fraction(world.options.seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
-    visit({
+    const minute = Math.floor((span + fraction(seed, index, span, 8400)) * DEPLOYMENT_MINUTES);
+    yield {
       timestamp: minute * MINUTE,
-      'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
+      'entity.guid': guidOf(accountId, 'APPLICATION', id),
       'entity.name': name,
       appName: name,
       appId: id,
@@ -304,6 +307,6 @@ function changes(
       description: `Release ${span % 1000}`,
       deploymentType: 'BASIC',
       ...(isNewForm ? { category: 'Deployment', type: 'Basic' } : {}),
-    });
+    };
   }
 }

@@ -1,6 +1,6 @@
 import { type SimulatedKeyTransaction, firstIncompleteMinute, isReporting, MINUTE } from './worldEntities.ts';
 import type { WorldScope, World } from './world.ts';
-import { EMPTY, ratio } from './timesliceValues.ts';
+import { apdexScore, EMPTY, ratio } from './timesliceValues.ts';
 
 /** Rolling figures: milliseconds (browser: seconds), per minute, fraction, 0 to 1. */
 export interface RollingFigures {
@@ -10,84 +10,68 @@ export interface RollingFigures {
   readonly apdex_score: number;
 }
 
-/** The figures of some minutes by the metrics of calls, errors and Apdex: zeros of one that the application does not have. */
+/** What figures can be of, with the metrics of calls, errors and Apdex that they come from. */
+const METRICS = {
+  web: ['HttpDispatcher', 'Errors/allWeb', 'Apdex'],
+  background: ['OtherTransaction/all'],
+  browser: ['EndUser', undefined, 'EndUser/Apdex'],
+};
+/** The same of one kind of web requests, by its name. */
+const METRICS_OF_TRANSACTION = {
+  web: (name: string) => [`WebTransaction/${name}`, `Errors/WebTransaction/${name}`, `Apdex/${name}`],
+  browser: (name: string) => [`EndUser/${name}`, undefined, `EndUser/Apdex/${name}`],
+};
+
+/** The figures of some minutes: zeros of a metric that the scope does not have, undefined for page views that it does not have. */
 function rolling(
   world: World,
   scope: WorldScope,
+  of: keyof typeof METRICS,
   names: readonly (string | undefined)[],
   [from, to]: readonly [from: number, to: number],
-  unit = 1000,
-): RollingFigures {
+): RollingFigures | undefined {
   const metrics = names.map((name) => (name === undefined ? undefined : world.metric(scope, name)));
+  if (of === 'browser' && metrics[0] === undefined) return undefined;
   const known = metrics.filter((metric) => metric !== undefined);
   const sums = world.sum(scope, known, from, to);
   const [calls = EMPTY, errors = EMPTY, apdex = EMPTY] = metrics.map(
     (metric) => sums[metric === undefined ? -1 : known.indexOf(metric)],
   );
   return {
-    response_time: unit * ratio(calls.total, calls.count),
+    response_time: (of === 'browser' ? 1 : 1000) * ratio(calls.total, calls.count),
     throughput: ratio(calls.count, to - from),
     error_rate: ratio(errors.count, calls.count),
-    apdex_score: ratio(apdex.count + apdex.total / 2, apdex.count + apdex.total + apdex.totalExclusive),
+    apdex_score: apdexScore(apdex),
   };
 }
 
-/** An application, host or instance over the complete minutes among the last four; undefined when it does not report. */
-function applicationRolling(
+/**
+ * An application, host or instance over the complete minutes among the last four: its web transactions, background transactions or
+ * page views. Undefined when it does not report, or has no browser data.
+ */
+export function rollingSummary(
   world: World,
   scope: WorldScope,
   now: number,
-  names: readonly (string | undefined)[],
-  unit?: number,
+  of: keyof typeof METRICS = 'web',
 ): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
   // Four on the minute, three after it.
-  return rolling(world, scope, names, [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)], unit);
+  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)]);
 }
 
-/** Web transactions of an application, host or instance over the last three to four minutes. */
-export function rollingSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  return applicationRolling(world, scope, now, ['HttpDispatcher', 'Errors/allWeb', 'Apdex']);
-}
-
-/** Background transactions over the same minutes; zeros without any. */
-export function backgroundSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  return applicationRolling(world, scope, now, ['OtherTransaction/all']);
-}
-
-/** Page views over the last three to four minutes; undefined without browser data. Response time in seconds. */
-export function rollingEndUserSummary(world: World, scope: WorldScope, now: number): RollingFigures | undefined {
-  if (world.metric(scope, 'EndUser') === undefined) return undefined;
-  return applicationRolling(world, scope, now, ['EndUser', undefined, 'EndUser/Apdex'], 1);
-}
-
-/** The last ten complete minutes. */
-const lastTen = (now: number) => [firstIncompleteMinute(now) - 10, firstIncompleteMinute(now)] as const;
-
-/** A key transaction over the last ten complete minutes; zeros when idle, undefined when it does not report. */
+/** A key transaction over the last ten complete minutes; zeros (no page views) when idle, undefined when it does not report. */
 export function keyTransactionSummary(
   world: World,
   key: SimulatedKeyTransaction,
   now: number,
+  of: keyof typeof METRICS_OF_TRANSACTION = 'web',
 ): RollingFigures | undefined {
-  const { transaction, application } = key.source;
   if (!keyTransactionReports(key, now)) return undefined;
-  const names = [`WebTransaction/${transaction}`, `Errors/WebTransaction/${transaction}`, `Apdex/${transaction}`];
-  return rolling(world, world.whole(application), key.state === 'idle' ? [] : names, lastTen(now));
-}
-
-/** Page views of a key transaction over the last ten complete minutes. Response time in seconds. */
-export function keyTransactionEndUserSummary(
-  world: World,
-  key: SimulatedKeyTransaction,
-  now: number,
-): RollingFigures | undefined {
   const { transaction, application } = key.source;
-  const scope = world.whole(application);
-  if (!keyTransactionReports(key, now) || key.state === 'idle') return undefined;
-  if (world.metric(scope, `EndUser/${transaction}`) === undefined) return undefined;
-  const names = [`EndUser/${transaction}`, undefined, `EndUser/Apdex/${transaction}`];
-  return rolling(world, scope, names, lastTen(now), 1);
+  const names = key.state === 'idle' ? [] : METRICS_OF_TRANSACTION[of](transaction);
+  const end = firstIncompleteMinute(now);
+  return rolling(world, world.whole(application), of, names, [end - 10, end]);
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */

@@ -17,7 +17,8 @@ const deviation: ValueFunction = (slice) => {
   const mean = ratio(slice.total, slice.count);
   return milliseconds(Math.sqrt(Math.max(0, ratio(slice.sumOfSquares, slice.count) - mean * mean)));
 };
-const score: ValueFunction = (slice) =>
+/** Of the three zones of an Apdex metric. */
+export const apdexScore = (slice: StoredTimeslice): number =>
   ratio(slice.count + slice.total / 2, slice.count + slice.total + slice.totalExclusive);
 /** The upstream's sum over several minutes is not documented: here it is the mean of the totals of the minutes. */
 const totalPerMinute: ValueFunction = (slice, minutes) => ratio(slice.total, minutes);
@@ -55,8 +56,8 @@ const VALUES: Readonly<Record<MetricKind, Readonly<Record<string, ValueFunction>
     t: (slice) => slice.total,
     f: (slice) => slice.totalExclusive,
     count: (slice) => slice.count + slice.total + slice.totalExclusive,
-    score,
-    value: score,
+    score: apdexScore,
+    value: apdexScore,
     threshold: (slice) => slice.max,
     threshold_min: (slice) => slice.min,
   },

@@ -38,8 +38,9 @@ const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + 
 export const SPAN_MINUTES = 8 * 60;
 const SHARE_OF_SPANS = 0.4;
 
-const contains = (incident: Incident, minute: number): boolean =>
-  minute >= incident.fromMinute && minute < incident.toMinute;
+/** The incident, if it lasts in this minute. */
+const during = (minute: number, incident: Incident | null | undefined): Incident | undefined =>
+  incident && minute >= incident.fromMinute && minute < incident.toMinute ? incident : undefined;
 
 /** The incident of the world's own making that an application has in the eight hours around `minute`, if any. */
 export function incidentNear(seed: number, application: number, minute: number): Incident | undefined {
@@ -100,9 +101,8 @@ export function reportsIn(application: SimulatedApplication, minute: number): bo
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
   // An incident ordered by hand goes before the world's own.
-  const byHand = amendment.incidents?.find((one) => contains(one, minute));
-  const own = incidentNear(seed, index, minute);
-  const incident = byHand ?? (own !== undefined && contains(own, minute) ? own : undefined);
+  const byHand = during(minute, amendment.incident);
+  const incident = byHand ?? during(minute, incidentNear(seed, index, minute));
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
   // An application that is to show the absence of errors has none but those ordered by hand.
   const mayFail = archetype.errorRatio > 0 || byHand !== undefined;

@@ -1,20 +1,15 @@
 import {
-  type SimulatedApplication,
-  type SimulatedInstance,
   type Amendment,
-  type SimulatedHost,
-  applicationIds,
-  hostsOf,
-  identify,
-  instancesOf,
-  MAX_HOSTS,
-  type SimulatedKeyTransaction,
-  keyTransactions,
+  INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,
+  type SimulatedApplication,
+  type SimulatedHost,
+  type SimulatedInstance,
+  type SimulatedKeyTransaction,
 } from './worldEntities.ts';
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
-import type { Archetype } from './archetypes.ts';
+import { type Archetype, ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
 import { type InstanceMinute, applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
 
@@ -40,6 +35,53 @@ export interface WorldOptions {
   readonly hostMetrics: 'documented' | 'all';
   /** The account that all of it is in. */
   readonly accountId: number;
+}
+
+/** Ids are arithmetic, so that each is found without a table and stays the same when the world grows. */
+const FIRST_APPLICATION_ID = 1_000_001;
+const FIRST_HOST_ID = 100_000_001;
+const FIRST_ALERT_POLICY_ID = 300_001;
+const FIRST_KEY_TRANSACTION_ID = 5_000_001;
+const MAX_HOSTS = 10_000;
+const MAX_INSTANCES = 100;
+
+/** The key transactions, by their place, that are not busy; one belongs to an application that the key cannot see. */
+const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>> = {
+  1: 'idle',
+  3: 'bare',
+  4: 'silent',
+};
+const INVISIBLE_INDEX = 2;
+
+/** The archetype of an application by its place in the list, and the name that it has unless somebody changed it. */
+function kindOf(index: number): { readonly archetype: Archetype; readonly name: string } | undefined {
+  const archetype = ARCHETYPES[index % ARCHETYPES.length];
+  const round = Math.floor(index / ARCHETYPES.length) + 1;
+  return archetype && { archetype, name: round === 1 ? archetype.name : `${archetype.name} ${round}` };
+}
+
+function hostName({ archetype, index: application }: SimulatedApplication, index: number): string {
+  const slug = archetype.name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+  return `${slug}-${application + 1}-${String(archetype.hostsShareOneName ? 1 : index + 1).padStart(2, '0')}`;
+}
+
+function instancesOf(
+  { archetype }: SimulatedApplication,
+  hosts: readonly SimulatedHost[],
+): readonly SimulatedInstance[] {
+  const { instancesPerHost, port } = archetype;
+  return hosts.flatMap((host) =>
+    Array.from({ length: instancesPerHost }, (_, place) => ({
+      id: host.id * MAX_INSTANCES + place,
+      ordinal: host.index * instancesPerHost + place,
+      hostId: host.id,
+      host: host.host,
+      port: port === undefined || port === 0 ? port : port + place,
+    })),
+  );
 }
 
 /**
@@ -68,34 +110,95 @@ export class World {
 
   /** Every application that was not removed, in the order of the list. */
   applications(): readonly SimulatedApplication[] {
-    return applicationIds(this.options.applications)
-      .map((id) => this.application(id))
-      .filter((application) => application !== undefined);
+    return this.#all().filter(({ amendment }) => amendment.removed !== true);
   }
 
   application(id: number): SimulatedApplication | undefined {
-    const application = identify(id, this.options.applications, this.#amendments);
+    const application = this.#identify(id);
     return application?.amendment.removed === true ? undefined : application;
+  }
+
+  /** The applications, removed ones among them. */
+  #all(): readonly SimulatedApplication[] {
+    return Array.from({ length: this.options.applications }, (_, index) =>
+      this.#identify(FIRST_APPLICATION_ID + index),
+    ).filter((application) => application !== undefined);
+  }
+
+  #identify(id: number): SimulatedApplication | undefined {
+    const index = id - FIRST_APPLICATION_ID;
+    const kind = index < this.options.applications ? kindOf(index) : undefined;
+    if (kind === undefined) return undefined;
+    const amendment = this.#amendments.get(id) ?? {};
+    return {
+      index,
+      id,
+      name: amendment.name ?? kind.name,
+      archetype: kind.archetype,
+      alertPolicyId: kind.archetype.alertPolicy ? FIRST_ALERT_POLICY_ID + index : undefined,
+      amendment,
+    };
   }
 
   /** The hosts that reported within the last hour. */
   hosts(application: SimulatedApplication, now: number): readonly SimulatedHost[] {
-    const hosts = isListed(application, now) ? hostsOf(application, this.options.hostsPerApplication) : [];
-    return hosts.filter(({ host }) => isShown(application, host));
+    return isListed(application, now)
+      ? this.#hostsOf(application).filter(({ host }) => isShown(application, host))
+      : [];
+  }
+
+  #hostsOf(application: SimulatedApplication): readonly SimulatedHost[] {
+    return Array.from({ length: this.options.hostsPerApplication }, (_, index) => ({
+      index,
+      id: FIRST_HOST_ID + application.index * MAX_HOSTS + index,
+      host: hostName(application, index),
+    }));
   }
 
   instances(application: SimulatedApplication, now: number): readonly SimulatedInstance[] {
     return instancesOf(application, this.hosts(application, now));
   }
 
-  /** The key transactions of applications that were not removed. */
+  /**
+   * The key transactions, without those of removed applications. Busy ones follow the transactions of the web applications in
+   * turn; among the first five each special case has its place.
+   */
   keyTransactions(): readonly SimulatedKeyTransaction[] {
-    return keyTransactions(this.options.keyTransactions, this.options.applications, this.#amendments);
+    const parents = this.#all().flatMap((application) => {
+      const { reporting, web, transactions } = application.archetype;
+      const transaction = transactions.at(-1);
+      return !reporting || (web?.perMinute ?? 0) === 0 || transaction === undefined
+        ? []
+        : [{ application, transaction }];
+    });
+    return Array.from({ length: this.options.keyTransactions }, (_, index) => index).flatMap((index) => {
+      const parent = parents[index % parents.length];
+      const id = FIRST_KEY_TRANSACTION_ID + index;
+      const amendment = this.#amendments.get(id) ?? {};
+      if (parent === undefined || parent.application.amendment.removed === true || amendment.removed === true)
+        return [];
+      const { application, transaction } = parent;
+      const name = `${kindOf(application.index)?.name ?? ''}: ${transaction.name.split('/').slice(1).join('/')}`;
+      const numbered = index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`;
+      const owner = index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id;
+      return [
+        {
+          id,
+          name: amendment.name ?? numbered,
+          transactionName: `WebTransaction/${transaction.name}`,
+          applicationId: amendment.application ?? owner,
+          apdexTarget: application.archetype.apdexTarget * transaction.slowness,
+          source: { application, transaction: transaction.name },
+          state: SPECIAL_STATES[index] ?? 'busy',
+          isFailing: amendment.failing ?? false,
+        },
+      ];
+    });
   }
 
   /** The scope of a whole application. */
   whole(application: SimulatedApplication): WorldScope {
-    const instances = instancesOf(application, hostsOf(application, this.options.hostsPerApplication));
+    const instances = instancesOf(application, this.#hostsOf(application));
     return { level: 'application', application, instances, instancesOfApplication: instances.length };
   }
 

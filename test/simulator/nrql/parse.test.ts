@@ -16,11 +16,8 @@ describe('an NRQL query', () => {
     const text = `select COUNT(${V}) as c, sum(${V}['totalExclusive']), uniques(metricTimesliceName, 20) from Metric
       since 1000 until 2000 limit 7 timeseries 5 MINUTES facet appId, entity.guid AS guid where appId = 1`;
     expect(parseNrql(text)).toMatchObject({
-      select: [
-        { of: { calls: [{ name: 'count', input: 0, numbers: [] }] }, key: 'c' },
-        { of: { calls: [{ name: 'sum', input: 1, numbers: [] }] }, key: `sum.${V}['totalExclusive']` },
-        { of: { calls: [{ name: 'uniques', input: 2, numbers: [20] }] }, key: 'uniques.metricTimesliceName' },
-      ],
+      select: [{ key: 'c' }, { key: `sum.${V}['totalExclusive']` }, { key: 'uniques.metricTimesliceName' }],
+      functions: ['count', 'sum', 'uniques'],
       inputs: [{ attribute: V }, { attribute: V, field: 'totalExclusive' }, { attribute: 'metricTimesliceName' }],
       from: ['Metric'],
       where: { comparisons: [{ attribute: 'appId', values: ['1'] }] },

@@ -149,7 +149,7 @@ describe('an amended world', () => {
   it('gives an application without errors those of an incident ordered by hand', () => {
     const billing = FIRST + 9;
     const incident = { fromMinute: MINUTE_NOW - 10, toMinute: MINUTE_NOW, responseFactor: 3, errorRatio: 0.5 };
-    const world = createWorld().amend(billing, { incidents: [incident] });
+    const world = createWorld().amend(billing, { incident });
     const where = scope(world, { application: billing });
     expect(count(world, where, 'Errors/all', MINUTE_NOW - 10, MINUTE_NOW)).toBeGreaterThan(0);
     expect(count(world, where, 'Errors/all', MINUTE_NOW - 3000, MINUTE_NOW - 10)).toBe(0);
