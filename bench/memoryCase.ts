@@ -1,6 +1,6 @@
 /**
  * Peak memory of the client library with so many series, a refresh and compression included. Run as plain JavaScript by
- * the benchmark (memory.ts), without a loader whose memory would count; prints megabytes.
+ * the benchmark (rowsOfResources.ts), without a loader whose memory would count; prints megabytes.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

@@ -1,4 +1,5 @@
 /** One measurement in a process of its own: `node --import tsx bench/renderCase.ts <who> <shape> <series> [rounds]`; prints JSON. */
+import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
@@ -7,7 +8,6 @@ import { Exposition, finishAnswer } from '../src/exposition/exposition.ts';
 import { Gauge, Registry } from 'prom-client';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import type { Block } from '../src/metrics/sample.ts';
-import { longestBlock } from './mainThread.ts';
 import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
 
 export interface RenderMeasurement {
@@ -71,6 +71,38 @@ function library(fleet: Fleet, compressed: boolean): Contender {
       return compressed ? (await compress(text, { level: 1 })).length : text.length;
     },
   };
+}
+
+/**
+ * Milliseconds the main thread has been on a processor, so that other programs of the machine do not count; where the
+ * kernel does not tell (anything but Linux), the time of the clock.
+ */
+function busyTime(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return performance.now();
+  }
+}
+
+/** Does the work and gives the longest time that the event loop could not turn meanwhile, garbage collection included. */
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let running = true;
+  let last = busyTime();
+  const turn = () => {
+    const now = busyTime();
+    longest = Math.max(longest, now - last);
+    last = busyTime();
+    if (running) {
+      setImmediate(turn);
+    }
+  };
+  setImmediate(turn);
+  await work();
+  running = false;
+  turn();
+  return longest;
 }
 
 async function measure(fleet: Fleet, { take, render }: Contender, rounds: number): Promise<RenderMeasurement> {

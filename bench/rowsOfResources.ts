@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import type { AnswersMeasurement } from './answersCase.ts';
 import { startExporter } from './exporter.ts';
 import { seriesOf, withExporter } from './fleetCost.ts';
-import { libraryPeakMegabytes } from './memory.ts';
-import { measured, startUpstream } from './processes.ts';
+import { measured, PROJECT, startUpstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
 import type { FleetSize } from './fleet.ts';
 
@@ -36,6 +38,17 @@ export async function answerRows(runs: number): Promise<Row[]> {
 
 /** Refreshes before the peak is read: from a few on, it hardly grows. */
 const REFRESHES = { '100k': 10, '500k': 4 } as const;
+
+/** Peak memory of the client library in megabytes: a refresh of so many series, two compressed answers, and once more. */
+async function libraryPeakMegabytes(series: number): Promise<number> {
+  const source = await readFile(new URL('memoryCase.ts', import.meta.url), 'utf8');
+  const { outputText } = transpileModule(source, {
+    compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2023 },
+  });
+  const args = ['--input-type=module', '--eval', outputText, String(series)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: PROJECT });
+  return Number(stdout);
+}
 
 /** Peak memory of the built program over some refreshes and their compressed answers, against the client library's. */
 export async function memoryRow(size: '100k' | '500k', runs: number): Promise<Row> {

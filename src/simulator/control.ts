@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { CHANGE, type SimulatorState } from './simulatorState.ts';
 import { describeFaults, FAULT_RULE } from './faults/faultRules.ts';
 import { isReporting } from './world/worldEntities.ts';
@@ -38,11 +37,12 @@ function applications(state: SimulatorState): unknown {
 }
 
 /** What the control endpoint says: a status, and anything that JSON can hold. */
-async function obey(
+function obey(
   state: SimulatorState,
   request: IncomingMessage,
   path: string,
-): Promise<readonly [status: number, body?: unknown]> {
+  text: string,
+): readonly [status: number, body?: unknown] {
   const groups = CONTROL.exec(path)?.groups;
   if (groups === undefined) {
     const error = 'there are /control/faults, /control/requests, /control/applications and /control/key_transactions';
@@ -50,7 +50,7 @@ async function obey(
   }
   const verb = request.method ?? '';
   const id = Number(groups['id'] ?? NaN);
-  const body = verb === 'POST' ? (JSON.parse(await text(request)) as unknown) : undefined;
+  const body = verb === 'POST' ? (JSON.parse(text) as unknown) : undefined;
   switch (`${verb} ${groups['what']}${Number.isNaN(id) ? '' : '/id'}`) {
     case 'GET faults':
       return [200, state.faults.entries()];
@@ -84,16 +84,17 @@ async function obey(
 }
 
 /** Serves `/control/...` to callers on the loopback interface. */
-export async function control(
+export function control(
   state: SimulatorState,
   request: IncomingMessage,
   response: ServerResponse,
   path: string,
-): Promise<void> {
-  let said: Awaited<ReturnType<typeof obey>>;
+  text: string,
+): void {
+  let said: ReturnType<typeof obey>;
   try {
     said = LOOPBACK.test(request.socket.remoteAddress ?? '')
-      ? await obey(state, request, path)
+      ? obey(state, request, path, text)
       : [403, { error: 'the control endpoint answers on the loopback interface only' }];
   } catch (error) {
     if (!(error instanceof Error)) throw error;

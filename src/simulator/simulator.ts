@@ -1,17 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  type Change,
-  NERDGRAPH_PATH,
-  type RequestLog,
-  type ServiceCall,
-  type ServiceOptions,
-  SimulatorState,
-} from './simulatorState.ts';
+import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions, SimulatorState } from './simulatorState.ts';
 import { deliver } from './faults/faultEffects.ts';
-import type { FaultBook, FaultRuleInput } from './faults/faultRules.ts';
-import { failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
+import type { FaultRuleInput } from './faults/faultRules.ts';
+import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
 import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
@@ -35,18 +28,12 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   readonly control?: boolean;
 }
 
-export interface Simulator {
+export interface Simulator extends Pick<SimulatorState, 'faults' | 'requests' | 'change' | 'restore'> {
   /** Without `/v2` or `/graphql`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
   /** The world in force, as the REST interface shows it: changes give another one. */
   readonly world: World;
-  readonly faults: FaultBook;
-  readonly requests: RequestLog;
-  /** Changes an application or a key transaction from now on: see `Change`. */
-  change: (id: number, change: Change) => void;
-  /** Takes back everything that was changed about one of them. */
-  restore: (id: number) => void;
   close: () => Promise<void>;
 }
 
@@ -115,10 +102,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const graphql = await GraphqlService.open(shared);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, path = '/', search = ''] = /^([^?]*)(?:\?(.*))?$/s.exec(request.url ?? '/') ?? [];
-    if (options.control !== false && isControl(path)) await control(state, request, response, path);
+    const body = await bodyOf(request);
+    if (body === undefined) send(response, render(failure(413, 'Payload Too Large'), 'json'));
+    else if (options.control !== false && isControl(path)) control(state, request, response, path, body);
     else {
       const isGraphql = path === NERDGRAPH_PATH;
-      const call = isGraphql ? await graphql.read(request, response) : rest.read(request, path, search);
+      const call = isGraphql ? await graphql.read(request, response, body) : rest.read(request, path, search, body);
       await serve(shared, call, request, response);
     }
   };

@@ -7,15 +7,17 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type Server, type Socket, createServer as createNetServer } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
-/** The parameters of a call: those of its address, and those of its form body, where `curl -d` puts them. */
-export async function parameters(request: IncomingMessage, search: string): Promise<URLSearchParams> {
-  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-  if (!isForm) return new URLSearchParams(search);
-  const form = await text(request);
-  return new URLSearchParams(search === '' ? form : `${search}&${form}`);
+const MOST_CHARACTERS = 1024 * 1024;
+
+/** The text of a body; undefined when it is over a megabyte, the rest of which is not kept. */
+export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) {
+    if (body.length <= MOST_CHARACTERS) body += chunk;
+  }
+  return body.length > MOST_CHARACTERS ? undefined : body;
 }
 
 /** PEM texts. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type CallKind, FaultBook, type FaultRule, type FaultTarget, type GraphqlKind } from './faults/faultRules.ts';
+import { type CallKind, FaultBook, type FaultRule, type FaultTarget } from './faults/faultRules.ts';
 import type { ServiceAnswer } from './simulatorHttp.ts';
 import type { ServiceSettings } from './simulatorSettings.ts';
 import { type Amendment, firstIncompleteMinute } from './world/worldEntities.ts';
@@ -7,7 +7,6 @@ import type { World } from './world/world.ts';
 
 /** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
 const INTERFACES = ['rest', 'nerdgraph'] as const;
-type Interface = (typeof INTERFACES)[number];
 
 /**
  * What can be changed about an application, or a key transaction, while the simulator runs; members that are left out stay as
@@ -119,7 +118,7 @@ interface LoggedRequest {
 
 /** One thing a GraphQL document asked for. */
 export interface LoggedOperation {
-  readonly kind: GraphqlKind;
+  readonly kind: CallKind;
   /** The NRQL query, the search, or the guids; empty for accounts. */
   readonly text: string;
   /** Rows or entities in the answer; undefined when there was none. */
@@ -133,22 +132,22 @@ const KEPT = 100_000;
 /** What was asked of the service: for tests and rehearsals. Entries are the newest hundred thousand; counts are all. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
-  #byKind = new Map<CallKind | 'other', number>();
-  #statuses = new Map<number | 'none', number>();
+  #byKind: Record<string, number> = {};
+  #statuses: Record<string, number> = {};
   #running = 0;
   #maxConcurrency = 0;
 
   /** Notes a call; the function it gives is to be called once, with the status sent, or undefined when none was. */
-  begin(request: Omit<LoggedRequest, 'concurrent'>): (status: number | undefined) => void {
+  begin(request: Omit<LoggedRequest, 'concurrent'>): (status?: number | 'none') => void {
     this.#running += 1;
     this.#maxConcurrency = Math.max(this.#maxConcurrency, this.#running);
     if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
     this.#entries.push({ ...request, concurrent: this.#running });
     const kind = request.kind ?? 'other';
-    this.#byKind.set(kind, (this.#byKind.get(kind) ?? 0) + 1);
-    return (status) => {
+    this.#byKind[kind] = (this.#byKind[kind] ?? 0) + 1;
+    return (status = 'none') => {
       this.#running -= 1;
-      this.#statuses.set(status ?? 'none', (this.#statuses.get(status ?? 'none') ?? 0) + 1);
+      this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
     };
   }
 
@@ -160,17 +159,17 @@ export class RequestLog {
 
   /** How many calls there were; of one kind when given. */
   count(kind?: CallKind | 'other'): number {
-    if (kind !== undefined) return this.#byKind.get(kind) ?? 0;
-    return [...this.#byKind.values()].reduce((sum, calls) => sum + calls, 0);
+    if (kind !== undefined) return this.#byKind[kind] ?? 0;
+    return Object.values(this.#byKind).reduce((sum, calls) => sum + calls, 0);
   }
 
   counts(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#byKind);
+    return this.#byKind;
   }
 
   /** How many answers had each status; `none` for connections that ended before one. */
   statuses(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#statuses);
+    return this.#statuses;
   }
 
   get running(): number {
@@ -208,8 +207,8 @@ export class RequestLog {
   /** Forgets everything but the calls under way. */
   clear(): void {
     this.#entries = [];
-    this.#byKind.clear();
-    this.#statuses.clear();
+    this.#byKind = {};
+    this.#statuses = {};
     this.#maxConcurrency = this.#running;
   }
 }
@@ -219,14 +218,14 @@ export class SimulatorState {
   readonly faults = new FaultBook();
   readonly requests = new RequestLog();
   readonly now: () => number;
-  readonly #worlds: Record<Interface, World>;
+  readonly #worlds: Record<(typeof INTERFACES)[number], World>;
 
   constructor(world: World, now: () => number) {
     this.#worlds = { rest: world, nerdgraph: world };
     this.now = now;
   }
 
-  world(through: Interface): World {
+  world(through: (typeof INTERFACES)[number]): World {
     return this.#worlds[through];
   }
 
@@ -266,5 +265,5 @@ export interface ServiceCall extends FaultTarget {
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
   /** What the service says; a fault may change what is in it. */
-  readonly answer: (rule: FaultRule | undefined) => Promise<ServiceAnswer>;
+  readonly answer: (rule: FaultRule | undefined) => ServiceAnswer | Promise<ServiceAnswer>;
 }

@@ -1,19 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RequestLog } from '../../src/simulator/simulatorState.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import { call, metricData, read, records } from './client.ts';
+import { call, GOOD, metricData, read, records, simulatorOfTest, NOW, MINUTE } from './client.ts';
 
-const START = Date.UTC(2026, 4, 20, 14, 7, 31);
-const MINUTE = 60_000;
 const APP = 1_000_001;
 
 let now: number;
 let simulator: Simulator;
 beforeEach(async () => {
-  now = START;
-  simulator = await startSimulator({ now: () => now });
+  now = NOW;
+  simulator = await simulatorOfTest({ now: () => now });
 });
-afterEach(() => simulator.close());
 
 async function control(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
   const text = body === undefined ? undefined : JSON.stringify(body);
@@ -57,9 +54,8 @@ describe('the control endpoint', () => {
   });
 
   it('is not there when switched off', async () => {
-    const closed = await startSimulator({ control: false });
+    const closed = await simulatorOfTest({ control: false });
     expect((await call(`${closed.url}/control/faults`)).status).toBe(404);
-    await closed.close();
   });
 
   it('renames, removes and restores an application', async () => {
@@ -116,6 +112,21 @@ describe('the control endpoint', () => {
   });
 });
 
+describe('a body', () => {
+  it.each([
+    ['POST', '/control/faults', {}],
+    ['POST', '/graphql', { 'Api-Key': GOOD['X-Api-Key'] }],
+    ['GET', '/v2/applications.json', { ...GOOD, 'Content-Type': 'application/x-www-form-urlencoded' }],
+  ])('of over a megabyte gets 413: %s %s', async (method, path, headers) => {
+    const status = async (body: string) => {
+      const length = { 'Content-Length': String(body.length) };
+      return (await call(simulator.url + path, { method, headers: { ...headers, ...length }, body })).status;
+    };
+    expect(await status(' '.repeat(1024 * 1024 + 1))).toBe(413);
+    expect(await status(' '.repeat(1024 * 1024))).not.toBe(413);
+  });
+});
+
 describe('the log of calls', () => {
   it('counts by kind and status, keeps what was asked, and never the key', async () => {
     await read(simulator, '/v2/applications.json');
@@ -141,7 +152,7 @@ describe('the log of calls', () => {
       userAgent: 'tester',
       keyHeader: 'Api-Key',
       keyValid: false,
-      at: START,
+      at: NOW,
     });
     expect(log.all('metric_data')[0]).toMatchObject({ applicationId: APP, keyValid: true });
     const shown = await control('GET', '/requests');
@@ -151,8 +162,26 @@ describe('the log of calls', () => {
     expect([log.count(), log.all()]).toEqual([0, []]);
   });
 
+  it('finds the busiest minute wherever it begins', () => {
+    const log = new RequestLog();
+    for (const elapsed of [0, 1, 2, 59_999, 60_000, 60_001, 200_000]) {
+      const call = {
+        method: 'GET',
+        path: '/',
+        query: '',
+        kind: undefined,
+        applicationId: undefined,
+        accept: undefined,
+      };
+      log.begin({ ...call, at: 0, elapsed, userAgent: undefined, keyHeader: undefined, keyValid: true })(200);
+    }
+    expect(log.busiest()).toBe(4);
+    expect(log.busiest(3)).toBe(3);
+    expect(log.count('other')).toBe(7);
+  });
+
   it('knows the most calls at once', async () => {
-    const slow = await startSimulator({ faults: [{ effect: 'hang' }] });
+    const slow = await simulatorOfTest({ faults: [{ effect: 'hang' }] });
     const given = new AbortController();
     const calls = Array.from({ length: 4 }, () =>
       call(`${slow.url}/v2/applications.json`, { signal: given.signal }).catch(() => 'given up'),
@@ -163,6 +192,5 @@ describe('the log of calls', () => {
     await expect.poll(() => slow.requests.running).toBe(0);
     expect(slow.requests.maxConcurrency).toBe(4);
     expect(slow.requests.statuses()).toEqual({ none: 4 });
-    await slow.close();
   });
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-/** The kinds of calls the REST interface answers, one per path template. */
-const REST_KINDS = [
+/** The kinds of calls: those of the REST interface, one per path template, and the data that a GraphQL document can ask for. */
+export const CALL_KINDS = [
   'applications',
   'application',
   'hosts',
@@ -12,20 +12,12 @@ const REST_KINDS = [
   'key_transaction',
   'metric_names',
   'metric_data',
-] as const;
-export type RestKind = (typeof REST_KINDS)[number];
-
-/** The kinds of data a GraphQL document can ask for; one document may ask for several. */
-const GRAPHQL_KINDS = [
   'graphql_accounts',
   'graphql_applications',
   'graphql_key_transactions',
   'graphql_entities',
   'graphql_nrql',
 ] as const;
-export type GraphqlKind = (typeof GRAPHQL_KINDS)[number];
-
-export const CALL_KINDS = [...REST_KINDS, ...GRAPHQL_KINDS] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 
 /** Which calls a rule is for; without any of these, all. */
@@ -187,14 +179,6 @@ export interface FaultTarget {
   readonly isGraphql: boolean;
 }
 
-/** A rule in force. */
-interface FaultEntry {
-  readonly id: number;
-  readonly rule: FaultRule;
-  /** How many calls matched it so far, those it let pass among them. */
-  matched: number;
-}
-
 function matchesGlob(text: string, glob: string): boolean {
   const parts = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(text);
@@ -213,7 +197,8 @@ function strikes(rule: FaultRule, { kinds, applicationIds, text, isGraphql }: Fa
 
 /** The fault rules in force. The first rule that matches a call decides what happens to it. */
 export class FaultBook {
-  #held: FaultEntry[] = [];
+  /** Each with how many calls matched it so far, those it let pass among them. */
+  #held: { readonly id: number; readonly rule: FaultRule; matched: number }[] = [];
   #nextId = 1;
 
   /** Adds a rule behind those there are and gives its id. Throws a ZodError on a bad one. */
@@ -235,7 +220,7 @@ export class FaultBook {
     this.#held = [];
   }
 
-  entries(): readonly Readonly<FaultEntry>[] {
+  entries() {
     return this.#held.map((held) => ({ ...held }));
   }
 

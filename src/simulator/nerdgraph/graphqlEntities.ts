@@ -11,13 +11,6 @@ import type { World } from '../world/world.ts';
 import type { FaultRule } from '../faults/faultRules.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
-/** What entities are written from. */
-export interface EntityContext {
-  readonly world: World;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
 const SEVERITY = {
   red: 'CRITICAL',
   orange: 'WARNING',
@@ -31,8 +24,7 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
 }
 
 /** An application as a search finds it. Members that are functions are worked out only when a document asks for them. */
-function applicationOutline(context: EntityContext, application: SimulatedApplication) {
-  const { world, now } = context;
+function applicationOutline(world: World, now: number, application: SimulatedApplication) {
   const { accountId } = world.options;
   const kind = application.archetype;
   const reports = isReporting(application, now);
@@ -57,7 +49,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
       SEVERITY[health(reports, kind.alertPolicy, rollingSummary(world, world.whole(application), now))],
     applicationId: application.id,
     language: `${kind.language.slice(0, 1).toUpperCase()}${kind.language.slice(1)}`,
-    apmSummary: () => apmSummary(context, application),
+    apmSummary: () => apmSummary(world, now, application),
     settings:
       application.amendment.settings === null
         ? null
@@ -66,7 +58,7 @@ function applicationOutline(context: EntityContext, application: SimulatedApplic
 }
 
 /** The figures of the last minutes: seconds, calls per minute, percent; null when the application does not report. */
-function apmSummary({ world, now }: EntityContext, application: SimulatedApplication) {
+function apmSummary(world: World, now: number, application: SimulatedApplication) {
   const scope = world.whole(application);
   const web = rollingSummary(world, scope, now);
   const background = rollingSummary(world, scope, now, 'background');
@@ -87,7 +79,7 @@ function apmSummary({ world, now }: EntityContext, application: SimulatedApplica
   };
 }
 
-function keyTransactionOutline({ world, now }: EntityContext, key: SimulatedKeyTransaction) {
+function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTransaction) {
   const { accountId } = world.options;
   const guid = guidOf(accountId, 'KEY_TRANSACTION', key.id);
   const reports = keyTransactionReports(key, now);
@@ -108,9 +100,9 @@ function keyTransactionOutline({ world, now }: EntityContext, key: SimulatedKeyT
 }
 
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
-export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTransaction) {
-  const { guid, name, accountId, reporting } = keyTransactionOutline(context, key);
-  const owner = context.world.application(key.applicationId);
+export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
+  const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key);
+  const owner = world.application(key.applicationId);
   return {
     __typename: 'KeyTransactionEntity',
     guid,
@@ -125,7 +117,7 @@ export function keyTransactionEntity(context: EntityContext, key: SimulatedKeyTr
     metricName: key.transactionName,
     application: {
       guid: owningApplicationGuid(accountId, key),
-      entity: () => (owner === undefined ? null : applicationOutline(context, owner)),
+      entity: () => (owner === undefined ? null : applicationOutline(world, now, owner)),
     },
   };
 }
@@ -153,11 +145,10 @@ export function isForKeyTransactions(condition: NrqlCondition | undefined): bool
 }
 
 /** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
-export function findEntities(context: EntityContext, condition: NrqlCondition | undefined) {
-  const { world } = context;
+export function findEntities(world: World, now: number, condition: NrqlCondition | undefined) {
   const all = [
-    ...world.applications().map((application) => applicationOutline(context, application)),
-    ...world.keyTransactions().map((key) => keyTransactionOutline(context, key)),
+    ...world.applications().map((application) => applicationOutline(world, now, application)),
+    ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key)),
   ];
   if (condition === undefined) return all;
   return all.filter(({ guid, domainId, name, accountId, domain, type, reporting }) => {

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
-import { type FaultRule, type GraphqlKind, isMeant } from '../faults/faultRules.ts';
+import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
@@ -41,6 +40,13 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   }
 }
 
+/** How a field of a document is answered, which asks for one thing: with what `answer` gives, if nothing is in the way. */
+type Field = <Answer>(
+  kind: CallKind,
+  text: string,
+  answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
+) => Answer | null;
+
 /** One thing that a document asks for. */
 interface DocumentCall {
   /** Its entry in the log of calls, which is told what came of it. */
@@ -66,11 +72,14 @@ function orElse<Found>(fallback: Found, read: () => Found): Found {
 }
 
 /** What an entity search looks for: key transactions when it names them, else applications. */
-function kindOfSearch(text: string): GraphqlKind {
+function kindOfSearch(text: string): CallKind {
   return orElse(false, () => isForKeyTransactions(parseSearch(text)))
     ? 'graphql_key_transactions'
     : 'graphql_applications';
 }
+
+const applicationIdsOf = (query: string): readonly number[] =>
+  comparedValues(parseNrql(query).where, 'appId').map(Number);
 
 const textOf = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
@@ -94,11 +103,11 @@ export class GraphqlService {
     return new GraphqlService(options, buildSchema(schema));
   }
 
-  async read(incoming: IncomingMessage, response: ServerResponse): Promise<ServiceCall> {
+  async read(incoming: IncomingMessage, response: ServerResponse, body: string): Promise<ServiceCall> {
     const key = sentKey(incoming.headers)?.value ?? '';
     const running = this.#count(key, 1);
     response.once('close', () => this.#count(key, -1));
-    const request = readRequest(await text(incoming));
+    const request = readRequest(body);
     const asked = request === undefined ? [] : await this.#asked(request);
     return {
       kinds: asked.map(({ entry }) => entry.kind),
@@ -116,8 +125,8 @@ export class GraphqlService {
           return refusal(401, 'authentication required');
         if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        const body = await this.#execute(request, this.#root(asked, key, rule));
-        return { status: 200, body, headers: {} };
+        const field = answerAsked(asked, rule);
+        return { status: 200, body: await this.#execute(request, this.#root(field, key, rule)), headers: {} };
       },
     };
   }
@@ -125,25 +134,12 @@ export class GraphqlService {
   /** What a document asks for, in its order; nothing when it is not sound. Found by a run over it that answers nothing. */
   async #asked(request: z.infer<typeof REQUEST>): Promise<readonly DocumentCall[]> {
     const asked: DocumentCall[] = [];
-    const note = (kind: GraphqlKind, text = '', applicationIds: readonly number[] = []): null => {
+    const note: Field = (kind, text) => {
+      const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
       asked.push({ entry: { kind, text }, applicationIds });
       return null;
     };
-    const idsOf = (query: string) => comparedValues(parseNrql(query).where, 'appId').map(Number);
-    const actor = {
-      accounts: () => note('graphql_accounts'),
-      account: {
-        nrql: ({ query }: { readonly query: string }) =>
-          note(
-            'graphql_nrql',
-            query,
-            orElse([], () => idsOf(query)),
-          ),
-      },
-      entitySearch: ({ query }: { readonly query?: string | null }) => note(kindOfSearch(query ?? ''), query ?? ''),
-      entities: ({ guids }: { readonly guids: readonly (string | null)[] }) => note('graphql_entities', textOf(guids)),
-    };
-    await this.#execute(request, { actor });
+    await this.#execute(request, this.#root(note));
     return asked;
   }
 
@@ -155,24 +151,28 @@ export class GraphqlService {
     return { ...(errors && { errors }), ...('data' in answer && { data: answer.data }) } as JsonObject;
   }
 
-  /** The object that a document is executed on: the members of the schema's `Query`, with their arguments. */
-  #root(asked: readonly DocumentCall[], key: string, rule: FaultRule | undefined) {
+  /**
+   * The object that a document is executed on: the members of the schema's `Query`, with their arguments. Without a key it says
+   * what is asked for, in accounts too that nobody may read.
+   */
+  #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
     const world = state.world('nerdgraph');
     const { accountId } = world.options;
     const accounts = settings.accounts ?? [{ id: accountId, name: 'Simulator' }];
     const isListed = accounts.some(({ id }) => id === accountId);
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
-    const context = { world, now: state.now() };
+    const now = state.now();
 
     const nrql = ({ query }: { readonly query: string }) =>
-      answerField(asked, rule, ['graphql_nrql', query], (fault) => {
-        if (!this.#queries.count(key, context.now))
+      field('graphql_nrql', query, (fault) => {
+        if (!this.#queries.count(key ?? '', now))
           throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
             extensions: { errorClass: 'TOO_MANY_REQUESTS' },
           });
         const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
-          ...context,
+          world,
+          now,
           snaps: settings.nrqlSnapping,
           truncate: (facetsFound) => truncated(fault, facetsFound),
         });
@@ -182,10 +182,9 @@ export class GraphqlService {
       });
 
     const actor = {
-      accounts: () =>
-        answerField(asked, rule, ['graphql_accounts', ''], () => ({ value: accounts, rows: accounts.length })),
+      accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
-        if (id !== accountId || !isListed)
+        if (key !== undefined && (id !== accountId || !isListed))
           throw new GraphQLError(`You are not authorized to query account ${id}`, {
             extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
           });
@@ -197,16 +196,16 @@ export class GraphqlService {
         readonly options?: { readonly limit?: number | null } | null;
       }) => {
         const text = search.query ?? '';
-        return answerField(asked, rule, [kindOfSearch(text), text], (fault) => {
+        return field(kindOfSearch(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = isListed ? findEntities(context, condition) : [];
+          const found = isListed ? findEntities(world, now, condition) : [];
           const results = ({ cursor }: { readonly cursor?: string | null }) =>
             entityPage(found, cursor, search.options?.limit, fault);
           return { value: { count: found.length, results }, rows: found.length };
         });
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
-        answerField(asked, rule, ['graphql_entities', textOf(guids)], (fault) => {
+        field('graphql_entities', textOf(guids), (fault) => {
           if (isListed && guids.length > MOST_GUIDS)
             throw invalidInput(`At most ${MOST_GUIDS} guids can be asked for, not ${guids.length}`);
           const keys = isListed ? world.keyTransactions() : [];
@@ -214,7 +213,7 @@ export class GraphqlService {
             const match = keys.find(
               ({ id }) => wanted !== null && guidOf(accountId, 'KEY_TRANSACTION', id) === unpadded(wanted),
             );
-            return match === undefined ? [] : [keyTransactionEntity(context, match)];
+            return match === undefined ? [] : [keyTransactionEntity(world, now, match)];
           });
           const value = found.slice(0, truncated(fault, found.length));
           return { value, rows: value.length };
@@ -232,30 +231,28 @@ export class GraphqlService {
   }
 }
 
-/** The answer of a field after the fault that is meant for it: null, an error, or what the service gives. The log is told. */
-function answerField<Answer>(
-  asked: readonly DocumentCall[],
-  rule: FaultRule | undefined,
-  [kind, text]: readonly [kind: GraphqlKind, text: string],
-  answer: (fault: FaultRule | undefined) => { readonly value: Answer; readonly rows: number },
-): Answer | null {
-  const one = asked.find(
-    ({ entry }) => entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
-  );
-  const fault = rule !== undefined && isMeant(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
-  if (fault?.effect === 'null-alias') return null;
-  try {
-    if (fault?.effect === 'graphql-error') {
-      // The service says that a key is bad in another member than the other classes.
-      const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
-      throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
+/** Fields answered after the fault that is meant for them: null, an error, or what the service gives. The log is told. */
+function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined): Field {
+  return (kind, text, answer) => {
+    const one = asked.find(
+      ({ entry }) =>
+        entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
+    );
+    const fault = rule !== undefined && isMeant(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
+    if (fault?.effect === 'null-alias') return null;
+    try {
+      if (fault?.effect === 'graphql-error') {
+        // The service says that a key is bad in another member than the other classes.
+        const member = fault.class === 'BAD_API_KEY' ? 'error_code' : 'errorClass';
+        throw new GraphQLError(fault.message, { extensions: { [member]: fault.class } });
+      }
+      const { value, rows } = answer(fault);
+      if (one !== undefined) one.entry.rows = rows;
+      return value;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (one !== undefined) one.entry.error = error.message;
+      throw error instanceof NrqlError ? invalidInput(error.message) : error;
     }
-    const { value, rows } = answer(fault);
-    if (one !== undefined) one.entry.rows = rows;
-    return value;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    if (one !== undefined) one.entry.error = error.message;
-    throw error instanceof NrqlError ? invalidInput(error.message) : error;
-  }
+  };
 }

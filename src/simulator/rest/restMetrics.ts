@@ -11,12 +11,6 @@ import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
 import { type ServiceAnswer, failure, type JsonObject, notFound, ok } from '../simulatorHttp.ts';
 
-/** A run of whole minutes, counted from 1970: from the first to before the second. */
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 const DEFAULT_RANGE = 30 * MINUTE;
 const LEAST_LAG = 1.5 * MINUTE;
 const HOUR = 60;
@@ -50,7 +44,8 @@ export function defaultEnd(now: number): number {
   return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
 }
 
-function evenSpans(from: number, to: number, points: number): readonly Span[] {
+/** Runs of whole minutes, counted from 1970, each from the first to before the second. */
+function evenSpans(from: number, to: number, points: number) {
   const edge = (index: number) => from + Math.floor(((to - from) * index) / points);
   return Array.from({ length: points }, (_, index) => ({ from: edge(index), to: edge(index + 1) })).filter(
     (span) => span.to > span.from,
@@ -71,7 +66,7 @@ export function resolveRange(
     readonly summarize: boolean;
   },
   now: number,
-): { readonly from: number; readonly to: number; readonly spans: readonly Span[] } {
+) {
   const to = query.to ?? now;
   const from = query.from ?? to - DEFAULT_RANGE;
   const isDefault = query.from === undefined && query.to === undefined;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { FaultRule, RestKind } from '../faults/faultRules.ts';
-import { failure, limited, notFound, parameters, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
+import type { CallKind, FaultRule } from '../faults/faultRules.ts';
+import { failure, limited, notFound, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
 import { MinuteLimit, type ServiceCall, type ServiceOptions } from '../simulatorState.ts';
 import type { RestCall } from './restCall.ts';
 import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
@@ -21,7 +21,7 @@ const ROUTES = (
       ['metric_names', `applications/:application${part}/metrics`, metricNames] as const,
       ['metric_data', `applications/:application${part}/metrics/data`, metricTimeslices] as const,
     ]),
-  ] satisfies readonly (readonly [RestKind, string, (call: RestCall) => ServiceAnswer])[]
+  ] satisfies readonly (readonly [CallKind, string, (call: RestCall) => ServiceAnswer])[]
 ).map(([kind, path, answer]) => {
   const pattern = new RegExp(
     String.raw`^/v2/${path.replace(/:(\w+)/g, String.raw`(?<$1>\d{1,15})`)}\.(?<format>json|xml)$`,
@@ -62,7 +62,7 @@ export class RestService {
   }
 
   /** `search` is what stands behind the question mark of the address. */
-  read(request: IncomingMessage, path: string, search: string): ServiceCall {
+  read(request: IncomingMessage, path: string, search: string, body: string): ServiceCall {
     const route = routeOf(path);
     return {
       kinds: route === undefined ? [] : [route.kind],
@@ -72,7 +72,7 @@ export class RestService {
       path,
       search,
       format: route?.format ?? 'json',
-      answer: async (rule: FaultRule | undefined) => {
+      answer: (rule: FaultRule | undefined) => {
         const { apiKeys, state, settings } = this.#options;
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
@@ -83,7 +83,9 @@ export class RestService {
           return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
         if (route === undefined) return notFound();
         const address = `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`;
-        const query = await parameters(request, search);
+        // A form body, where `curl -d` puts them, has parameters too.
+        const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+        const query = new URLSearchParams(isForm ? `${search}&${body}` : search);
         return route.answer({ world: state.world('rest'), settings, now, ids: route.ids, address, query, rule });
       },
     };

@@ -1,7 +1,3 @@
-/** What a metric measures decides the value names it offers. */
-export type MetricKind =
-  'timing' | 'dispatcher' | 'transaction' | 'errors' | 'apdex' | 'memory' | 'cpu' | 'end_user' | 'end_user_rb' | 'gc';
-
 /** `minutes` is the length of time the timeslice has data for. */
 type ValueFunction = (slice: StoredTimeslice, minutes: number) => number;
 
@@ -36,7 +32,7 @@ const TIMING: Readonly<Record<string, ValueFunction>> = {
   standard_deviation: deviation,
 };
 
-const VALUES: Readonly<Record<MetricKind, Readonly<Record<string, ValueFunction>>>> = {
+const VALUES = {
   timing: TIMING,
   dispatcher: { ...TIMING, average_call_time: averageTime },
   transaction: {
@@ -93,7 +89,10 @@ const VALUES: Readonly<Record<MetricKind, Readonly<Record<string, ValueFunction>
     total_call_time_per_minute: totalPerMinute,
     utilization: (slice, minutes) => 100 * ratio(slice.total, minutes * 60),
   },
-};
+} satisfies Readonly<Record<string, Readonly<Record<string, ValueFunction>>>>;
+
+/** What a metric measures decides the value names it offers. */
+export type MetricKind = keyof typeof VALUES;
 
 /** Values that are counts: the service never rounds them. */
 export const COUNT_VALUES: ReadonlySet<string> = new Set(['call_count', 'count', 'error_count', 's', 't', 'f']);
@@ -113,7 +112,7 @@ export function valuesOf(
   minutes: number,
   wanted: readonly string[] = [],
 ): Record<string, number> {
-  const functions = VALUES[kind];
+  const functions: Readonly<Record<string, ValueFunction>> = VALUES[kind];
   const names = wanted.length === 0 ? Object.keys(functions) : wanted;
   const values: Record<string, number> = {};
   for (const name of names) {

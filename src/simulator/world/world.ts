@@ -127,7 +127,7 @@ export class World {
 
   #identify(id: number): SimulatedApplication | undefined {
     const index = id - FIRST_APPLICATION_ID;
-    const kind = index < this.options.applications ? kindOf(index) : undefined;
+    const kind = index >= 0 && index < this.options.applications ? kindOf(index) : undefined;
     if (kind === undefined) return undefined;
     const amendment = this.#amendments.get(id) ?? {};
     return {

@@ -1,19 +1,14 @@
-import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
-import { type Reply, call, GOOD, linked } from '../client.ts';
+import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { type Reply, call, GOOD, linked, simulatorOfFile, NOW } from '../client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const LIST = '/v2/applications.json';
 const ONE = '/v2/applications/1000001.json';
 const DATA = '/v2/applications/1000001/metrics/data.json?names[]=HttpDispatcher&summarize=true';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW });
-});
+const simulator = await simulatorOfFile();
 afterEach(() => simulator.faults.clear());
-afterAll(() => simulator.close());
 
 function struck(rule: FaultRuleInput, path = LIST): Promise<Reply> {
   simulator.faults.add(rule);

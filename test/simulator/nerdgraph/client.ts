@@ -1,6 +1,6 @@
 import type { Simulator } from '../../../src/simulator/simulator.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { type Reply, call } from '../client.ts';
+import { type Reply, call, MINUTE, NOW } from '../client.ts';
 
 export interface GraphqlError {
   readonly message: string;
@@ -32,6 +32,8 @@ export interface Container {
   };
 }
 
+/** The end of the windows that are asked for: the minute two minutes ago. */
+export const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 /** The account that simulators answer for unless told otherwise. */
 export const ACCOUNT = 1_234_567;
 /** Short for the value of timeslices in queries. */

@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
-import { read, records } from '../client.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Simulator } from '../../../src/simulator/simulator.ts';
+import { read, records, simulatorOfTest } from '../client.ts';
 import { APPLICATIONS, body, KEY_TRANSACTIONS, nrql, search, V } from './client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const STOREFRONT = 1_000_001;
 const KEY = 5_000_001;
 const HOST = 'storefront-1-02';
 
 let simulator: Simulator;
 beforeEach(async () => {
-  simulator = await startSimulator({ now: () => NOW });
+  simulator = await simulatorOfTest();
 });
-afterEach(() => simulator.close());
 
 const rest = async (path: string, envelope: string): Promise<readonly Record<string, unknown>[]> =>
   records(await read(simulator, `/v2/${path}.json`), envelope);

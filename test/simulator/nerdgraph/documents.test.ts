@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
+import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { call } from '../client.ts';
-import { ACCOUNT, ask, body, nrql, send, V } from './client.ts';
+import { call, simulatorOfFile, simulatorOfTest, NOW } from '../client.ts';
+import { ACCOUNT, ask, body, nrql, send, V, TO } from './client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const TO = Math.floor(NOW / 60_000) * 60_000 - 120_000;
 const COUNT = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000001 SINCE ${TO - 60_000} UNTIL ${TO}`;
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile();
 
 describe('a document', () => {
   it('is executed, not matched: aliases, fragments, variables, directives, several fields', async () => {
@@ -70,7 +63,7 @@ describe('a document', () => {
 
 describe('an account that the key does not list', () => {
   it('has no entities, and no NRQL', async () => {
-    const other = await startSimulator({ now: () => NOW, accounts: [{ id: 99, name: 'Another' }] });
+    const other = await simulatorOfTest({ accounts: [{ id: 99, name: 'Another' }] });
     const { data, errors } = await body(
       other,
       `query ($id: Int!) { actor {
@@ -80,7 +73,6 @@ describe('an account that the key does not list', () => {
       } }`,
       { id: ACCOUNT },
     );
-    await other.close();
     expect(data!.actor).toEqual({ accounts: [{ id: 99 }], entitySearch: { count: 0 }, account: null });
     const extensions = { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' };
     expect(errors).toMatchObject([{ message: `You are not authorized to query account ${ACCOUNT}`, extensions }]);
@@ -120,7 +112,7 @@ describe('the GraphQL call', () => {
   });
 
   it('gets 429 beyond 25 at once of one key, whatever other keys do', async () => {
-    const busy = await startSimulator({ now: () => NOW, apiKeys: [DEMO_API_KEY, 'another'] });
+    const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'another'] });
     busy.faults.add({ effect: 'hang', times: 25 });
     const aborting = new AbortController();
     const status = async (key = DEMO_API_KEY, signal?: AbortSignal): Promise<number> => {
@@ -138,19 +130,17 @@ describe('the GraphQL call', () => {
     await hanging;
     await expect.poll(() => busy.requests.running).toBe(0);
     expect(await status()).toBe(200);
-    await busy.close();
   });
 
   it('gets an error beyond so many NRQL queries in a minute of the clock', async () => {
     let now = NOW;
-    const limited = await startSimulator({ now: () => now, nrqlPerMinute: 2 });
+    const limited = await simulatorOfTest({ now: () => now, nrqlPerMinute: 2 });
     const outcomes: unknown[] = [];
     for (const wait of [0, 0, 0, 60_000]) {
       now += wait;
       const { errors } = await ask(limited, COUNT);
       outcomes.push(errors?.[0]?.extensions?.['errorClass']);
     }
-    await limited.close();
     expect(outcomes).toEqual([undefined, undefined, 'TOO_MANY_REQUESTS', undefined]);
   });
 
@@ -159,11 +149,10 @@ describe('the GraphQL call', () => {
       { id: 42, name: 'Mine' },
       { id: 43, name: 'Another' },
     ];
-    const other = await startSimulator({ now: () => NOW, accountId: 42, accounts });
+    const other = await simulatorOfTest({ accountId: 42, accounts });
     const named = await body(other, '{ actor { accounts { id name } } }');
     const mine = await ask(other, COUNT, 42);
     const foreign = await ask(other, COUNT);
-    await other.close();
     expect(named.data!.actor!['accounts']).toEqual(accounts);
     expect(mine.errors).toBeUndefined();
     expect(foreign.data!.actor!['account']).toBeNull();

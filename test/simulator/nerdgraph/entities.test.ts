@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import { read, records } from '../client.ts';
+import { describe, expect, it } from 'vitest';
+import { read, records, simulatorOfFile } from '../client.ts';
 import type { Entity } from './client.ts';
 import { ACCOUNT, APPLICATIONS, body, KEY_TRANSACTIONS, search } from './client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 450, keyTransactions: 60, rounding: false });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile({ applications: 450, keyTransactions: 60, rounding: false });
 
 async function all(query: string, limit?: number): Promise<{ readonly pages: number[]; readonly entities: Entity[] }> {
   const pages: number[] = [];

@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { describe, expect, it } from 'vitest';
 import type { Row } from './client.ts';
-import { ask, nrql } from './client.ts';
+import { ask, nrql, TO } from './client.ts';
+import { simulatorOfFile, MINUTE } from '../client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
-const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile();
 
 /** The rows of a query over so many minutes, with the time behind it as the exporter sends it. */
 async function rows(text: string, minutes = 30, limit = 'MAX'): Promise<readonly Row[]> {

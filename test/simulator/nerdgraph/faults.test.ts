@@ -1,8 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { call, GOOD } from '../client.ts';
+import { call, GOOD, simulatorOfFile } from '../client.ts';
 import {
   type GraphqlBody,
   ACCOUNT,
@@ -14,20 +13,15 @@ import {
   search,
   send,
   V,
+  TO,
 } from './client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const TO = Math.floor(NOW / 60_000) * 60_000 - 120_000;
 const query = (ids: string) =>
   `SELECT count(${V}) AS c FROM Metric WHERE appId IN (${ids}) AND metricTimesliceName IN ('HttpDispatcher', 'Apdex')
    FACET appId, metricTimesliceName SINCE ${TO - 60_000} UNTIL ${TO} LIMIT MAX`;
 const BOTH = query('1000001, 1000002');
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile();
 afterEach(() => simulator.faults.clear());
 
 const rule = (input: FaultRuleInput) => simulator.faults.add(input);

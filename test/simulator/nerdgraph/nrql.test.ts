@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { describe, expect, it } from 'vitest';
 import type { Row } from './client.ts';
-import { ask, nrql, V } from './client.ts';
+import { ask, nrql, V, TO } from './client.ts';
+import { simulatorOfFile, simulatorOfTest, NOW, MINUTE } from '../client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const MINUTE = 60_000;
-const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 const FROM = TO - 5 * MINUTE;
 const TIME = `SINCE ${FROM} UNTIL ${TO}`;
 const COLUMNS = `count(${V}) AS c, sum(${V}) AS t, sum(${V}['totalExclusive']) AS x, min(${V}) AS mn, max(${V}) AS mx`;
 const STOREFRONT = 1_000_001;
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 32 });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile({ applications: 32 });
 
 const query = (text: string) => nrql(simulator, text);
 const rows = async (text: string): Promise<readonly Row[]> => (await query(text)).results;
@@ -85,12 +77,11 @@ describe('the rows of an NRQL query', () => {
   });
 
   it('end when an application dies, while the minutes before stay', async () => {
-    const dying = await startSimulator({ now: () => NOW });
+    const dying = await simulatorOfTest();
     dying.change(STOREFRONT, { reporting: false });
     const alive = `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} FACET appId`;
     const past = await nrql(dying, `${alive} ${TIME}`);
     const after = await nrql(dying, `${alive} SINCE ${TO + 2 * MINUTE} UNTIL ${TO + 9 * MINUTE}`);
-    await dying.close();
     expect([past.results.length, after.results.length]).toEqual([1, 0]);
   });
 
@@ -151,7 +142,7 @@ describe('the rows of an NRQL query', () => {
   });
 
   it('exist where nobody was satisfied, with a count of 0', async () => {
-    const slow = await startSimulator({ now: () => NOW });
+    const slow = await simulatorOfTest();
     slow.change(STOREFRONT, {
       traffic: { requests_per_minute: 16, response_milliseconds: 60_000, errors_per_minute: 16 },
     });
@@ -159,7 +150,6 @@ describe('the rows of an NRQL query', () => {
       slow,
       `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' FACET appId ${TIME}`,
     );
-    await slow.close();
     expect(results).toEqual([{ facet: '1000001', appId: '1000001', c: 0, t: 0, x: 80, mn: 0.5, mx: 0.5 }]);
   });
 
@@ -227,12 +217,12 @@ it('an unknown application among others has no rows', async () => {
 describe('a long range of metrics, where the service snaps', () => {
   const HOUR = 60 * MINUTE;
   const asked = async (from: string, since: number, until: number): Promise<readonly number[]> => {
-    const snapping = await startSimulator({ now: () => NOW, nrqlSnapping: true });
+    const snapping = await simulatorOfTest({ nrqlSnapping: true });
     const { metadata } = await nrql(
       snapping,
       `SELECT count(${from}) FROM ${from === '*' ? 'Transaction' : 'Metric'}
       WHERE appId = ${STOREFRONT} SINCE ${since} UNTIL ${until}`,
-    ).finally(() => snapping.close());
+    );
     return [(metadata.timeWindow.begin - since) / MINUTE, (metadata.timeWindow.end - until) / MINUTE];
   };
   // TO is 14:05.
@@ -248,24 +238,22 @@ describe('a long range of metrics, where the service snaps', () => {
   });
 
   it('has the values of the range that was answered', async () => {
-    const snapping = await startSimulator({ now: () => NOW, nrqlSnapping: true });
+    const snapping = await simulatorOfTest({ nrqlSnapping: true });
     const count = (until: number) =>
       `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} SINCE ${until - 2 * HOUR} UNTIL ${until}`;
     const [odd, whole] = [await nrql(snapping, count(TO - MINUTE)), await nrql(snapping, count(TO - 5 * MINUTE))];
-    await snapping.close();
     expect(odd.results).toEqual(whole.results);
   });
 });
 
 describe('more than 5,000 facets', () => {
   it('are cut to 5,000 whatever the LIMIT says, the rest added up in otherResult', async () => {
-    const big = await startSimulator({ now: () => NOW, applications: 500, hostsPerApplication: 12 });
+    const big = await simulatorOfTest({ applications: 500, hostsPerApplication: 12 });
     const text = (limit: string) =>
       `SELECT count(${V}) AS c FROM Metric WHERE appId IS NOT NULL AND metricTimesliceName = 'Agent/MetricsReported/count' FACET appId, host
        SINCE ${TO - MINUTE} UNTIL ${TO} ${limit}`;
     const found = await nrql(big, text('LIMIT MAX'));
     const higher = await nrql(big, text('LIMIT 20000'));
-    await big.close();
     const total = (found.totalResult as { readonly c: number }).c;
     const shown = found.results.reduce((sum, { c }) => sum + (c as number), 0);
     expect([found.results.length, higher.results.length]).toEqual([5000, 5000]);

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
 import { nrql } from './client.ts';
+import { simulatorOfFile, MINUTE } from '../client.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
-const MINUTE = 60_000;
 const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 const MINUTES: Readonly<Record<string, number>> = { '5m': 5, '30m': 30, '1h': 60, '30d': 30 * 1440 };
 
@@ -20,11 +18,7 @@ interface Pack {
   }[];
 }
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, nrqlSnapping: true });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile({ now: () => NOW, nrqlSnapping: true });
 
 const PACKS = readdirSync('packs').filter((file) => file.endsWith('.yaml'));
 const [, recipes = ''] = /## Recipes\s+```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/queries.md', 'utf8')) ?? [];

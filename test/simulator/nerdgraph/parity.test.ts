@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import { describe, expect, it } from 'vitest';
 import type { Metric } from '../client.ts';
-import { metricData } from '../client.ts';
+import { metricData, simulatorOfFile, NOW } from '../client.ts';
 import type { Row } from './client.ts';
-import { nrql, V } from './client.ts';
+import { nrql, V, TO } from './client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const MINUTE = 60_000;
 const WINDOW_MINUTES = 5;
 const W = WINDOW_MINUTES * 60;
-const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 const FROM = TO - W * 1000;
 const PARAMETERS = [
   ['from', new Date(FROM).toISOString()],
@@ -81,11 +76,7 @@ const METRICS: Readonly<Record<string, ValueMap>> = {
 const mapOf = (name: string): ValueMap | undefined =>
   METRICS[name.replace(/^Datastore\/[^/]+\/allWeb$/, 'Datastore/*/allWeb')];
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 16, hostsPerApplication: 3, hostMetrics: 'all' });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile({ applications: 16, hostsPerApplication: 3, hostMetrics: 'all' });
 
 /** The names to ask an application for, its datastore types among them. */
 function namesOf(application: number): readonly string[] {

@@ -1,27 +1,16 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
-import { type Simulator, startSimulator } from '../../../src/simulator/simulator.ts';
-import { type Metric, call, metricData } from '../client.ts';
+import { type Metric, call, metricData, simulatorOfFile, simulatorOfTest, NOW, MINUTE } from '../client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
-const MINUTE = 60_000;
 const APP = '/applications/1000001';
 const WINDOW = [
   ['from', '2026-05-20T13:30:00Z'],
   ['to', '2026-05-20T14:00:00Z'],
 ] as const;
 
-let rounded: Simulator;
-let exact: Simulator;
-beforeAll(async () => {
-  rounded = await startSimulator({ now: () => NOW });
-  exact = await startSimulator({ now: () => NOW, rounding: false });
-});
-afterAll(async () => {
-  await rounded.close();
-  await exact.close();
-});
+const rounded = await simulatorOfFile();
+const exact = await simulatorOfFile({ rounding: false });
 
 const named = (metrics: readonly Metric[], name: string): Metric => metrics.find((metric) => metric.name === name)!;
 
@@ -184,9 +173,8 @@ describe('metric data', () => {
       const data = await metricData(rounded, APP + scope, parameters);
       expect(data.metrics_found).toEqual(asked.slice(0, 4));
     }
-    const generous = await startSimulator({ now: () => NOW, hostMetrics: 'all' });
+    const generous = await simulatorOfTest({ hostMetrics: 'all' });
     const data = await metricData(generous, `${APP}/hosts/100000001`, parameters);
-    await generous.close();
     expect(data.metrics_not_found).toEqual(['EndUser', 'EndUser/Apdex']);
   });
 
@@ -207,11 +195,10 @@ describe('metric data', () => {
   });
 
   it('end their timeslices with the last second, and say nothing of names, when told so', async () => {
-    const old = await startSimulator({ now: () => NOW, inclusiveTo: true, metricsFound: false });
+    const old = await simulatorOfTest({ inclusiveTo: true, metricsFound: false });
     const parameters = [['names[]', 'Apdex'], ['summarize', 'true'], ...WINDOW] as const;
     const data = await metricData(old, APP, parameters);
     const today = await metricData(rounded, APP, parameters);
-    await old.close();
     expect(data.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T13:59:59+00:00');
     expect(today.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T14:00:00+00:00');
     expect(data.metrics[0]!.timeslices[0]!.values).toEqual(today.metrics[0]!.timeslices[0]!.values);
@@ -250,7 +237,7 @@ describe('metric data', () => {
   });
 
   it('are the same bytes for the same seed and time', async () => {
-    const other = await startSimulator({ now: () => NOW, port: 0 });
+    const other = await simulatorOfTest();
     for (const path of [
       '/v2/applications.json',
       '/v2/key_transactions.xml',
@@ -258,6 +245,5 @@ describe('metric data', () => {
     ]) {
       expect((await call(other.url + path)).text).toBe((await call(rounded.url + path)).text);
     }
-    await other.close();
   });
 });

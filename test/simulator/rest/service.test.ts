@@ -1,18 +1,11 @@
 import { XMLParser } from 'fast-xml-parser';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
-import { call, GOOD, linked, read, records } from '../client.ts';
+import { describe, expect, it } from 'vitest';
+import { call, GOOD, linked, read, records, simulatorOfFile, simulatorOfTest } from '../client.ts';
 
-const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const APP = '/v2/applications/1000001';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 450, keyTransactions: 230 });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorOfFile({ applications: 450, keyTransactions: 230 });
 
 /** Each endpoint: its path without suffix, and the envelope of its answer. */
 const ENDPOINTS = [
@@ -99,11 +92,10 @@ describe('the service', () => {
   });
 
   it('answers 429 with the time of its end beyond the calls of a minute', async () => {
-    const strict = await startSimulator({ now: () => NOW, callsPerMinute: 2 });
+    const strict = await simulatorOfTest({ callsPerMinute: 2 });
     const statuses: number[] = [];
     for (let index = 0; index < 3; index += 1) statuses.push((await call(`${strict.url}${APP}.json`)).status);
     const limited = await call(`${strict.url}${APP}.json`);
-    await strict.close();
     expect(statuses).toEqual([200, 200, 429]);
     expect(limited.headers).toMatchObject({
       'x-ratelimit-limit': '2',
@@ -205,7 +197,7 @@ describe('records', () => {
   });
 
   it('of an application sum up the last complete minutes of its own metric data', async () => {
-    const exact = await startSimulator({ now: () => NOW, rounding: false });
+    const exact = await simulatorOfTest({ rounding: false });
     const { application } = (await read(exact, `${APP}.json`)) as {
       application: { application_summary: Record<string, number> };
     };
@@ -214,7 +206,6 @@ describe('records', () => {
     const { metric_data } = (await read(exact, `${APP}/metrics/data.json?${query}`)) as {
       metric_data: { metrics: { name: string; timeslices: { values: Record<string, number> }[] }[] };
     };
-    await exact.close();
     const value = (name: string, of: string) =>
       metric_data.metrics.find((metric) => metric.name === name)!.timeslices[0]!.values[of]!;
     const summary = application.application_summary;
@@ -279,11 +270,10 @@ describe('with a certificate', () => {
       keySize: 2048,
       extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
     });
-    const secure = await startSimulator({ tls: { cert: pems.cert, key: pems.private } });
+    const secure = await simulatorOfTest({ tls: { cert: pems.cert, key: pems.private } });
     const path = '/v2/applications/1000001.json?a=b';
     const reply = await call(secure.url + path, { ca: pems.cert });
     const plain = await call(`http://127.0.0.1:${secure.port}${path}`);
-    await secure.close();
     expect(secure.url).toMatch(/^https:/);
     expect(reply.status).toBe(200);
     expect(plain.status).toBe(301);
