@@ -5,7 +5,7 @@ import { UpstreamError } from '../types.ts';
 import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader.ts';
 import { nextTurn, soonAfterInput, turnAfterInput } from '../../eventLoop/turns.ts';
 import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { isGood, parseAnswer, textOf, type AnswerRules, type Bounds, type HttpAnswer, type Sent } from './body.ts';
+import { isGood, parseAnswer, textOf, type AnswerRules, type HttpAnswer, type Sent } from './body.ts';
 import { exchange, UpstreamConnections, type DispatcherOptions, type Request } from './exchange.ts';
 import { LeftOut } from './readRecords.ts';
 
@@ -89,16 +89,6 @@ export class Client {
     return patient !== true && this.#failedInRow >= FAILURES_OF_SILENCE;
   }
 
-  /** Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
-  get(endpoint: string, address: URL, call: CallOptions, bounds: Bounds): Promise<HttpAnswer> {
-    return this.#call(endpoint, { address }, { bounds, retries: 'but_timeouts' }, call);
-  }
-
-  /** Posts a JSON text; otherwise as `get`. */
-  post(endpoint: string, request: Request, call: CallOptions, rules: AnswerRules): Promise<HttpAnswer> {
-    return this.#call(endpoint, request, rules, call);
-  }
-
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, status, isSaidToPass } = failure;
@@ -146,7 +136,8 @@ export class Client {
     return text;
   }
 
-  async #call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<HttpAnswer> {
+  /** Makes a call. Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
+  async call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<HttpAnswer> {
     const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
     const { bytes, elements } = rules.bounds;
     const bounded = { ...rules, bounds: { bytes: Math.min(bytes, maxBytes), elements } };

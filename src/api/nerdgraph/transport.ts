@@ -193,7 +193,8 @@ export class Transport {
     const { root, list } = document;
     let meaning: Meaning | undefined;
     let failure: CallFailure | undefined;
-    const answer = await this.http.post(endpointOf(group), { address: this.#address, body, keyHeader }, call, {
+    const request = { address: this.#address, body, keyHeader };
+    const rules: AnswerRules = {
       bounds,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, document);
@@ -206,7 +207,8 @@ export class Transport {
       mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,
       retries,
-    });
+    };
+    const answer = await this.http.call(endpointOf(group), request, rules, call);
     let value: unknown = answer.body['data'];
     for (const name of root) value = isObject(value) ? value[name] : undefined;
     return { found: isObject(value) ? value : {}, meaning, failure };

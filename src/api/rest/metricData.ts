@@ -4,12 +4,12 @@ import { formatTime, isList, isObject, parseTime, type Json, type LeftOut } from
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import {
   oneByOne,
-  type BatchRead,
   type CallOptions,
   type MetricDataAnswer,
   type MetricDataSubject,
-  type SeriesRead,
+  type SeriesChunk,
   type TimeRange,
+  type UpstreamReader,
 } from '../reader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
@@ -40,12 +40,13 @@ export function parseMetricData(body: unknown, range: TimeRange, leftOut: LeftOu
     throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
   }
   const answered = data['metrics'];
-  const timeslices = new TimesliceParser(leftOut);
+  // All timeslices of an answer share a few times.
+  const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly Timeslice[]>();
   for (const metric of answered) {
     const name = isObject(metric) ? metric['name'] : undefined;
     if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) leftOut.record('metrics');
-    else metrics.set(name, timeslices.parse(name, metric['timeslices']));
+    else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, leftOut));
   }
   if (answered.length > 0 && metrics.size === 0) {
     throw new CallFailure('invalid_response', `none of the ${answered.length} metrics of the answer can be read`);
@@ -57,56 +58,44 @@ export function parseMetricData(body: unknown, range: TimeRange, leftOut: LeftOu
   return metrics;
 }
 
-class TimesliceParser {
-  readonly #leftOut: LeftOut;
-  /** All timeslices of an answer share a few times. */
-  readonly #times = new Map<string, number | undefined>();
-
-  constructor(leftOut: LeftOut) {
-    this.#leftOut = leftOut;
-  }
-
-  /** Two of one beginning would be counted twice: the first counts. */
-  parse(metric: string, timeslices: unknown): readonly Timeslice[] {
-    const parsed: Timeslice[] = [];
-    for (const each of isList(timeslices) ? timeslices : [undefined]) {
-      const timeslice = this.#timeslice(metric, each);
-      if (timeslice === undefined) this.#leftOut.value('metrics.timeslices');
-      else parsed.push(timeslice);
-    }
-    parsed.sort((a, b) => a.from - b.from);
-    const single = parsed.filter(({ from }, index) => from !== parsed[index - 1]?.from);
-    for (let repeated = parsed.length - single.length; repeated > 0; repeated -= 1) {
-      this.#leftOut.value('metrics.timeslices');
-    }
-    return single;
-  }
-
-  #timeslice(metric: string, timeslice: unknown): Timeslice | undefined {
-    if (!isObject(timeslice) || !isObject(timeslice['values'])) return undefined;
-    const from = this.#time(timeslice['from']);
-    const to = this.#time(timeslice['to']);
-    if (from === undefined || to === undefined || to <= from) return undefined;
-    return { from, to, values: this.#values(metric, timeslice['values']) };
-  }
-
-  #time(text: unknown): number | undefined {
+/** Two of one beginning would be counted twice: the first counts. */
+function timeslicesOf(
+  metric: string,
+  answered: unknown,
+  times: Map<string, number | undefined>,
+  leftOut: LeftOut,
+): readonly Timeslice[] {
+  const timeOf = (text: unknown): number | undefined => {
     if (typeof text !== 'string') return undefined;
-    if (!this.#times.has(text)) this.#times.set(text, parseTime(text));
-    return this.#times.get(text);
+    if (!times.has(text)) times.set(text, parseTime(text));
+    return times.get(text);
+  };
+  const parsed: Timeslice[] = [];
+  for (const each of isList(answered) ? answered : [undefined]) {
+    const values = isObject(each) ? each['values'] : undefined;
+    const from = isObject(each) ? timeOf(each['from']) : undefined;
+    const to = isObject(each) ? timeOf(each['to']) : undefined;
+    if (!isObject(values) || from === undefined || to === undefined || to <= from) leftOut.value('metrics.timeslices');
+    else parsed.push({ from, to, values: valuesOf(metric, values, leftOut) });
   }
+  parsed.sort((a, b) => a.from - b.from);
+  return parsed.filter(({ from }, index) => {
+    const isFirst = from !== parsed[index - 1]?.from;
+    if (!isFirst) leftOut.value('metrics.timeslices');
+    return isFirst;
+  });
+}
 
-  /** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
-  #values(metric: string, values: Json): Timeslice['values'] {
-    const mayBeNegative = metric.startsWith(CUSTOM);
-    if (allPossible(values, mayBeNegative)) return values;
-    const possible: [string, number][] = [];
-    for (const [name, value] of Object.entries(values)) {
-      if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-      else this.#leftOut.value('metrics.timeslices.values');
-    }
-    return Object.fromEntries(possible);
+/** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
+function valuesOf(metric: string, values: Json, leftOut: LeftOut): Timeslice['values'] {
+  const mayBeNegative = metric.startsWith(CUSTOM);
+  if (allPossible(values, mayBeNegative)) return values;
+  const possible: [string, number][] = [];
+  for (const [name, value] of Object.entries(values)) {
+    if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
+    else leftOut.value('metrics.timeslices.values');
   }
+  return Object.fromEntries(possible);
 }
 
 function allPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
@@ -122,82 +111,77 @@ function isPossible(name: string, value: unknown, mayBeNegative: boolean): value
 
 const LONGEST_NAME_SHOWN = 120;
 
-/** Reads the metric data of applications and hosts; all calls about one subject send the same pair of times. */
-export class MetricDataCalls {
-  readonly #rest: RestClient;
-  readonly #raw: boolean;
-  readonly #splitting: NameSplitting;
+/**
+ * Reads of the metric data of applications and hosts; all calls about one subject send the same pair of times.
+ *
+ * @param raw asks for values that are not rounded to three digits
+ */
+export function metricDataReads(
+  rest: RestClient,
+  raw: boolean,
+  refusedNames: RefusedNames,
+): Pick<UpstreamReader, 'metricData' | 'metricSeries'> {
+  const splitting = new NameSplitting(refusedNames);
   /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
-  readonly #written = new WeakMap<readonly string[], string>();
-
-  /** @param raw asks for values that are not rounded to three digits */
-  constructor(rest: RestClient, raw: boolean, refused: RefusedNames) {
-    this.#rest = rest;
-    this.#raw = raw;
-    this.#splitting = new NameSplitting(refused);
-  }
-
-  /** One timeslice per metric over the range. */
-  readonly summarized: BatchRead<MetricDataSubject, MetricDataAnswer> = oneByOne(
-    async (subject, range, call) => summarized(await this.#read(subject, range, true, call), subject, range),
-    (subject) => this.#splitting.calls(subject),
-  );
-
-  readonly series: SeriesRead = {
-    ...oneByOne(
-      async (subject, chunk, call) => {
-        const data = await this.#read(subject, { from: chunk.readFrom, to: chunk.to }, false, call);
-        return toSeries(data, subject.names, chunk);
-      },
-      (subject) => this.#splitting.calls(subject),
-    ),
-    plan: planRestChunks,
-    summarize: summarizeSeries,
+  const written = new WeakMap<readonly string[], string>();
+  const namesQuery = (names: readonly string[]): string => {
+    const query = written.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
+    written.set(names, query);
+    return query;
   };
 
   /**
    * What upstream refused to answer has no values: nobody knows them. Without it, a calculation would take such a metric for
    * one that the application does not have (no errors, no queue, nothing to take off a total time).
    */
-  async #read(
+  const read = async (
     subject: MetricDataSubject,
     range: TimeRange,
-    summarize: boolean,
     call: CallOptions,
-  ): Promise<MetricData> {
+    switches: readonly (readonly [name: string, value: string])[],
+  ): Promise<MetricData> => {
     const { applicationId, hostKey } = subject;
     const times = queryOf([
       ['from', formatTime(range.from)],
       ['to', formatTime(range.to)],
-      ...(summarize ? [['summarize', 'true'] as const] : []),
-      ...(this.#raw ? [['raw', 'true'] as const] : []),
+      ...switches,
+      ...(raw ? [['raw', 'true'] as const] : []),
     ]);
     const targetOf = (names: readonly string[]): Target =>
-      metricTarget('metrics/data.json', subject, `${this.#namesQuery(names)}&${times}`);
-    const { data, refused } = await this.#splitting.read(subject, {
+      metricTarget('metrics/data.json', subject, `${namesQuery(names)}&${times}`);
+    const { data, refused } = await splitting.read(subject, {
       read: (names) =>
-        this.#rest.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) =>
-          parseMetricData(body, range, leftOut),
-        ),
+        rest.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) => parseMetricData(body, range, leftOut)),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
-        this.#rest.http.leftOut(
+        rest.http.leftOut(
           targetOf([name]).endpoint,
           `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
-      isSilent: () => this.#rest.http.isSilentFor(call),
+      isSilent: () => rest.http.isSilentFor(call),
     });
     if (refused.length === 0) return data;
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
-  }
+  };
 
-  #namesQuery(names: readonly string[]): string {
-    const query = this.#written.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
-    this.#written.set(names, query);
-    return query;
-  }
+  const callsOf = (subject: MetricDataSubject): number => splitting.calls(subject);
+  return {
+    metricData: oneByOne(
+      async (subject, range, call) =>
+        summarized(await read(subject, range, call, [['summarize', 'true']]), subject, range),
+      callsOf,
+    ),
+    metricSeries: {
+      ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
+        const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, []);
+        return toSeries(data, subject.names, chunk);
+      }, callsOf),
+      plan: planRestChunks,
+      summarize: summarizeSeries,
+    },
+  };
 }
 
 /**

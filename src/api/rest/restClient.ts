@@ -65,7 +65,8 @@ export class RestClient {
     bounds: Bounds,
     read: (body: unknown, leftOut: LeftOut) => T,
   ): Promise<T> {
-    const { body } = await this.http.get(endpoint, under(this.#base, path), call, bounds);
+    const rules = { bounds, retries: 'but_timeouts' } as const;
+    const { body } = await this.http.call(endpoint, { address: under(this.#base, path) }, rules, call);
     return this.http.checked(endpoint, (leftOut) => read(body, leftOut));
   }
 
@@ -110,7 +111,8 @@ export class RestClient {
     const refuse = (words: string): Error => http.fail(endpoint, new CallFailure('invalid_response', words));
     return readPages(address.search, limits, refuse, async (search, page) => {
       address.search = search;
-      const answer = await http.get(endpoint, new URL(address), call, BOUNDS.list);
+      const rules = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
+      const answer = await http.call(endpoint, { address: new URL(address) }, rules, call);
       const records = await http.checked(endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);

@@ -8,7 +8,7 @@ import {
   type UpstreamReader,
 } from '../reader.ts';
 import type { MetricName } from '../types.ts';
-import { MetricDataCalls } from './metricData.ts';
+import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import { metricTarget, queryOf, RestClient, target, type Target } from './restClient.ts';
 import { RefusedNames } from './nameSplitting.ts';
@@ -47,7 +47,6 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
   const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
   /** How many calls the custom names of an application took when they were last read. */
   const nameCalls = new Map<number, number>();
-  const data = new MetricDataCalls(rest, options.raw, new RefusedNames(options.refusedNamesMs, options.monotonic));
   const { queries } = options;
   return {
     client,
@@ -73,8 +72,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
       },
       ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
     ),
-    metricData: data.summarized,
-    metricSeries: data.series,
+    ...metricDataReads(rest, options.raw, new RefusedNames(options.refusedNamesMs, options.monotonic)),
     queries: queries?.queries,
     listApplications: async ({ ids }, call) => {
       const list = await byIds(ids, (filter) =>
