@@ -1,6 +1,8 @@
 import { ENTITY_FAMILIES } from './entityFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import type { CatalogueFamily } from './family.ts';
+import { PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
+import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { WINDOW_FAMILIES } from './windowFamilies.ts';
 
 const OF_APPLICATION = ['account', 'app', 'app_id'];
@@ -45,4 +47,12 @@ export const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
   ...[...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ name, type }) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   ),
+]);
+
+/** Label names that an account's static labels may not take: those of all families, of queries, and Prometheus's. */
+export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([
+  ...SECTIONS.flatMap(({ entityLabelNames }) => entityLabelNames),
+  ...[...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
+  PERCENTILE_LABEL,
+  ...PROMETHEUS_LABEL_NAMES,
 ]);

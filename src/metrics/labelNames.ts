@@ -1,47 +1,11 @@
 import type { Application, Host, Instance, KeyTransaction } from '../api/types.ts';
 import type { Labels } from './sample.ts';
 
-/** Every label name of our families; a test compares it with the catalogue. */
-const OWN_LABEL_NAMES = [
-  'account',
-  'alert_policy_id',
-  'api',
-  'app',
-  'app_id',
-  'code',
-  'component',
-  'endpoint',
-  'family',
-  'group',
-  'host',
-  'host_id',
-  'instance_id',
-  'key_transaction',
-  'key_transaction_id',
-  'language',
-  'node_version',
-  'percentile',
-  'port',
-  'query',
-  'reason',
-  'region',
-  'result',
-  'revision',
-  'state',
-  'status',
-  'transaction_name',
-  'version',
-  'zone',
-] as const;
-
 /** What a label may be called; names that begin with `__` belong to Prometheus. */
 export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** Names that Prometheus gives a meaning of its own: it renames or misreads them when they are scraped. */
 export const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
-
-/** Label names that an account's static labels may not take (`labels` in the configuration). */
-export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set([...OWN_LABEL_NAMES, ...PROMETHEUS_LABEL_NAMES]);
 
 /** Label names that a custom metric's template may not capture: those of its application and host, and Prometheus's. */
 export const UNCAPTURABLE_LABEL_NAMES: ReadonlySet<string> = new Set([

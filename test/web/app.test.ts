@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isTaken } from '../../src/web/dependencies.ts';
-import { serve, testApp } from './support/app.ts';
+import { serve, served, testApp } from './support/app.ts';
 import { accountStatus } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';
 import { get } from './support/http.ts';
@@ -11,7 +11,7 @@ describe('methods and paths', () => {
   test.each(
     READ_PATHS.flatMap((path) => ['POST', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND'].map((method) => [method, path])),
   )('%s %s is not allowed', async (method = '', path = '') => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}${path}`, { method });
     expect([got.status, got.headers.allow, got.text]).toEqual([405, 'GET, HEAD', 'Method not allowed\n']);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
@@ -20,7 +20,7 @@ describe('methods and paths', () => {
   test.each(['/nothing', '/metrics/', '/METRICS', '/-/', '//metrics', '/%6detrics', '/favicon.ico', '/%'])(
     '%s is not found, whatever the method',
     async (path) => {
-      const { origin } = await serve(testApp().app);
+      const { origin } = await served();
       for (const method of ['GET', 'POST']) {
         const got = await get(`${origin}${path}`, { method });
         expect([got.status, got.text]).toEqual([404, 'Not found\n']);
@@ -46,8 +46,7 @@ describe('methods and paths', () => {
 
 describe('pages', () => {
   test('are answered 64 at a time, and a reader of lists that waits gives way; scrapes and probes of health wait for nobody', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = Array.from({ length: 64 }, () => get(`${origin}/sd`));
@@ -87,7 +86,7 @@ describe('the same page for many at once', () => {
 
 describe('--web.telemetry-path', () => {
   test.each(['/', '/a(b)*c:d+e!', '/a/b'])('%s is taken as it is written', async (telemetryPath) => {
-    const { origin } = await serve(testApp({ settings: { telemetryPath } }).app);
+    const { origin } = await served({ settings: { telemetryPath } });
     expect((await get(`${origin}${telemetryPath}`)).text).toContain('newrelic_up 1');
     expect((await get(`${origin}/metrics`)).status).toBe(404);
   });
@@ -102,20 +101,18 @@ describe('--web.telemetry-path', () => {
 
 describe('/-/healthy', () => {
   test('is 200 while the collector makes progress, whatever upstream does', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.accounts = [
       accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined }),
     ];
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}/-/healthy`);
     expect([got.status, got.text]).toEqual([200, 'Healthy\n']);
     expect(app.collector.refreshes).toEqual([]);
   });
 
   test('is 503 when the collector makes none', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.healthy = false;
-    const { origin } = await serve(app.app);
     expect((await get(`${origin}/-/healthy`)).status).toBe(503);
   });
 });
@@ -123,15 +120,14 @@ describe('/-/healthy', () => {
 describe('/-/ready', () => {
   test('is 200 before any scrape, and 503 once shutdown has begun', async () => {
     let stopping = false;
-    const { origin } = await serve(testApp({ stopping: () => stopping }).app);
+    const { origin } = await served({ stopping: () => stopping });
     expect((await get(`${origin}/-/ready`)).status).toBe(200);
     stopping = true;
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
   });
 
   test('waits for the first refresh in background mode', async () => {
-    const app = testApp({ background: true });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ background: true });
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
     app.collector.refreshedOnce = true;
     expect((await get(`${origin}/-/ready`)).status).toBe(200);
@@ -157,7 +153,7 @@ describe('/-/reload for a page of another site', () => {
       return Promise.resolve({ ok: true as const });
     };
     const externalUrl = new URL('https://proxy.example/exporter/');
-    const { origin } = await serve(testApp({ reload, settings: { externalUrl } }).app);
+    const { origin } = await served({ reload, settings: { externalUrl } });
     const sent = headers['origin'] === 'own' ? { origin } : headers;
     expect((await get(`${origin}/-/reload`, { method: 'POST', headers: sent })).status).toBe(status);
     expect(reloads).toBe(status === 200 ? 1 : 0);
@@ -166,7 +162,7 @@ describe('/-/reload for a page of another site', () => {
 
 describe('/-/reload', () => {
   test.each(['POST', 'PUT'])('%s is forbidden unless enabled', async (method) => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/-/reload`, { method });
     expect(got.status).toBe(403);
     expect(got.text).toContain('--web.enable-lifecycle');
@@ -178,21 +174,21 @@ describe('/-/reload', () => {
       reloads += 1;
       return Promise.resolve({ ok: true } as const);
     };
-    const { origin } = await serve(testApp({ reload }).app);
+    const { origin } = await served({ reload });
     expect((await get(`${origin}/-/reload`, { method })).status).toBe(200);
     expect(reloads).toBe(1);
   });
 
   test('answers 500 with the faults', async () => {
     const faults = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
-    const { origin } = await serve(testApp({ reload: () => Promise.resolve({ ok: false, faults }) }).app);
+    const { origin } = await served({ reload: () => Promise.resolve({ ok: false, faults }) });
     const got = await get(`${origin}/-/reload`, { method: 'POST' });
     expect(got.status).toBe(500);
     expect(got.text.trimEnd().split('\n').slice(1)).toEqual(faults);
   });
 
   test('GET is not allowed', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/-/reload`);
     expect([got.status, got.headers.allow]).toEqual([405, 'POST, PUT']);
   });
@@ -200,7 +196,7 @@ describe('/-/reload', () => {
 
 describe('/config', () => {
   test('shows the running configuration as it is given, as plain text', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/config`);
     expect(got.text).toContain('api_key: <secret>');
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
@@ -209,7 +205,7 @@ describe('/config', () => {
 
 describe('--web.route-prefix', () => {
   test.each(['/apm', '/apm/', 'apm'])('moves every path: %s', async (routePrefix) => {
-    const { origin } = await serve(testApp({ settings: { routePrefix } }).app);
+    const { origin } = await served({ settings: { routePrefix } });
     for (const path of READ_PATHS) expect((await get(`${origin}/apm${path}`)).status).toBe(200);
     expect((await get(`${origin}/apm`)).status).toBe(200);
     expect((await get(`${origin}/metrics`)).status).toBe(404);
@@ -219,7 +215,7 @@ describe('--web.route-prefix', () => {
 
   test('links go through the external address', async () => {
     const externalUrl = new URL('https://ops.example/newrelic');
-    const { origin } = await serve(testApp({ settings: { externalUrl } }).app);
+    const { origin } = await served({ settings: { externalUrl } });
     const page = (await get(`${origin}/`)).text;
     for (const path of ['/metrics', '/config', '/sd', '/api/status']) expect(page).toContain(`href="/newrelic${path}"`);
   });

@@ -1,4 +1,4 @@
-import { RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
+import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { parseTime } from '../../api/http/readRecords.ts';
 import type { TimeRange } from '../../api/reader.ts';

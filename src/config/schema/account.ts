@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { EntityMatch } from '../match.ts';
 import { list, notes, text, textWithout, whole, duration } from './parts.ts';
-import { LABEL_NAME, RESERVED_LABEL_NAMES } from '../../metrics/labelNames.ts';
+import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
+import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import { APIS, normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';

@@ -38,7 +38,10 @@ export function applicationsSection(
   </section>`;
 }
 
-function applicationItem({ account, application, breakdown }: ApplicationRow, palette: Palette): Html {
+function applicationItem(
+  { account, application, breakdown }: ApplicationRow,
+  palette: ReturnType<typeof paletteOf>,
+): Html {
   const { responseTime } = breakdown ?? {};
   return html`<li>
     <div class="title">
@@ -57,7 +60,7 @@ function applicationItem({ account, application, breakdown }: ApplicationRow, pa
   </li>`;
 }
 
-function breakdownInWords(breakdown: Breakdown, palette: Palette): Html {
+function breakdownInWords(breakdown: Breakdown, palette: ReturnType<typeof paletteOf>): Html {
   const parts = coloured(breakdown, palette);
   const below = parts.some(({ kind, seconds }) => kind === 'total' && seconds < 0);
   const note = html`<p class="absent">
@@ -144,11 +147,8 @@ const HEIGHT = 24;
 /** Colours for components, as the style sheet has them: more than any application has components. */
 const PALETTE_SIZE = 16;
 
-/** The place of each component among the colours. */
-type Palette = ReadonlyMap<string, number>;
-
-/** Colours for every component of a page, in the order of their names. */
-function paletteOf(rows: readonly ApplicationRow[]): Palette {
+/** The place of each component of a page among the colours, in the order of their names. */
+function paletteOf(rows: readonly ApplicationRow[]) {
   const names = new Set<string>();
   for (const { breakdown } of rows) {
     for (const { kind, name } of breakdown?.parts ?? []) if (kind === 'component') names.add(name);
@@ -160,7 +160,7 @@ function paletteOf(rows: readonly ApplicationRow[]): Palette {
  * The parts with their style classes: a component has one colour on the whole page, but where a bar would have two parts of the same
  * colour, the later one takes the next that is free in this bar.
  */
-function coloured({ parts }: Breakdown, palette: Palette) {
+function coloured({ parts }: Breakdown, palette: ReturnType<typeof paletteOf>) {
   const taken = new Set<number>();
   return parts.map((part) => {
     if (part.kind !== 'component') return { ...part, colour: part.kind };

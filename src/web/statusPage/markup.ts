@@ -33,17 +33,14 @@ function render(value: HtmlValue): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A cell of a table that has a style class. */
-interface StyledCell {
-  readonly style: string;
-  readonly value: HtmlValue;
-}
-
-/** A table; the first cell of a row is its heading. On narrow screens each cell shows the heading of its column. */
+/**
+ * A table; the first cell of a row is its heading, others may have a style class. On narrow screens each cell shows the heading of
+ * its column.
+ */
 export function table(
   caption: string,
   headings: readonly string[],
-  rows: readonly (readonly [HtmlValue, ...(HtmlValue | StyledCell)[]])[],
+  rows: readonly (readonly [HtmlValue, ...Parameters<typeof tableCell>[1][]])[],
 ): Html {
   return html`<table class="stack">
     <caption>
@@ -66,7 +63,10 @@ export function table(
   </table>`;
 }
 
-function tableCell(heading: string | undefined, cell: HtmlValue | StyledCell): Html {
+function tableCell(
+  heading: string | undefined,
+  cell: HtmlValue | { readonly style: string; readonly value: HtmlValue },
+): Html {
   if (typeof cell === 'object' && 'style' in cell) {
     return html`<td data-label="${heading}" class="${cell.style}">${cell.value}</td>`;
   }

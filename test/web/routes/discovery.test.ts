@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { serve, testApp } from '../support/app.ts';
+import { serve, served, testApp } from '../support/app.ts';
 import { accountStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -14,9 +14,8 @@ const TWO = accountStatus({
 
 describe('/sd', () => {
   test('gives a target group per application, usable without relabelling', async () => {
-    const app = testApp();
+    const { app, origin, port } = await served();
     app.collector.accounts = [accountStatus(), TWO];
-    const { origin, port } = await serve(app.app);
     const got = await get(`${origin}/sd`);
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toMatch(/^application\/json/);
@@ -48,25 +47,22 @@ describe('/sd', () => {
   });
 
   test('gives [] when the lists were read and are empty', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.accounts = [accountStatus({ applications: [] })];
-    const { origin } = await serve(app.app);
     expect((await get(`${origin}/sd`)).text).toBe('[]');
   });
 
   test('answers 503, never an empty or shortened list, when the list of one account has not been read', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, entities: [] })];
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}/sd`);
     expect([got.status, got.text]).toEqual([503, 'No targets: the application list of eu cannot be read now.\n']);
   });
 
   test('?account= narrows it, so that one unreadable account does not hide the others', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined }), TWO];
     app.collector.accounts[2] = { ...TWO, name: 'apac' };
-    const { origin } = await serve(app.app);
     const instances = async (query: string) =>
       (JSON.parse((await get(`${origin}/sd${query}`)).text) as { labels: { instance: string } }[]).map(
         ({ labels }) => labels.instance,
@@ -85,10 +81,9 @@ describe('/sd', () => {
   });
 
   test('answers 503, never an empty list, when an account lists no application; [] when the configuration leaves none', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     const nothing = { applications: [], visible: { applications: 0, keyTransactions: 0 } };
     app.collector.accounts = [accountStatus(nothing)];
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}/sd`);
     expect([got.status, got.text]).toEqual([
       503,
@@ -125,21 +120,19 @@ describe('/sd', () => {
   });
 
   test('asks for the lists alone, not for the state of everything', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.answer = () => {
       throw new Error('an answer was put together');
     };
-    const { origin } = await serve(app.app);
     expect((await get(`${origin}/sd`)).status).toBe(200);
   });
 
   test('answers 503 when the list that is held is too old to be served', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     const account = accountStatus();
     app.collector.accounts = [
       { ...account, entities: account.entities.map((entity) => ({ ...entity, state: 'missing' })) },
     ];
-    const { origin } = await serve(app.app);
     expect((await get(`${origin}/sd`)).status).toBe(503);
     app.collector.accounts = [
       { ...account, up: false, entities: account.entities.map((entity) => ({ ...entity, state: 'stale' })) },
@@ -150,7 +143,7 @@ describe('/sd', () => {
   test.each(['exporter.example', 'exporter.example:9126', '[2001:db8::1]:9126', 'EXPORTER_1:80'])(
     'targets the address that the request came to: %s',
     async (host) => {
-      const { origin } = await serve(testApp().app);
+      const { origin } = await served();
       expect(JSON.parse((await get(`${origin}/sd`, { headers: { host } })).text)).toMatchObject([{ targets: [host] }]);
     },
   );
@@ -158,7 +151,7 @@ describe('/sd', () => {
   test.each(['a b', 'a/b', 'user@host', 'x:99999', '[::1', '-', 'a:b', 'ünïcode'])(
     'refuses a Host that is no address: %s',
     async (host) => {
-      const { port } = await serve(testApp().app);
+      const { port } = await served();
       const { text } = await sendRaw(
         port,
         Buffer.from(`GET /sd HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
@@ -168,14 +161,14 @@ describe('/sd', () => {
   );
 
   test('targets the socket’s address for a client without a Host', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const { text } = await sendRaw(port, 'GET /sd HTTP/1.0\r\n\r\n');
     expect(text).toContain(`"targets":["127.0.0.1:${port}"]`);
   });
 
   test('names the path behind a route prefix, and that of the external address when reached through it', async () => {
     const externalUrl = new URL('https://ops.example/newrelic/');
-    const { origin } = await serve(testApp({ settings: { routePrefix: '/apm', externalUrl } }).app);
+    const { origin } = await served({ settings: { routePrefix: '/apm', externalUrl } });
     const labels = async (host: string) =>
       (JSON.parse((await get(`${origin}/apm/sd`, { headers: { host } })).text) as { labels: object }[])[0]?.labels;
     expect(await labels('10.0.0.1:9126')).toMatchObject({ __metrics_path__: '/apm/probe' });
@@ -185,8 +178,7 @@ describe('/sd', () => {
   });
 
   test('refreshes nothing in background mode', async () => {
-    const app = testApp({ background: true });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ background: true });
     expect((await get(`${origin}/sd`)).status).toBe(200);
     expect(app.collector.refreshes).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { GROUPS } from '../../../src/metrics/sample.ts';
-import { serve, testApp } from '../support/app.ts';
+import { serve, served, testApp } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
@@ -14,8 +14,7 @@ const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;vers
 
 describe('the telemetry path', () => {
   test('answers text 0.0.4 with the collected data and the exporter’s own', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/metrics`);
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -31,7 +30,7 @@ describe('the telemetry path', () => {
   });
 
   test('answers OpenMetrics where Accept asks for it', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/metrics`, { headers: { accept: OPEN_METRICS } });
     expect(got.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
     expect(got.text).toMatch(/\n# EOF\n$/);
@@ -39,14 +38,14 @@ describe('the telemetry path', () => {
   });
 
   test('compresses where the scraper accepts gzip', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/metrics`, { headers: { 'accept-encoding': 'gzip' } });
     expect(got.headers['content-encoding']).toBe('gzip');
     expect(gunzipSync(got.bytes).toString()).toBe((await get(`${origin}/metrics`)).text);
   });
 
   test('HEAD gives the header fields of GET without the body', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const [head, whole] = [await get(`${origin}/metrics`, { method: 'HEAD' }), await get(`${origin}/metrics`)];
     expect(head.status).toBe(200);
     expect(head.text).toBe('');
@@ -54,16 +53,14 @@ describe('the telemetry path', () => {
   });
 
   test('counts a scrape as partial when something due is not fresh', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.complete = false;
-    const { origin } = await serve(app.app);
     await get(`${origin}/metrics`);
     expect(app.scraped).toEqual(['partial']);
   });
 
   test('judges freshness by the time the scrape began', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const scrape = get(`${origin}/metrics`);
@@ -99,7 +96,7 @@ describe('the telemetry path', () => {
   });
 
   test('is never answered with 304 or a part, whatever the request says', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     for (const path of ['/metrics', '/sd', '/config', '/api/status', '/']) {
       const headers = { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString(), range: 'bytes=0-0' };
       expect((await get(`${origin}${path}`, { headers })).status).toBe(200);
@@ -107,17 +104,15 @@ describe('the telemetry path', () => {
   });
 
   test('refreshes nothing in background mode', async () => {
-    const app = testApp({ background: true });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ background: true });
     const got = await get(`${origin}/metrics`);
     expect(got.text).toContain('newrelic_application_response_time_seconds');
     expect(app.collector.refreshes).toEqual([]);
   });
 
   test('writes an answer of many megabytes whole, to a client that reads slowly', async () => {
-    const app = testApp();
+    const { app, port, origin } = await served();
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
-    const { port, origin } = await serve(app.app);
     const whole = await get(`${origin}/metrics`);
     expect(whole.bytes.length).toBeGreaterThan(5_000_000);
     const socket = connect(port, '127.0.0.1');
@@ -132,9 +127,8 @@ describe('the telemetry path', () => {
   });
 
   test('a client that goes away in the middle frees its slot and causes no fault', async () => {
-    const app = testApp({ settings: { maxRequests: 1 } });
+    const { app, port, origin } = await served({ settings: { maxRequests: 1 } });
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
-    const { port, origin } = await serve(app.app);
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -145,7 +139,7 @@ describe('the telemetry path', () => {
   });
 
   test('can be put on another path', async () => {
-    const { origin } = await serve(testApp({ settings: { telemetryPath: '/deep/telemetry' } }).app);
+    const { origin } = await served({ settings: { telemetryPath: '/deep/telemetry' } });
     expect((await get(`${origin}/deep/telemetry`)).text).toContain('newrelic_up 1');
     expect((await get(`${origin}/metrics`)).status).toBe(404);
   });
@@ -162,8 +156,7 @@ describe('the scraper’s deadline', () => {
     ['zero', '0', 9_500],
     ['infinity', 'Infinity', 9_500],
   ])('is the timeout less the offset: %s', async (_, header, milliseconds) => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const headers = header === undefined ? {} : { 'X-Prometheus-Scrape-Timeout-Seconds': header };
     await get(`${origin}/metrics`, { headers });
     expect(app.collector.refreshes[0]?.waitMs).toBe(milliseconds);
@@ -190,9 +183,8 @@ describe('the scraper’s deadline', () => {
 
 describe('a scraper that gives up while its answer is being made', () => {
   test('has the next answer begun earlier, by the time that was too short', async () => {
-    const app = testApp();
+    const { app, port } = await served();
     app.collector.answered = deferred().promise;
-    const { port } = await serve(app.app);
     const giveUpAfter = async (milliseconds: number): Promise<void> => {
       const asked = app.collector.asOf.length;
       const socket = connect(port, '127.0.0.1');
@@ -221,8 +213,7 @@ describe('a scraper that gives up while its answer is being made', () => {
 
 describe('collect[]', () => {
   test('answers and refreshes the named groups only', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/metrics?collect[]=application_metrics&collect%5B%5D=hosts`);
     expect(app.collector.refreshes.map(({ groups }) => groups)).toEqual([['application_metrics', 'hosts']]);
     expect(got.text).toContain('newrelic_application_response_time_seconds');
@@ -231,8 +222,7 @@ describe('collect[]', () => {
   });
 
   test('exporter alone calls nothing upstream', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/metrics?collect[]=exporter`);
     expect(got.text).toContain('newrelic_up 1');
     expect(got.text).not.toContain('newrelic_application_');
@@ -240,8 +230,7 @@ describe('collect[]', () => {
   });
 
   test('refuses an unknown name and says which are known', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/metrics?collect[]=applications&collect[]=nonsense`);
     expect(got.status).toBe(400);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
@@ -257,8 +246,7 @@ describe('collect[]', () => {
 
 describe('--web.max-requests', () => {
   test('answers who has waited longest when one more comes, over both scrape paths', async () => {
-    const app = testApp({ settings: { maxRequests: 2 } });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ settings: { maxRequests: 2 } });
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
@@ -272,8 +260,7 @@ describe('--web.max-requests', () => {
   });
 
   test('60 scrapes sent ahead by a client that leaves while they wait for upstream hold no slot', async () => {
-    const app = testApp({ settings: { maxRequests: 2 } });
-    const { origin, port } = await serve(app.app);
+    const { app, origin, port } = await served({ settings: { maxRequests: 2 } });
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     for (let round = 0; round < 3; round += 1) {
@@ -293,16 +280,14 @@ describe('--web.max-requests', () => {
   });
 
   test('requests sent ahead over one connection are answered one after the other, all of them', async () => {
-    const app = testApp({ settings: { maxRequests: 1 } });
-    const { port } = await serve(app.app);
+    const { port } = await served({ settings: { maxRequests: 1 } });
     const one = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
     const { text } = await sendRaw(port, one.repeat(9) + one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
     expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(10);
   });
 
   test('0 means no limit', async () => {
-    const app = testApp({ settings: { maxRequests: 0 } });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ settings: { maxRequests: 0 } });
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const waiting = Array.from({ length: 60 }, () => get(`${origin}/metrics`));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PROBE as FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
-import { serve, testApp } from '../support/app.ts';
+import { serve, served, testApp } from '../support/app.ts';
 import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
@@ -30,7 +30,7 @@ describe('/probe', () => {
   });
 
   test('declares its own families in OpenMetrics too', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}${PROBE}`, { headers: { accept: 'application/openmetrics-text;version=1.0.0' } });
     expect(got.text).toContain('# TYPE probe_success gauge\n');
     expect(got.text).toContain('# UNIT probe_duration_seconds seconds\n');
@@ -38,31 +38,27 @@ describe('/probe', () => {
   });
 
   test('honours the scraper’s timeout', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     await get(`${origin}${PROBE}`, { headers: { 'X-Prometheus-Scrape-Timeout-Seconds': '3' } });
     expect(app.collector.probes[0]?.waitMs).toBe(2_500);
   });
 
   test('leaves the time free that the last probe took to write', async () => {
-    const app = testApp({ dependencies: { dropped: () => void (app.clock += 1_500) } });
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served({ dependencies: { dropped: () => void (app.clock += 1_500) } });
     await get(`${origin}${PROBE}`);
     await get(`${origin}${PROBE}`);
     expect(app.collector.probes.map(({ waitMs }) => waitMs)).toEqual([9_500, 9_500 - 1_500]);
   });
 
   test('succeeds only when nothing failed', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.probeResult = { kind: 'answer', success: false, blocks: [], cut: [], notes: [] };
-    const { origin } = await serve(app.app);
     expect((await get(`${origin}${PROBE}`)).text).toContain('\nprobe_success 0\n');
   });
 
   test('answers 200 with probe_success 0 when no list can be read', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.probeResult = { kind: 'unreadable', notes: ['GET /applications.json: 503'] };
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}${PROBE}`);
     expect([got.status, got.text.includes('\nprobe_success 0\n')]).toEqual([200, true]);
   });
@@ -71,9 +67,8 @@ describe('/probe', () => {
     ['unknown_account', 'There is no such account in the configuration.\n'],
     ['unknown_application', 'The account has no application 7 among those that are exported.\n'],
   ] as const)('answers 404 for %s', async (kind, text) => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.probeResult = { kind };
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}${PROBE}`);
     expect([got.status, got.text]).toEqual([404, text]);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
@@ -97,8 +92,7 @@ describe('/probe', () => {
     ['?account=production&app_id=7&debug=true&debug=false', 'The parameter debug must be given once'],
     ['?account[x]=production&app_id[]=7', 'The parameter account is missing'],
   ])('answers 400 with a reason to %s', async (query, reason) => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/probe${query}`);
     expect(got.status).toBe(400);
     expect(got.text).toContain(reason);
@@ -127,7 +121,7 @@ describe('/probe', () => {
   });
 
   test('debug=true answers plain text, whatever formats and compressions are accepted', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const headers = { Accept: 'application/openmetrics-text', 'Accept-Encoding': 'gzip' };
     const got = await get(`${origin}${PROBE}&debug=true`, { headers });
     expect([got.headers['content-type'], got.headers['content-encoding']]).toEqual([
@@ -140,18 +134,16 @@ describe('/probe', () => {
   });
 
   test('debug=true puts each note on one line, however much white space upstream sent', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     const notes = [`status 500: ${'\t'.repeat(60_000)}x\n \n  y`];
     app.collector.probeResult = { kind: 'unreadable', notes };
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}${PROBE}&debug=true`);
     expect(got.text).toMatch(/\n- status 500: \t+x {2}y\n/);
   });
 
   test('debug=true says when no list can be read', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.probeResult = { kind: 'unreadable', notes: ['applications: missing'] };
-    const { origin } = await serve(app.app);
     const got = await get(`${origin}${PROBE}&debug=true`);
     expect(got.status).toBe(200);
     expect(got.text).toContain(
@@ -161,7 +153,7 @@ describe('/probe', () => {
   });
 
   test('HEAD answers the status without a body', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}${PROBE}`, { method: 'HEAD' });
     expect([got.status, got.text]).toEqual([200, '']);
     expect((await get(`${origin}/probe`, { method: 'HEAD' })).status).toBe(400);

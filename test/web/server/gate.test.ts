@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serve, testApp } from '../support/app.ts';
+import { serve, served, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -272,20 +272,20 @@ describe('request targets', () => {
     ['HTTP://exporter.example:81/sd?x=1', 'exporter.example:81'],
     ['https://[::1]:9126/sd', '[::1]:9126'],
   ])('the absolute form %s is served, and its host counts', async (target, host) => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: other\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     expect(text).toContain(`"targets":["${host}"]`);
   });
 
   test('the absolute form without a path is the root', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const { text } = await sendRaw(port, 'GET http://x?q=checkout HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(text).toContain('<!doctype html>');
   });
 
   test('a request with several Host headers is refused', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const { text } = await sendRaw(port, 'GET /sd HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
     expect(text).toMatch(/^HTTP\/1\.1 400 [^]*more than one Host header/);
   });
@@ -293,7 +293,7 @@ describe('request targets', () => {
   test.each(['ftp://x/metrics', 'http:///metrics', 'http://me@x/metrics', '*', 'metrics', '?x'])(
     '%s is refused',
     async (target) => {
-      const { port } = await serve(testApp().app);
+      const { port } = await served();
       const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
       expect(text).toMatch(/^HTTP\/1\.1 400 /);
     },

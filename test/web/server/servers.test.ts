@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { parseListenAddress, ListenError, systemdSockets } from '../../../src/web/server/listening.ts';
-import { serve, testApp } from '../support/app.ts';
+import { serve, served, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { hostileClients, requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
@@ -65,7 +65,7 @@ describe('--web.listen-address', () => {
   });
 
   test('an address in use is told in one sentence, and nothing stays open', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const taken = { host: '127.0.0.1', port };
     const free = await freePort();
     const started = serve(testApp().app, { listen: [{ host: '127.0.0.1', port: free }, taken] });
@@ -230,7 +230,7 @@ describe('shutdown', () => {
 
 describe('limits against clients', () => {
   test('a request line or header that is too large is refused with 431', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const long = 'x'.repeat(20_000);
     expect((await sendRaw(port, `GET /${long} HTTP/1.1\r\nHost: x\r\n\r\n`)).text).toMatch(/^HTTP\/1\.1 431 /);
     expect((await sendRaw(port, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`)).text).toMatch(
@@ -239,7 +239,7 @@ describe('limits against clients', () => {
   });
 
   test('a client that never ends its headers is cut off', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const [silent, slow] = await Promise.all([
       sendRaw(port, '', 120_000),
       sendRaw(port, 'GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ', 120_000),
@@ -249,8 +249,7 @@ describe('limits against clients', () => {
   });
 
   test('a client may send 32 requests ahead; with one more its connection is closed and nothing is answered', async () => {
-    const app = testApp();
-    const { port } = await serve(app.app);
+    const { app, port } = await served();
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
     const tooMany = await sendRaw(port, requestText('/metrics').repeat(34));
@@ -262,7 +261,7 @@ describe('limits against clients', () => {
   });
 
   test('beyond the limit those in the middle of a request go first, then the one that was idle for longest', async () => {
-    const { port, origin } = await serve(testApp().app);
+    const { port, origin } = await served();
     const agent = new Agent({ connections: 1, pipelining: 1 });
     await get(`${origin}/-/healthy`, { agent });
     const halves = await hostileClients(300, port);
@@ -280,7 +279,7 @@ describe('limits against clients', () => {
   });
 
   test('beyond the limit the connection goes whose last answer is the longest ago, not the one that was opened first', async () => {
-    const { port } = await serve(testApp().app);
+    const { port } = await served();
     const clients = await hostileClients(512, port);
     const ask = async (client: (typeof clients)[number]): Promise<void> => {
       const before = client.received().length;
@@ -301,8 +300,7 @@ describe('limits against clients', () => {
   });
 
   test('1,100 connections with a body that does not come keep nobody else out', async () => {
-    const app = testApp();
-    const { port, origin } = await serve(app.app);
+    const { port, origin } = await served();
     const unfinished = requestText('/-/healthy', ['Content-Length: 70'], 'POST');
     for (let round = 0; round < 11; round += 1) {
       const clients = await hostileClients(100, port);
@@ -313,7 +311,7 @@ describe('limits against clients', () => {
   });
 
   test('many idle connections are dropped beyond a limit, and the process answers on', async () => {
-    const { port, origin } = await serve(testApp().app);
+    const { port, origin } = await served();
     const sockets = Array.from({ length: 600 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
     await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
     await eventually(() => expect(sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(88));

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { serve, testApp, type TestApp } from '../support/app.ts';
+import { served, type TestApp } from '../support/app.ts';
 import { accountStatus, breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
 
 /** The page for what a test puts into the collector. */
 async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<string> {
-  const app = testApp();
+  const { app, origin } = await served();
   prepare(app);
-  const { origin } = await serve(app.app);
   const got = await get(`${origin}/${query}`);
   expect(got.status).toBe(200);
   expect(app.collector.refreshes).toEqual([]);
@@ -34,7 +33,7 @@ const large = (app: TestApp) => Object.assign(app.collector, fleet());
 
 describe('the status page', () => {
   test('has a strict policy and nothing in it that the policy forbids', async () => {
-    const { origin } = await serve(testApp().app);
+    const { origin } = await served();
     const got = await get(`${origin}/`);
     expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(got.headers['content-security-policy']).toMatch(
@@ -312,12 +311,11 @@ describe('the response-time breakdown', () => {
 
 describe('/api/status', () => {
   test('tells the interface of each account and when it ends', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     app.collector.accounts = [
       accountStatus({ api: 'rest', endOfLife: 1_816_992_000 }),
       accountStatus({ name: 'new', api: 'nerdgraph' }),
     ];
-    const { origin } = await serve(app.app);
     expect(JSON.parse((await get(`${origin}/api/status`)).text)).toMatchObject({
       accounts: [
         { api: 'rest', api_end_of_life: 1_816_992_000 },
@@ -327,8 +325,7 @@ describe('/api/status', () => {
   });
 
   test('says the same as JSON and calls nothing upstream', async () => {
-    const app = testApp();
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
     const got = await get(`${origin}/api/status`);
     expect(got.headers['content-type']).toMatch(/^application\/json/);
     expect(app.collector.refreshes).toEqual([]);

@@ -8,16 +8,7 @@ import type { ReloadResult, WebDependencies, WebSettings } from '../../../src/we
 import { startServers, type Servers } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';
 
-export interface TestApp {
-  readonly app: RequestListener;
-  readonly collector: MemoryCollector;
-  /** Everything that was counted, and every fault. */
-  readonly scraped: ('complete' | 'partial')[];
-  readonly dropped: DroppedSeries[];
-  readonly failures: unknown[];
-  readonly warnings: string[];
-  clock: number;
-}
+export type TestApp = ReturnType<typeof testApp>;
 
 export interface TestAppOptions {
   readonly settings?: Partial<WebSettings>;
@@ -28,14 +19,16 @@ export interface TestAppOptions {
   readonly dependencies?: Partial<WebDependencies>;
 }
 
-/** The application over a collector in memory, with a clock that stands still. */
-export function testApp(options: TestAppOptions = {}): TestApp {
-  const collector = new MemoryCollector();
-  const scraped: TestApp['scraped'] = [];
-  const dropped: DroppedSeries[] = [];
-  const failures: unknown[] = [];
-  const warnings: string[] = [];
-  const state = { clock: TEST_NOW * 1000 };
+/** The application over a collector in memory, with a clock that stands still, and everything that it told. */
+export function testApp(options: TestAppOptions = {}) {
+  const told = {
+    collector: new MemoryCollector(),
+    scraped: [] as ('complete' | 'partial')[],
+    dropped: [] as DroppedSeries[],
+    failures: [] as unknown[],
+    warnings: [] as string[],
+    clock: TEST_NOW * 1000,
+  };
   const deps: WebDependencies = {
     settings: {
       telemetryPath: '/metrics',
@@ -46,7 +39,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       docs: 'https://docs.example',
       ...options.settings,
     },
-    collector: () => collector,
+    collector: () => told.collector,
     collection: () => ({
       background: options.background ?? false,
       default_scrape_timeout: 10_000,
@@ -58,32 +51,25 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       Promise.resolve([
         { name: 'newrelic_up', help: 'Up.', type: 'gauge', series: [{ suffix: '', labels: {}, value: 1 }] },
       ]),
-    scraped: (result) => void scraped.push(result),
-    dropped: (series) => void dropped.push(...series),
+    scraped: (result) => void told.scraped.push(result),
+    dropped: (series) => void told.dropped.push(...series),
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
     mask: (text) => text.replaceAll('NRAK-0', '<secret>'),
     reload: options.reload,
     stopping: options.stopping ?? (() => false),
-    now: () => state.clock,
-    monotonic: () => state.clock,
-    warn: (message) => void warnings.push(message),
-    failed: (error) => void failures.push(error),
+    now: () => told.clock,
+    monotonic: () => told.clock,
+    warn: (message) => void told.warnings.push(message),
+    failed: (error) => void told.failures.push(error),
     ...options.dependencies,
   };
-  return {
-    app: createApp(deps),
-    collector,
-    scraped,
-    dropped,
-    failures,
-    warnings,
-    get clock() {
-      return state.clock;
-    },
-    set clock(value) {
-      state.clock = value;
-    },
-  };
+  return Object.assign(told, { app: createApp(deps) });
+}
+
+/** The same, served. */
+export async function served(options: TestAppOptions = {}) {
+  const app = testApp(options);
+  return { app, ...(await serve(app.app)) };
 }
 
 export interface RunningServers extends Servers {
