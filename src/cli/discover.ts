@@ -198,7 +198,7 @@ function asYaml({ account, applications }: Discovered): string {
   return [`# account ${account}: under applications.include`, ...entries, ''].join('\n');
 }
 
-type TableRows = readonly (readonly (string | number)[])[];
+type TableRows = Parameters<typeof table>[0];
 
 function asTables(discovered: Discovered): string {
   const sections: [string, TableRows][] = [

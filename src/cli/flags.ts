@@ -138,28 +138,18 @@ function parseUrl(text: string): URL {
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
 /** The simulator's flags as commander parses them: named as its options, but for these. */
-export interface SimulatorFlags
-  extends
-    Pick<
-      SimulatorOptions,
-      | 'hostsPerApplication'
-      | 'keyTransactions'
-      | 'hostMetrics'
-      | 'rounding'
-      | 'inclusiveTo'
-      | 'metricsFound'
-      | 'callsPerMinute'
-      | 'nrqlPerMinute'
-      | 'nrqlSnapping'
-    >,
-    Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> {
-  readonly listenAddress: { readonly host: string; readonly port: number };
-  readonly latency: number;
-  readonly apiKey?: readonly string[];
-  readonly tlsCertFile?: string;
-  readonly tlsKeyFile?: string;
-  readonly fault?: readonly FaultRuleInput[];
-}
+export type SimulatorFlags = Omit<
+  SimulatorOptions,
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now'
+> &
+  Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
+    readonly listenAddress: { readonly host: string; readonly port: number };
+    readonly latency: number;
+    readonly apiKey?: readonly string[];
+    readonly tlsCertFile?: string;
+    readonly tlsKeyFile?: string;
+    readonly fault?: readonly FaultRuleInput[];
+  };
 
 /** Timers of the runtime overflow after 24.8 days. */
 const LONGEST_LATENCY = 86_400_000;

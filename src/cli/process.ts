@@ -48,13 +48,6 @@ export async function flushOutput(): Promise<void> {
 /** A stop takes at most this long, in milliseconds; orchestrators kill soon after. */
 const STOP_LIMIT = 4_500;
 
-/** Something that runs until it is told to stop. */
-interface Service {
-  stop(): Promise<void>;
-  /** Reads its configuration again; where it has none, SIGHUP stops it. */
-  reload?(): Promise<unknown>;
-}
-
 /**
  * The signal that ends a command which reads from upstream: aborted by ctrl-C, SIGTERM, and an OutputError when nobody
  * reads its output any more.
@@ -71,12 +64,12 @@ export function stopOnSignals(): AbortSignal {
 }
 
 /**
- * Starts a service and stops it on SIGTERM, SIGINT and, unless that reloads, SIGHUP: within 5 seconds with status 0, at once
+ * Starts a service and stops it on SIGTERM, SIGINT and, unless it is to reload then, SIGHUP: within 5 seconds with status 0, at once
  * on a second signal, also while it starts. What nobody caught stops it with status 1. Rejects as `start` does.
  *
  * @returns the service, a signal that is aborted when it is about to be stopped, and what stops it and gives the signals back
  */
-export async function runService<T extends Service>(
+export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
   logger: Logger,
   start: () => Promise<T>,
   onHangup: 'reload' | 'stop',

@@ -117,8 +117,18 @@ export interface Daemon {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { flags, logger, secrets, environment } = options;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
-  const collector = createCollector(options, telemetry);
   let { config } = options;
+  const collector = new Collector(config, {
+    clock: systemClock,
+    log: logger,
+    openReader: (account, from) =>
+      openReader(account, from, {
+        secrets,
+        environment,
+        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+      }),
+  });
   let stopping = false;
   /** Stops the background refresh while there is one. */
   let stopBackground: (() => void) | undefined;
@@ -201,20 +211,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await closed;
     },
   };
-}
-
-function createCollector({ config, logger, secrets, environment }: DaemonOptions, telemetry: Telemetry): Collector {
-  return new Collector(config, {
-    clock: systemClock,
-    log: logger,
-    openReader: (account, from) =>
-      openReader(account, from, {
-        secrets,
-        environment,
-        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
-        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
-      }),
-  });
 }
 
 /** The command `serve`: runs until it is told to stop. Throws an ExitStatus when it cannot start. */

@@ -5,10 +5,8 @@ export type Api = (typeof APIS)[number];
 
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 
-type Region = (typeof REGIONS)[number];
-
 /** The service's hosts by region; the vendor's client library "newrelic-client-go" names the same four. */
-const REGION_HOSTS: Readonly<Record<Region, string>> = {
+const REGION_HOSTS = {
   us: 'https://api.newrelic.com',
   eu: 'https://api.eu.newrelic.com',
   gov: 'https://gov-api.newrelic.com',
@@ -21,7 +19,7 @@ export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: 
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
 
 /** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
-export function regionAddress(api: Api, region: Region): string {
+export function regionAddress(api: Api, region: (typeof REGIONS)[number]): string {
   return `${REGION_HOSTS[region]}${ENDINGS[api]}`;
 }
 

@@ -7,7 +7,7 @@ import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
-import { counted, type Fault, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
+import { counted, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
@@ -15,18 +15,6 @@ import { PACKS, query, queryFile } from './schema/query.ts';
 import { accountsOf, listOf, mappingOf } from './schema/rules.ts';
 import type { Environment } from './yaml/placeholders.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
-
-/** What the queries of a configuration are. */
-export interface ReadQueries {
-  /** At fault in the configuration itself. */
-  readonly issues: readonly Issue[];
-  /** At fault in the files that it names, file by file. */
-  readonly faults: readonly Fault[];
-  /** The patterns of files that no file matches. */
-  readonly unmatched: readonly Path[];
-  /** For each account, the queries of its files, then those of its packs. */
-  readonly further: readonly (readonly QueryDefinition[])[];
-}
 
 /** The folder of the packs: in that of the built program, or in a checkout beside `src`. */
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
@@ -51,8 +39,10 @@ interface QueryList {
  * hold between queries. It reads the values as they stand in the files, valid or not, so that all faults are told together.
  *
  * @param folder what the names of files are relative to
+ * @returns what is at fault in the configuration itself (issues) and in the files that it names (faults, file by file); the
+ *   patterns of files that no file matches; and for each account the queries of its files, then those of its packs
  */
-export function readQueries(configuration: unknown, folder: string, env: Environment): ReadQueries {
+export function readQueries(configuration: unknown, folder: string, env: Environment) {
   const issues: Issue[] = [];
   const unmatched: Path[] = [];
   const files: ReturnType<typeof readList>[] = [];

@@ -15,23 +15,7 @@ const FILE = `accounts:
 `;
 
 const PIECES = [
-  ...[
-    'accounts',
-    'api_key',
-    'collection',
-    'limits',
-    'window',
-    'x',
-    '30m',
-    '5',
-    'true',
-    '~',
-    '.nan',
-    '${A}',
-    '${',
-    '<<',
-    '__proto__',
-  ],
+  ...'accounts api_key collection limits window x 30m 5 true ~ .nan ${A} ${ << __proto__'.split(' '),
   ...[
     ': ',
     ':',

@@ -7,61 +7,41 @@ import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
 
-interface Watched {
-  readonly source: KeySource;
-  readonly keys: readonly string[];
-  readonly problems: readonly string[];
-  readonly wait: (milliseconds: number) => void;
-}
-
-function open(path: string): Watched {
+/** The source of a key, with what it told; `wait` lets its clock go on. */
+function opening(account: Parameters<typeof KeySource.open>[0]) {
   let now = 1_000_000;
   const keys: string[] = [];
   const problems: string[] = [];
-  const opened = KeySource.open(
-    { api_key: undefined, api_key_file: path },
-    { now: () => now, onKey: (key) => keys.push(key), onProblem: (problem) => problems.push(problem) },
-  );
+  const opened = KeySource.open(account, {
+    now: () => now,
+    onKey: (key) => keys.push(key),
+    onProblem: (problem) => problems.push(problem),
+  });
+  return { opened, keys, problems, wait: (milliseconds: number) => (now += milliseconds) };
+}
+
+function open(path: string) {
+  const { opened, ...told } = opening({ api_key_file: path });
   if ('problem' in opened) throw new Error(opened.problem);
-  return { source: opened.source, keys, problems, wait: (milliseconds) => (now += milliseconds) };
+  return { source: opened.source, ...told };
 }
 
 describe('the key of an account', () => {
   it('is that of the configuration, and never changes', () => {
-    const account = { api_key: 'abcd', api_key_file: undefined };
-    let now = 0;
-    const keys: string[] = [];
-    const opened = KeySource.open(account, {
-      now: () => now,
-      onKey: (key) => keys.push(key),
-      onProblem: () => undefined,
-    });
-    now = 10_000;
+    const { opened, keys, wait } = opening({ api_key: 'abcd' });
+    wait(10_000);
     expect('source' in opened && [opened.source.current(), keys]).toEqual(['abcd', ['abcd']]);
   });
 
-  it('cannot be opened from a file that is not there', () => {
-    const path = join(newFolder(), 'key');
-    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
-    expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
-      problem: `the key file ${path} does not exist`,
-    });
-  });
-
   it('is asked for where there is neither a key nor a file', () => {
-    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
-    expect(KeySource.open({ api_key: undefined, api_key_file: undefined }, options)).toEqual({
-      problem: 'there is neither a key nor a key file',
-    });
+    expect(opening({}).opened).toEqual({ problem: 'there is neither a key nor a key file' });
   });
 
-  it('in the place of which there is a named pipe is refused, and holds nothing up', () => {
+  it('cannot be opened from a file that is not there, nor from a named pipe, which holds nothing up', () => {
     const path = join(newFolder(), 'key');
+    expect(opening({ api_key_file: path }).opened).toEqual({ problem: `the key file ${path} does not exist` });
     expect(spawnSync('sh', ['-c', 'mkfifo "$0"', path]).status).toBe(0);
-    const options = { now: () => 0, onKey: () => undefined, onProblem: () => undefined };
-    expect(KeySource.open({ api_key: undefined, api_key_file: path }, options)).toEqual({
-      problem: `the key file ${path} is not a regular file`,
-    });
+    expect(opening({ api_key_file: path }).opened).toEqual({ problem: `the key file ${path} is not a regular file` });
   });
 });
 

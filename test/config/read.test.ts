@@ -66,62 +66,39 @@ describe('a configuration file', () => {
     expect(await faultsOf(Buffer.from(text, 'utf16le'))).toEqual(told);
   });
 
-  it.each<[string, string, ((folder: string) => void) | undefined, string[]]>([
-    ['a key file that is there', KEY_FILE, notes('key', ' abcd\n'), []],
-    [
-      'a missing key file',
-      KEY_FILE,
-      undefined,
-      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key does not exist'],
-    ],
-    [
-      'an empty key file',
-      KEY_FILE,
-      notes('key', ' \n'),
-      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is empty'],
-    ],
+  it.each<[string, ((folder: string) => void) | undefined, string]>([
+    ['a missing key file', undefined, 'does not exist'],
+    ['an empty key file', notes('key', ' \n'), 'is empty'],
     [
       'a key file with two lines',
-      KEY_FILE,
       notes('key', 'S3CR3T\nS3CR3T\n'),
-      [
-        'FILE:2:19: accounts[0].api_key_file: the key file DIR/key has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
-      ],
+      'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
     ],
     [
       'a folder in the place of the key file',
-      KEY_FILE,
       (folder) => {
         mkdirSync(join(folder, 'key'));
       },
-      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is a directory, not a file'],
+      'is a directory, not a file',
     ],
-    [
-      'a key file that cannot be a key',
-      KEY_FILE,
-      notes('key', 'x'.repeat(16_385)),
-      ['FILE:2:19: accounts[0].api_key_file: the key file DIR/key is larger than a key can be'],
-    ],
-    [
-      'a missing certificate',
-      CA_FILE,
-      undefined,
-      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem does not exist'],
-    ],
-    [
-      'a certificate file without one',
-      CA_FILE,
-      notes('ca.pem', 'hello'),
-      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem holds no certificate in PEM form'],
-    ],
+    ['a key file that cannot be a key', notes('key', 'x'.repeat(16_385)), 'is larger than a key can be'],
+  ])('is checked with %s', async (_what, prepare, problem) => {
+    const fault = `FILE:2:19: accounts[0].api_key_file: the key file DIR/key ${problem}`;
+    expect(await faultsOf(KEY_FILE, prepare)).toEqual([fault]);
+    expect(await faultsOf(KEY_FILE, notes('key', ' abcd\n'))).toEqual([]);
+  });
+
+  it.each<[string, ((folder: string) => void) | undefined, string]>([
+    ['a missing certificate', undefined, 'does not exist'],
+    ['a certificate file without one', notes('ca.pem', 'hello'), 'holds no certificate in PEM form'],
     [
       'a broken certificate',
-      CA_FILE,
       notes('ca.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
-      ['FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem holds a certificate that cannot be read'],
+      'holds a certificate that cannot be read',
     ],
-  ])('is checked with %s', async (_what, content, prepare, faults) => {
-    expect(await faultsOf(content, prepare)).toEqual(faults);
+  ])('is checked with %s', async (_what, prepare, problem) => {
+    const fault = `FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem ${problem}`;
+    expect(await faultsOf(CA_FILE, prepare)).toEqual([fault]);
   });
 
   it('is checked with a certificate that can be read', async () => {

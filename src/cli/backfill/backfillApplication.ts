@@ -164,9 +164,6 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
   readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
 
-/** How it is written to disk. */
-type WrittenEntity = BackfillEntity & Pick<FinishedEntity, 'families'>;
-
 /**
  * Reads one application chunk by chunk and calculates its series, all on disk: what an earlier run has finished is not
  * read again, and nothing of an application stays in memory.
@@ -194,7 +191,7 @@ export async function finishedEntities(
   folder: WorkFolder,
 ): Promise<readonly FinishedEntity[]> {
   // Only this module writes these files, and only whole.
-  const written = (await folder.read(finishedFile(subject))) as readonly WrittenEntity[];
+  const written = (await folder.read(finishedFile(subject))) as Awaited<ReturnType<typeof calculateAll>>;
   return written.map((entity) => ({
     labels: entity.labels,
     families: entity.families,
@@ -258,9 +255,9 @@ async function calculateAll(
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],
   context: ApplicationContext,
-): Promise<WrittenEntity[]> {
+): Promise<(BackfillEntity & Pick<FinishedEntity, 'families'>)[]> {
   const database = await chooseDatabase(home, subject, context);
-  const finished: WrittenEntity[] = [];
+  const finished = [];
   for (const entity of entities) {
     finished.push({ ...entity, families: await calculate(home, entity, database, context) });
   }

@@ -30,12 +30,6 @@ export class DatabaseTally {
   }
 }
 
-/** The window that ends at `time` (Unix seconds), as a summarized call for it would have answered. */
-export interface EndedWindow {
-  readonly time: number;
-  readonly values: WindowValues;
-}
-
 /**
  * Turns the timeslices of one application or host into the windows that end with each of them. A window of several
  * timeslices is summarized from those in it, and lasts the whole window where some are missing, as upstream's summarized
@@ -62,8 +56,11 @@ export class RollingWindows {
     this.#series = series;
   }
 
-  /** Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first. */
-  *add(chunk: ReadChunk): Generator<EndedWindow, void, undefined> {
+  /**
+   * Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first: the Unix seconds of
+   * their end, and what a summarized call would have answered.
+   */
+  *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
     if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#begin(chunk);
     this.#end = chunk.to;
     for (const [name, timeslices] of chunk.metrics) {

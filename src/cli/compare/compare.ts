@@ -10,7 +10,7 @@ import { ExitStatus, UsageError } from '../process.ts';
 import { formatMinute, table, wrapped } from '../terminal.ts';
 import { isId } from '../upstream/reading.ts';
 import { withAccounts, type CommandContext, type LiveAccount, type LiveSession } from '../upstream/session.ts';
-import { compareSides, type Comparison, type Difference } from './differences.ts';
+import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
 import { readSide } from './sides.ts';
 
 /** The flags of the command. */
@@ -58,12 +58,6 @@ export function bothInterfaces(
   };
 }
 
-/** What one interface lists. */
-interface ComparedLists {
-  readonly applications: readonly Application[];
-  readonly keyTransactions: readonly KeyTransaction[];
-}
-
 /**
  * Reads the chosen applications through both interfaces over one window, and compares. Rejects with an Error of one
  * sentence when a side cannot be read or both have no application in common.
@@ -88,9 +82,13 @@ export async function compare(
   const onRest = partition(restApplications, graphApplications);
   const onNerdGraph = partition(graphApplications, restApplications);
   if (onRest.applications.length === 0) throw new Error(nothingInCommon(onRest.alone, onNerdGraph.alone));
-  const owned = chosenKeyTransactions(rest.config, ids, overRest, overNerdGraph);
-  const ofOwned = ({ keyTransactions }: ComparedLists): KeyTransaction[] =>
-    keyTransactions.filter(({ id }) => owned.has(id));
+  const owned = chosenKeyTransactions(rest.config, ids, [
+    ...overRest.keyTransactions,
+    ...overNerdGraph.keyTransactions,
+  ]);
+  const [restTransactions, graphTransactions] = [overRest, overNerdGraph].map(({ keyTransactions }) =>
+    keyTransactions.filter(({ id }) => owned.has(id)),
+  ) as [KeyTransaction[], KeyTransaction[]];
   const window = commonWindow(now, config.collection);
   const settings = new Map(onNerdGraph.applications.map((each) => [each.id, effectiveSettings(rest.config, each)]));
   const side = {
@@ -99,8 +97,8 @@ export async function compare(
     database: (id: number) => settings.get(id)?.database ?? 'auto',
   } as const;
   const [restSide, nerdgraphSide] = await Promise.all([
-    readSide(rest, { ...onRest, keyTransactions: ofOwned(overRest) }, side),
-    readSide(nerdgraph, { ...onNerdGraph, keyTransactions: ofOwned(overNerdGraph) }, side),
+    readSide(rest, { ...onRest, keyTransactions: restTransactions }, side),
+    readSide(nerdgraph, { ...onNerdGraph, keyTransactions: graphTransactions }, side),
   ]);
   return {
     account: rest.config.name,
@@ -108,18 +106,14 @@ export async function compare(
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
     notes: [
       ...otherNames('application', onRest.applications, onNerdGraph.applications),
-      ...otherNames('key transaction', ofOwned(overRest), ofOwned(overNerdGraph)),
+      ...otherNames('key transaction', restTransactions, graphTransactions),
     ],
   };
 }
 
 /** All applications of an account, or those of the ids that are asked for, and its key transactions. */
-async function readLists(
-  { config, reader, call }: LiveAccount,
-  apps: readonly string[],
-  name: string,
-): Promise<ComparedLists> {
-  const read = async (): Promise<ComparedLists> => {
+async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[], name: string) {
+  try {
     const ids = apps.filter((app) => isId(app)).map(Number);
     // What is no id of the account may be a name, which only the whole list shows.
     const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
@@ -128,10 +122,9 @@ async function readLists(
       config.key_transactions === false ? [] : reader.listKeyTransactions({}, call),
     ]);
     return { applications, keyTransactions };
-  };
-  return read().catch((error: unknown) => {
+  } catch (error) {
     throw new Error(`the lists cannot be read over ${name}`, { cause: error });
-  });
+  }
 }
 
 /**
@@ -195,15 +188,13 @@ function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly A
 function chosenKeyTransactions(
   { key_transactions: filter }: AccountConfig,
   applications: ReadonlySet<number>,
-  ...lists: readonly ComparedLists[]
+  listed: readonly KeyTransaction[],
 ): ReadonlySet<number> {
-  const chosen = lists.flatMap(({ keyTransactions }) =>
-    keyTransactions.filter(
-      (each) =>
-        each.applicationId !== undefined &&
-        applications.has(each.applicationId) &&
-        (typeof filter === 'boolean' || selects(filter, each)),
-    ),
+  const chosen = listed.filter(
+    (each) =>
+      each.applicationId !== undefined &&
+      applications.has(each.applicationId) &&
+      (typeof filter === 'boolean' || selects(filter, each)),
   );
   return new Set(chosen.map(({ id }) => id));
 }
@@ -275,15 +266,11 @@ export function comparisonText(comparison: Comparison, most: number): string {
 /** Numbers one by one, then what one interface does not have; series of what is not listed at all are one line together. */
 function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
-  const groups = new Map<string, Difference[]>();
-  for (const [place, each] of open.entries()) {
-    const key = each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(place);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [each]);
-    else group.push(each);
-  }
+  const groups = grouped([...open.entries()], ([place, each]) =>
+    each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(place),
+  );
   const rows = [...groups.values()].slice(0, MOST_SHOWN).map((group) => {
-    const [{ family, labels, difference, rest, nerdgraph, reason }] = group as [Difference, ...Difference[]];
+    const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
     const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
     const what =
       group.length > 1 ? `${group.length} series of ${labelText(entityLabels(labels))}` : family + labelText(labels);
@@ -302,17 +289,18 @@ function unexplained(differences: readonly Difference[], most: number): string {
 
 /** One line for each family and reason. */
 function explained(differences: readonly Difference[], most: number): string {
-  const counts = new Map<string, { readonly family: string; readonly reason: string; count: number }>();
-  for (const { family, reason, expected } of differences) {
-    if (!expected) continue;
-    const key = `${family} ${reason}`;
-    const line = counts.get(key) ?? { family, reason: reason ?? '', count: 0 };
-    line.count += 1;
-    counts.set(key, line);
-  }
-  const rows = [...counts.values()].sort((a, b) => (a.family < b.family ? -1 : 1));
+  const groups = grouped(
+    differences.filter(({ expected }) => expected),
+    ({ family, reason }) => `${family} ${reason}`,
+  );
+  const rows = [...groups.values()].map((group) => [
+    'expected',
+    group.length,
+    group[0]?.family ?? '',
+    group[0]?.reason ?? '',
+  ]);
   return table(
-    rows.map(({ family, reason, count }) => ['expected', count, family, reason]),
+    rows.sort(([, , a = ''], [, , b = '']) => (a < b ? -1 : 1)),
     most,
   );
 }

@@ -52,9 +52,6 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
-/** Whether a difference counts, and why it does not; null where nothing explains it. */
-type Judgement = Pick<Difference, 'expected' | 'reason'>;
-
 /** Families over the window, of which the service may keep zeros, or have none for a host. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
@@ -86,7 +83,11 @@ export function compareSides(
   tolerance: number,
 ): Omit<Comparison, 'account' | 'window' | 'notes'> {
   const pairs = pairUp(rest, nerdgraph);
-  const known = { rest: countOf(rest.entities), nerdgraph: countOf(nerdgraph.entities), pairs: byEntity(pairs) };
+  const known = {
+    rest: grouped(rest.entities, String),
+    nerdgraph: grouped(nerdgraph.entities, String),
+    pairs: grouped(pairs, ({ entity }) => entity),
+  };
   const differs = ({ difference }: Difference): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
     const difference = relativeDifference(pair, known);
@@ -118,9 +119,9 @@ export function compareSides(
 
 /** What is known of all series when one is judged. */
 interface Known {
-  /** How often each interface lists an entity. */
-  readonly rest: ReadonlyMap<string, number>;
-  readonly nerdgraph: ReadonlyMap<string, number>;
+  /** Each entity as often as the interface lists it. */
+  readonly rest: ReadonlyMap<string, readonly string[]>;
+  readonly nerdgraph: ReadonlyMap<string, readonly string[]>;
   readonly pairs: ReadonlyMap<string, readonly Pair[]>;
 }
 
@@ -146,30 +147,25 @@ function seriesKey({ family, labels }: SideSeries): string {
   return JSON.stringify([family.name, identity.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-function countOf(entities: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const entity of entities) counts.set(entity, (counts.get(entity) ?? 0) + 1);
-  return counts;
-}
-
-function byEntity(pairs: readonly Pair[]): Map<string, Pair[]> {
-  const found = new Map<string, Pair[]>();
-  for (const pair of pairs) {
-    const ofEntity = found.get(pair.entity);
-    if (ofEntity === undefined) found.set(pair.entity, [pair]);
-    else ofEntity.push(pair);
+/** The items by a key of theirs, in their order. */
+export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
   }
-  return found;
+  return groups;
 }
 
 /**
  * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are not
  * judged whatever their values are; of the others, only some differences are expected.
  */
-function verdictOn(pair: Pair, differs: boolean, known: Known): Judgement {
+function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
-  const counts = [known.rest.get(entity) ?? 0, known.nerdgraph.get(entity) ?? 0];
+  const counts = [known.rest.get(entity)?.length ?? 0, known.nerdgraph.get(entity)?.length ?? 0];
   if (counts.includes(0)) {
     const other = counts[0] === 0 ? 'REST' : 'NerdGraph';
     return { expected: false, reason: `${other} does not list this ${kindOf(labels)}` };
@@ -213,7 +209,7 @@ function isThresholdOfNothing(name: string, others: (family: string) => readonly
   return requests.length > 0 && requests.every(({ rest }) => rest === 0);
 }
 
-function expect(reason: string): Judgement {
+function expect(reason: string) {
   return { expected: true, reason };
 }
 

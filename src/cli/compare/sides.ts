@@ -5,7 +5,7 @@ import type {
   RollingSubject,
   TimeRange,
 } from '../../api/reader.ts';
-import type { Application, Host, KeyTransaction } from '../../api/types.ts';
+import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
 import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
@@ -37,6 +37,13 @@ interface HostOf {
   readonly host: Host;
 }
 
+/** An application, a host or a key transaction: how its series are labelled, what its rolling values are read by, and its state. */
+interface ComparedEntity {
+  readonly labels: Labels;
+  readonly subject: RollingSubject;
+  readonly samples: (rolling: RollingValues | undefined) => readonly Sample[];
+}
+
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
 /**
@@ -64,22 +71,18 @@ export async function readSide(
 ): Promise<Side> {
   for (const { unread } of keyTransactions) if (unread !== undefined) throw unread;
   const hosts = options.hosts ? await readHosts(account, applications, options.window) : [];
+  const entities = [applications.map(ofApplication), hosts.map(ofHost), keyTransactions.map(ofKeyTransaction)];
   const [state, window] = await Promise.all([
-    readState(account, applications, hosts, keyTransactions, options.window),
+    Promise.all(entities.map((ofKind) => readState(account, ofKind, options.window))),
     readWindow(account, applications, hosts, options.window, options.database),
   ]);
-  const listed = alone.flatMap((each) =>
-    seriesOf(applicationLabels(each), entitySamples('applications', each)).filter(
-      ({ family }) => family.name === 'newrelic_application_info',
-    ),
-  );
+  const onlyListed = alone.map(ofApplication);
+  const listed = onlyListed
+    .flatMap(({ labels, samples }) => seriesOf(labels, samples(undefined)))
+    .filter(({ family }) => family.name === 'newrelic_application_info');
   return {
-    series: [...state, ...window, ...listed],
-    entities: [
-      ...[...applications, ...alone].map(applicationLabels),
-      ...hosts.map(hostLabels),
-      ...keyTransactions.map(keyTransactionLabels),
-    ].map(entityKey),
+    series: [...state.flat(), ...window, ...listed],
+    entities: [...entities.flat(), ...onlyListed].map(({ labels }) => entityKey(labels)),
   };
 }
 
@@ -98,37 +101,17 @@ async function readHosts(
   return lists.flatMap(([application, hosts]) => hosts.map((host) => ({ application, host })));
 }
 
+/** The state and the rolling values of entities of one kind. */
 async function readState(
-  { reader, call }: LiveAccount,
-  applications: readonly Application[],
-  hosts: readonly HostOf[],
-  keyTransactions: readonly KeyTransaction[],
+  { reader: { rolling }, call }: LiveAccount,
+  entities: readonly ComparedEntity[],
   window: TimeRange,
 ): Promise<SideSeries[]> {
-  const { rolling } = reader;
-  const withRolling = async <I>(items: readonly I[], subject: (item: I) => RollingSubject) =>
+  const read =
     rolling === undefined
-      ? items.map((item) => [item, undefined] as const)
-      : await readEach(rolling, items, subject, window, call);
-  const [ofApplications, ofHosts, ofKeyTransactions] = await Promise.all([
-    withRolling(applications, ({ id }) => ({ kind: 'application', applicationId: id })),
-    withRolling(hosts, ({ application, host }) => ({ kind: 'host', applicationId: application.id, hostKey: host.key })),
-    withRolling(keyTransactions, ({ id }) => ({ kind: 'key_transaction', keyTransactionId: id })),
-  ]);
-  return [
-    ...ofApplications.flatMap(([each, values]) =>
-      seriesOf(applicationLabels(each), entitySamples('applications', each, values)),
-    ),
-    ...ofHosts.flatMap(([each, values]) => seriesOf(hostLabels(each), entitySamples('hosts', each.host, values))),
-    ...ofKeyTransactions.flatMap(([each, values]) =>
-      seriesOf(keyTransactionLabels(each), entitySamples('key_transactions', each, values)).map((series) =>
-        // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
-        series.family.name === 'newrelic_key_transaction_info'
-          ? { ...series, labels: { ...series.labels, ...ownerOf(each) } }
-          : series,
-      ),
-    ),
-  ];
+      ? entities.map((entity) => [entity, undefined] as const)
+      : await readEach(rolling, entities, ({ subject }) => subject, window, call);
+  return read.flatMap(([{ labels, samples }, values]) => seriesOf(labels, samples(values)));
 }
 
 async function readWindow(
@@ -152,19 +135,19 @@ async function readWindow(
   const databases = new Map<number, DatabaseChoice | undefined>();
   const series: SideSeries[] = [];
   for (const [application, answer] of ofApplications) {
-    const values = windowValues(answer);
+    const values = valuesOf(answer);
     const database = databaseKind(values, application.language, configured(application.id));
     databases.set(application.id, database);
     series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
   }
   for (const [each, answer] of ofHosts) {
-    const samples = windowSamples('host', windowValues(answer), databases.get(each.application.id));
+    const samples = windowSamples('host', valuesOf(answer), databases.get(each.application.id));
     series.push(...seriesOf(hostLabels(each), samples));
   }
   return series;
 }
 
-function windowValues({ window: { from, to }, metrics }: MetricDataAnswer): WindowValues {
+function valuesOf({ window: { from, to }, metrics }: MetricDataAnswer): WindowValues {
   return { seconds: to - from, metrics };
 }
 
@@ -186,16 +169,39 @@ function applicationLabels({ id, name }: Application): Labels {
   return { app: name, app_id: String(id) };
 }
 
-function keyTransactionLabels({ id, name }: KeyTransaction): Labels {
-  return { key_transaction: name, key_transaction_id: String(id) };
-}
-
-function ownerOf({ applicationId }: KeyTransaction): Labels {
-  return { app_id: applicationId === undefined ? '' : String(applicationId) };
-}
-
 function hostLabels({ application, host }: HostOf): Labels {
   return { ...applicationLabels(application), host: host.host };
+}
+
+function ofApplication(application: Application): ComparedEntity {
+  return {
+    labels: applicationLabels(application),
+    subject: { kind: 'application', applicationId: application.id },
+    samples: (rolling) => entitySamples('applications', application, rolling),
+  };
+}
+
+function ofHost(each: HostOf): ComparedEntity {
+  return {
+    labels: hostLabels(each),
+    subject: { kind: 'host', applicationId: each.application.id, hostKey: each.host.key },
+    samples: (rolling) => entitySamples('hosts', each.host, rolling),
+  };
+}
+
+function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
+  const { id, name, applicationId = '' } = transaction;
+  return {
+    labels: { key_transaction: name, key_transaction_id: String(id) },
+    subject: { kind: 'key_transaction', keyTransactionId: id },
+    samples: (rolling) =>
+      entitySamples('key_transactions', transaction, rolling).map((sample) =>
+        // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
+        sample.family.name === 'newrelic_key_transaction_info'
+          ? { ...sample, labels: { ...sample.labels, app_id: String(applicationId) } }
+          : sample,
+      ),
+  };
 }
 
 /** The alert policy is known to one interface only, so it does not tell series apart. */

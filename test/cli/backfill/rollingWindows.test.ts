@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Timeslice } from '../../../src/api/types.ts';
-import { type ReadChunk, RollingWindows, type EndedWindow } from '../../../src/cli/backfill/rollingWindows.ts';
+import { type ReadChunk, RollingWindows } from '../../../src/cli/backfill/rollingWindows.ts';
 import { summarizeSeries } from '../../../src/api/rest/restSeries.ts';
 
 const rolling = (window: number, after: number): RollingWindows =>
@@ -20,7 +20,7 @@ function minutes(from: number, to: number, leftOut: readonly number[] = []): Rea
   return { from, to, granule: 60, metrics: [['HttpDispatcher', slices]] };
 }
 
-function countsOf(windows: Iterable<EndedWindow>): [number, number | undefined][] {
+function countsOf(windows: ReturnType<RollingWindows['add']>): [number, number | undefined][] {
   return [...windows].map(({ time, values }) => [time, values.metrics.get('HttpDispatcher')?.['call_count']]);
 }
 
