@@ -5,17 +5,6 @@ import { EVERYTHING, World } from './support/world.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
-/** Scrapes every `every` seconds for `seconds`. */
-async function scrapeFor(world: World, seconds: number, every = 15, each: () => void = () => undefined): Promise<void> {
-  const from = world.clock.now();
-  for (let second = 0; second < seconds; second += every) {
-    await world.clock.until(from + second * 1000);
-    await world.scrape();
-    each();
-  }
-  await world.clock.until(from + seconds * 1000);
-}
-
 /** The most calls upstream saw in any 60 seconds. */
 function mostPerMinute(calls: readonly Call[]): number {
   const times = calls.map(({ at }) => at);
@@ -32,7 +21,7 @@ describe('the budget', () => {
   it('is never exceeded in any 60 seconds, nor are the calls at once', async () => {
     const world = new World([accountConfig({ limits: { requests_per_minute: 100, max_concurrent_requests: 3 } })]);
     world.populate(60, 3);
-    await scrapeFor(world, 1_200);
+    await world.scrapeFor(1_200);
     expect(mostPerMinute(world.reader.calls)).toBe(100);
     expect(world.reader.mostInFlight).toBe(3);
   });
@@ -40,9 +29,9 @@ describe('the budget', () => {
   it('is used up when it cannot carry the fleet, and every entity gets its share', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     world.populate(150);
-    await scrapeFor(world, 600, 60);
+    await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
-    await scrapeFor(world, 1_200, 60);
+    await world.scrapeFor(1_200, 60);
     expect(world.reader.calls.length).toBeGreaterThan(0.95 * 20 * 100);
     const reads = Array.from({ length: 150 }, (_, index) => world.reader.of('metric_data', index + 1).length);
     expect(Math.min(...reads)).toBeGreaterThanOrEqual(Math.max(...reads) - 2);
@@ -53,7 +42,7 @@ describe('the budget', () => {
   it('tells by the effective interval, and the due times grow with it', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
     world.populate(148);
-    await scrapeFor(world, 900);
+    await world.scrapeFor(900);
     const { intervalSeconds, effectiveIntervalSeconds, entities, oldestWindowEnd } = world.group('application_metrics');
     expect(intervalSeconds).toBe(60);
     expect(effectiveIntervalSeconds).toBeCloseTo((60 * (148 + 2 + 148 / 360)) / 50, 5);
@@ -65,7 +54,7 @@ describe('the budget', () => {
   it('slows lists and metric data alike, so that nothing starves', async () => {
     const world = new World([accountConfig({ limits: { requests_per_minute: 60 } })]);
     world.populate(40, 4);
-    await scrapeFor(world, 3_600);
+    await world.scrapeFor(3_600);
     for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
       expect(world.group(group).entities, group).toMatchObject({ missing: 0 });
     }
@@ -94,7 +83,7 @@ describe('an overload answer', () => {
     world.populate(3);
     world.reader.fault = ({ at }) =>
       at < START + 1_000 ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined;
-    await scrapeFor(world, 90);
+    await world.scrapeFor(90);
     const times = world.reader.calls.map(({ at }) => at - START);
     expect(times.filter((time) => time > 100 && time < 40_000)).toEqual([]);
     expect(times.some((time) => time >= 40_000)).toBe(true);
@@ -123,7 +112,7 @@ describe('an overload answer', () => {
   it('without a time is waited out for 5, 10, 20, 40 and then 60 seconds', async () => {
     const world = new World([accountConfig({ key_transactions: false })], collectionConfig());
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, latency: 0 });
-    await scrapeFor(world, 300, 1);
+    await world.scrapeFor(300, 1);
     const times = world.reader.calls.map(({ at }) => (at - START) / 1000);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
@@ -132,14 +121,14 @@ describe('an overload answer', () => {
   it('is followed by a rate that comes back step by step', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     world.populate(90);
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     let limited = true;
     world.reader.fault = () => (limited ? { reason: 'rate_limited', status: 429, retryAfter: 10 } : undefined);
     await world.nextMinute(1);
     await world.scrape();
     limited = false;
     const rates: number[] = [];
-    await scrapeFor(world, 90, 10, () => rates.push(world.status.budget.inForce));
+    await world.scrapeFor(90, 10, () => rates.push(world.status.budget.inForce));
     expect(rates.at(0)).toBe(50);
     expect(rates.at(-1)).toBe(100);
     expect(rates).toEqual([...rates].sort((a, b) => a - b));
@@ -149,14 +138,14 @@ describe('an overload answer', () => {
   it('moves no due time and makes no failure of healthy entities', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(5);
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     let first = true;
     world.reader.fault = () => {
       const fault = first ? ({ reason: 'rate_limited', status: 429, retryAfter: 20 } as const) : undefined;
       first = false;
       return fault;
     };
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
     await world.scrape();
     expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
@@ -172,14 +161,14 @@ describe('a refused account', () => {
     world.populate(5, 2);
     let refusing = true;
     world.reader.fault = () => (refusing ? { reason, status } : undefined);
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     expect(world.status).toMatchObject({ up: false });
     expect(world.status.refused).toContain('applications');
     world.reader.calls.length = 0;
-    await scrapeFor(world, 600, 15);
+    await world.scrapeFor(600, 15);
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'applications'));
     refusing = false;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     await world.scrape();
     expect(world.status).toMatchObject({ up: true, refused: undefined });
     expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
@@ -189,9 +178,9 @@ describe('a refused account', () => {
     const world = new World();
     world.reader.fault = ({ at }) =>
       at < START + 60_000 ? { reason: 'auth', status: 401 } : { reason: 'server', status: 500 };
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     world.reader.calls.length = 0;
-    await scrapeFor(world, 600, 5);
+    await world.scrapeFor(600, 5);
     expect(world.reader.calls).toHaveLength(10);
   });
 
@@ -205,7 +194,7 @@ describe('a refused account', () => {
     refusing = false;
     await world.scrape();
     expect(world.status.up).toBe(false);
-    world.keyGeneration += 1;
+    world.keyOf = () => 'another key';
     expect((await world.scrape()).complete).toBe(true);
     expect(world.status.up).toBe(true);
   });
@@ -214,9 +203,9 @@ describe('a refused account', () => {
     const world = new World();
     world.populate(100, 0);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     world.reader.calls.length = 0;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     expect(world.reader.of('metric_data').length).toBeLessThanOrEqual(10 * 9);
     expect(world.reader.of('applications')).toHaveLength(10);
     expect(world.group('applications').success).toBe(true);
@@ -226,7 +215,7 @@ describe('a refused account', () => {
   it('is not accepted again by a list that was asked for before the refusal', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 3_000 : 100);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.nextMinute(1);
@@ -239,7 +228,7 @@ describe('a refused account', () => {
     world.populate(3, 0);
     world.reader.fault = ({ applicationId }) =>
       applicationId === 2 ? { reason: 'forbidden', status: 403 } : undefined;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     await world.scrape();
     expect(world.status.refused).toBeUndefined();
     expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 0, missing: 1 });
@@ -258,14 +247,14 @@ describe('failure truth and staleness', () => {
       failing && kind === 'metric_data' && hostKey === undefined && applicationId === 1
         ? { reason: 'server', status: 500 }
         : undefined;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     await world.scrape();
     expect(world.group('application_metrics')).toMatchObject({ success: false, lastSuccess });
     expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 1, missing: 0 });
     expect(world.group('host_metrics').success).toBe(true);
     expect(world.status.up).toBe(true);
     failing = false;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     expect(world.group('application_metrics')).toMatchObject({ success: true });
     expect(world.group('application_metrics').lastSuccess).toBeGreaterThan(lastSuccess ?? Infinity);
   });
@@ -322,9 +311,9 @@ describe('failure truth and staleness', () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
-    await scrapeFor(world, 600, 60);
+    await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
-    await scrapeFor(world, 600, 60);
+    await world.scrapeFor(600, 60);
     expect(world.reader.of('metric_data')).toHaveLength(10);
   });
 
@@ -334,9 +323,9 @@ describe('failure truth and staleness', () => {
     let failing = true;
     world.reader.fault = ({ applicationId, kind }) =>
       failing && applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
-    await scrapeFor(world, 1_800);
+    await world.scrapeFor(1_800);
     failing = false;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     expect(world.reader.of('metric_data', 1).at(-1)?.outcome).toBe('ok');
   });
 });
@@ -353,9 +342,9 @@ describe('the log', () => {
     let failing = true;
     world.reader.fault = ({ applicationId, kind }) =>
       failing && applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
-    await scrapeFor(world, 240);
+    await world.scrapeFor(240);
     failing = false;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     const troubles = world.lines.filter(({ msg }) => msg !== 'Refreshed');
     expect(troubles).toMatchObject([
       {
@@ -379,7 +368,7 @@ describe('the log', () => {
       if (kind !== 'metric_data') return undefined;
       return applicationId === 1 ? { reason: 'timeout' } : { reason: 'server', status: 500 };
     };
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     const troubles = world.lines.filter(({ msg }) => !msg.startsWith('Refreshed'));
     const said = troubles.map(({ msg, group, reason, failed }) => [msg, group, reason, failed]);
     expect(said.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
@@ -396,7 +385,7 @@ describe('the log', () => {
     await world.scrape();
     world.lines.length = 0;
     world.reader.fault = () => ({ reason: 'network' });
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     expect(world.lines.map(({ msg }) => msg)).toEqual(world.lines.map(() => 'Could not be read'));
     expect(world.lines.map(({ group }) => group).toSorted()).toEqual(
       [...new Set(world.lines.map(({ group }) => group))].toSorted(),
@@ -404,7 +393,7 @@ describe('the log', () => {
     const groups = world.lines.length;
     expect(groups).toBeGreaterThan(1);
     world.reader.fault = () => undefined;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     const ends = world.lines.slice(groups).filter(({ msg }) => msg !== 'Refreshed');
     expect(ends.map(({ msg }) => msg)).toEqual(Array.from({ length: groups }, () => 'Works again'));
   });
@@ -413,7 +402,7 @@ describe('the log', () => {
     const world = new World();
     world.populate(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     const because = world.lines.filter((line) => JSON.stringify(line).includes('auth'));
     expect(because.map(({ msg }) => msg)).toEqual(because.map(() => 'Could not be read'));
     expect(because.filter(({ group }) => group === 'applications')).toHaveLength(1);
@@ -427,11 +416,11 @@ describe('the log', () => {
     let refusing = true;
     world.reader.fault = ({ kind }) =>
       refusing && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     const about = () => world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
     expect(about()).toEqual([50]);
     refusing = false;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     expect(about()).toEqual([50, 30]);
   });
 
@@ -439,14 +428,14 @@ describe('the log', () => {
     const world = new World();
     world.populate(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     expect(world.lines.some(({ group }) => group === 'key_transactions')).toBe(true);
     world.collector.reconfigure({
       accounts: [accountConfig({ key_transactions: false })],
       collection: collectionConfig(),
     });
     world.reader.fault = () => undefined;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     const about = world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
     expect(about).toEqual([50, 30]);
   });
@@ -454,7 +443,7 @@ describe('the log', () => {
   it('says in part where a scrape was answered before everything was read, and nothing while nothing could be', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 10 } })]);
     world.populate(60);
-    await scrapeFor(world, 120, 10);
+    await world.scrapeFor(120, 10);
     const parts = world.lines.filter(({ msg }) => msg.startsWith('Refreshed in part'));
     expect(parts.length).toBeGreaterThan(0);
     expect(parts.length).toBeLessThan(6);

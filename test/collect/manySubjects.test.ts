@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { pino } from 'pino';
 import type { FailureReason, RollingSummary } from '../../src/api/types.ts';
-import { Collector } from '../../src/collect/collector.ts';
 import { application, keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
-import { FakeReader } from './support/fakeReader.ts';
-import { VirtualClock } from './support/virtualClock.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 const nerdgraph = (over: Parameters<typeof accountConfig>[0] = {}): World =>
@@ -183,35 +179,20 @@ describe('rolling values that the lists do not bring', () => {
 
 describe('accounts that share a NerdGraph key', () => {
   it('make at most 25 calls at once together, through a reload too, and leave other keys alone', async () => {
-    const clock = new VirtualClock();
     const limits = { max_concurrent_requests: 20, requests_per_minute: 6_000 };
     const accounts = ['a', 'b', 'c'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
-    const inFlight = { shared: 0, most: 0, mostOfOther: 0 };
-    const readers = new Map(
-      accounts.map(({ name }) => {
-        const reader = new FakeReader(clock, { api: 'nerdgraph', perCall: 1 });
-        reader.applications = Array.from({ length: 60 }, (_, index) => application(index + 1));
-        return [name, reader] as const;
-      }),
-    );
+    const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+    world.keyOf = (name) => (name === 'c' ? 'other' : 'shared');
+    const { clock, collector, readers } = world;
+    const inFlight = { most: 0, mostOfOther: 0 };
     for (const [name, reader] of readers) {
+      reader.applications = Array.from({ length: 60 }, (_, index) => application(index + 1));
       reader.seen = () => {
         const shared = ['a', 'b'].reduce((sum, one) => sum + (readers.get(one)?.inFlight ?? 0), 1);
         if (name === 'c') inFlight.mostOfOther = Math.max(inFlight.mostOfOther, reader.inFlight + 1);
         else inFlight.most = Math.max(inFlight.most, shared);
       };
     }
-    const collector = new Collector(
-      { accounts, collection: collectionConfig() },
-      {
-        clock,
-        log: pino({ level: 'silent' }),
-        openReader: ({ name }) => {
-          const reader = readers.get(name) ?? new FakeReader(clock, NERDGRAPH);
-          return { reader, keyMark: () => (name === 'c' ? 'other' : 'shared') };
-        },
-      },
-    );
     const refreshed = collector.refresh(EVERYTHING, 60_000);
     await clock.advance(150);
     expect(inFlight.most).toBe(25);

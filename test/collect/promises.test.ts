@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { pino } from 'pino';
-import { Collector } from '../../src/collect/collector.ts';
 import type { Scope } from '../../src/collect/refresh.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
-import { FakeReader, type Call } from './support/fakeReader.ts';
-import { VirtualClock } from './support/virtualClock.ts';
+import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 /** Thousands of calls on a virtual clock take a while on a busy machine. */
@@ -19,16 +16,6 @@ function nerdgraphWorld(applications: number, over: Over = {}): World {
   const world = new World([account], collectionConfig(), NERDGRAPH);
   world.populate(applications);
   return world;
-}
-
-/** Scrapes every 15 seconds for so many seconds. */
-async function scrapeFor(world: World, seconds: number): Promise<void> {
-  const from = world.clock.now();
-  for (let second = 0; second < seconds; second += 15) {
-    await world.clock.until(from + second * 1000);
-    await world.scrape();
-  }
-  await world.clock.until(from + seconds * 1000);
 }
 
 /** Calls per minute, over the minutes between these times. */
@@ -61,17 +48,10 @@ describe('an interval that is promised', () => {
     'is kept to a quarter over an interface whose calls carry many, with a budget that is %s',
     async (_, requests_per_minute) => {
       const world = nerdgraphWorld(200, { limits: { requests_per_minute } });
-      await scrapeFor(world, 1_800);
-      const from = world.clock.now();
+      await world.scrapeFor(1_800);
       world.reader.calls.length = 0;
       let stale = 0;
-      let scrapes = 0;
-      for (let second = 0; second < 1_800; second += 15) {
-        await world.clock.until(from + second * 1000);
-        await world.scrape();
-        stale += world.group('application_metrics').entities.stale;
-        scrapes += 1;
-      }
+      await world.scrapeFor(1_800, 15, () => (stale += world.group('application_metrics').entities.stale));
       const promised = world.group('application_metrics').effectiveIntervalSeconds;
       expect(promised).toBeGreaterThan(65);
       const calls = world.reader.of('metric_data');
@@ -86,7 +66,7 @@ describe('an interval that is promised', () => {
       }
       expect(reads.size).toBe(200);
       expect(calls.filter(({ subjects }) => subjects.length < 10).length / calls.length).toBeLessThan(0.1);
-      expect(stale / scrapes / 200).toBeLessThan(0.2);
+      expect(stale / (1_800 / 15) / 200).toBeLessThan(0.2);
     },
     LONG,
   );
@@ -125,36 +105,19 @@ describe('accounts of one key', () => {
   it(
     'take turns, promise what their share of the places carries, and all keep it',
     async () => {
-      const clock = new VirtualClock();
+      const limits = { max_concurrent_requests: 5 };
       const accounts = Array.from({ length: 10 }, (_, index) =>
-        accountConfig({
-          name: `account-${index}`,
-          api: 'nerdgraph',
-          hosts: false,
-          limits: { max_concurrent_requests: 5 },
-        }),
+        accountConfig({ name: `account-${index}`, api: 'nerdgraph', hosts: false, limits }),
       );
-      const readers = new Map(
-        accounts.map(({ name }) => [name, new FakeReader(clock, { api: 'nerdgraph', perCall: 1 })]),
-      );
-      for (const reader of readers.values()) {
+      const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+      const readers = [...world.readers.values()];
+      for (const reader of readers) {
         reader.applications = Array.from({ length: 30 }, (_, index) => application(index + 1));
         reader.latency = () => 4_000;
       }
-      const collector = new Collector(
-        { accounts, collection: collectionConfig() },
-        {
-          clock,
-          log: pino({ level: 'silent' }),
-          openReader: ({ name }) => ({ reader: readers.get(name) ?? new FakeReader(clock), keyMark: () => 'shared' }),
-        },
-      );
-      const from = clock.now();
-      for (let second = 0; second < 2_400; second += 15) {
-        await clock.until(from + second * 1000);
-        await clock.run(collector.refresh(EVERYTHING, 9_500));
-      }
-      const ofData = collector
+      const from = world.clock.now();
+      await world.scrapeFor(2_400);
+      const ofData = world.collector
         .status()
         .map(({ groups }) => groups.find(({ group }) => group === 'application_metrics'));
       for (const status of ofData) {
@@ -165,9 +128,9 @@ describe('accounts of one key', () => {
       }
       // A quarter longer at most, or until the next scrape: how the slices of the work fall decides who comes first.
       const promised = Math.max(...ofData.map((status) => status?.effectiveIntervalSeconds ?? Infinity));
-      const gaps = [...readers.values()].map((reader) => longestGap(reader.calls, from + 600_000));
+      const gaps = readers.map((reader) => longestGap(reader.calls, from + 600_000));
       expect(Math.max(...gaps)).toBeLessThanOrEqual(Math.max(promised * 1.25, promised + 15));
-      const calls = [...readers.values()].map((reader) => perMinute(reader.calls, from + 1_200_000, from + 2_400_000));
+      const calls = readers.map((reader) => perMinute(reader.calls, from + 1_200_000, from + 2_400_000));
       expect(Math.min(...calls)).toBeGreaterThan(0.85 * Math.max(...calls));
     },
     LONG,
@@ -224,16 +187,16 @@ describe('an upstream where everything fails', () => {
     ['every query of data', ({ kind }: Call) => kind === 'metric_data' || kind === 'rolling'],
   ])('%s: is asked at most twice what the plan says, and at once again when it answers', async (_, fails) => {
     const world = nerdgraphWorld(160);
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     let failing = true;
     world.reader.fault = (call) => (failing && fails(call) ? { reason: 'timeout', latency: 2_000 } : undefined);
     await world.nextMinute(0);
     const planned = world.status.plan.callsPerMinute;
     world.reader.calls.length = 0;
-    await scrapeFor(world, 900);
+    await world.scrapeFor(900);
     expect(mostPerMinute(world.reader.calls)).toBeLessThanOrEqual(2 * planned);
     failing = false;
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     expect(await world.scrape()).toMatchObject({ complete: true });
   });
 

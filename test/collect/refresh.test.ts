@@ -89,10 +89,7 @@ describe('a refresh', () => {
 
   it('reads a group whose interval is no whole minute by the clock', async () => {
     const world = new World([accountConfig()], collectionConfig({ intervals: { applications: 90_000 } }));
-    for (let second = 0; second <= 360; second += 10) {
-      await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
-      await world.scrape();
-    }
+    await world.scrapeFor(361, 10);
     const times = world.reader.of('applications').map(({ at }) => (at - Date.UTC(2026, 0, 1)) / 1000);
     expect(times).toEqual([0, 100, 200, 300]);
   });
@@ -372,10 +369,7 @@ describe('failures and changes of the inventory', () => {
     const world = new World();
     world.populate(1, 5);
     world.reader.fault = ({ hostKey }) => (hostKey === undefined ? undefined : { reason: 'not_found', status: 404 });
-    for (let second = 0; second < 300; second += 15) {
-      await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
-      await world.scrape();
-    }
+    await world.scrapeFor(300);
     expect(world.reader.of('hosts').length).toBeLessThanOrEqual(5);
   });
 

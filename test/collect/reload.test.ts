@@ -218,7 +218,7 @@ describe('a reload', () => {
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();
     expect(world.reader.of('metric_data')).toHaveLength(before);
-    world.keyGeneration += 1;
+    world.keyOf = () => 'another key';
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();
     expect(world.reader.of('metric_data')).toHaveLength(before + 1);

@@ -3,17 +3,6 @@ import { host } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { World } from './support/world.ts';
 
-/** Scrapes every 15 seconds for so many seconds. */
-async function scrapeFor(world: World, seconds: number, each: () => void = () => undefined): Promise<void> {
-  const from = world.clock.now();
-  for (let second = 0; second < seconds; second += 15) {
-    await world.clock.until(from + second * 1000);
-    await world.scrape();
-    each();
-  }
-  await world.clock.until(from + seconds * 1000);
-}
-
 /** Thousands of calls on a virtual clock take a while on a busy machine. */
 const LONG = 120_000;
 
@@ -25,11 +14,11 @@ describe('an upstream too slow for the calls at once', () => {
       const world = new World([accountConfig({ hosts: false, limits })]);
       world.populate(300);
       world.reader.latency = () => 1_000;
-      await scrapeFor(world, 1_800);
+      await world.scrapeFor(1_800);
       const intervals = new Set<number>();
       let stale = 0;
       let scrapes = 0;
-      await scrapeFor(world, 1_800, () => {
+      await world.scrapeFor(1_800, 15, () => {
         const { entities, effectiveIntervalSeconds } = world.group('application_metrics');
         expect(entities.missing).toBe(0);
         intervals.add(effectiveIntervalSeconds);
@@ -54,8 +43,8 @@ describe('an upstream too slow for the calls at once', () => {
       const world = new World([accountConfig({ limits })]);
       world.populate(100, 3);
       world.reader.latency = () => 3_000;
-      await scrapeFor(world, 1_200);
-      await scrapeFor(world, 600, () => {
+      await world.scrapeFor(1_200);
+      await world.scrapeFor(600, 15, () => {
         expect(world.group('host_metrics').entities.missing).toBe(0);
       });
     },
@@ -69,10 +58,10 @@ describe('an upstream too slow for the calls at once', () => {
       const world = new World([accountConfig({ hosts: false, limits })]);
       world.populate(100);
       world.reader.latency = () => 3_000;
-      await scrapeFor(world, 900);
+      await world.scrapeFor(900);
       expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
       world.reader.latency = () => 100;
-      await scrapeFor(world, 1_200);
+      await world.scrapeFor(1_200);
       expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
       await world.scrape();
       expect(world.group('application_metrics').entities).toEqual({ fresh: 100, stale: 0, missing: 0 });
@@ -88,11 +77,11 @@ describe('what failed', () => {
     world.reader.latency = () => 1_000;
     let hanging = false;
     world.reader.fault = () => (hanging ? { reason: 'timeout', latency: 10_000 } : undefined);
-    await scrapeFor(world, 120);
+    await world.scrapeFor(120);
     hanging = true;
-    await scrapeFor(world, 600);
+    await world.scrapeFor(600);
     hanging = false;
-    await scrapeFor(world, 75);
+    await world.scrapeFor(75);
     expect(world.status.entities.filter(({ problem }) => problem !== undefined)).toEqual([]);
   });
 
@@ -102,9 +91,9 @@ describe('what failed', () => {
     let failing = true;
     world.reader.fault = ({ kind }) =>
       failing && kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined;
-    await scrapeFor(world, 3 * 3_600);
+    await world.scrapeFor(3 * 3_600);
     failing = false;
-    await scrapeFor(world, 375);
+    await world.scrapeFor(375);
     const answer = await world.scrape();
     expect(world.value(answer, 'newrelic_application_total_time_seconds', { app_id: '1' })).toBeCloseTo(0.05);
   });

@@ -106,7 +106,7 @@ describe('a day of random faults', () => {
         if (random() < 0.02) upstream.change();
       }
       if (random() < 0.0005) world.collector.reconfigure({ accounts, collection });
-      if (random() < 0.001) world.keyGeneration += 1;
+      if (random() < 0.001) world.keyOf = () => 'another key';
       if (random() < 0.002) {
         // The wall clock is set; every so often back to the right time.
         const wrong = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? 0;

@@ -29,8 +29,8 @@ export class World {
   readonly lines: LogLine[] = [];
   readonly readers = new Map<string, FakeReader>();
   readonly opened: FakeReader[] = [];
-  /** Its upstream takes it for another key when this changes. */
-  keyGeneration = 0;
+  /** The key of an account: another one when this gives another text. */
+  keyOf: (account: string) => string = () => 'key';
   readonly likeness: Likeness;
   readonly collector: Collector;
 
@@ -49,7 +49,7 @@ export class World {
         const reader = this.readers.get(name) ?? new FakeReader(this.clock, this.likeness);
         this.readers.set(name, reader);
         this.opened.push(reader);
-        return { reader, keyMark: () => String(this.keyGeneration) };
+        return { reader, keyMark: () => this.keyOf(name) };
       },
     });
   }
@@ -91,6 +91,17 @@ export class World {
     await this.clock.run(this.collector.refresh(scope, timeout));
     const took = this.clock.monotonic() - asOf;
     return { ...(await this.collector.answer(scope, asOf)), took };
+  }
+
+  /** Scrapes every `every` seconds for so many seconds. */
+  async scrapeFor(seconds: number, every = 15, each: () => void = () => undefined): Promise<void> {
+    const from = this.clock.now();
+    for (let second = 0; second < seconds; second += every) {
+      await this.clock.until(from + second * 1000);
+      await this.scrape();
+      each();
+    }
+    await this.clock.until(from + seconds * 1000);
   }
 
   /** Goes on to `seconds` after the start of the next minute. */
