@@ -7,8 +7,7 @@ import type { ConfigResult } from '../config/load.ts';
 import { errorText, withStack } from '../log/logger.ts';
 import type { ReloadResult } from '../web/dependencies.ts';
 import { systemClock } from '../collect/clock.ts';
-import { Collector, refreshInBackground } from '../collect/collector.ts';
-import type { Scope } from '../collect/refresh.ts';
+import { Collector } from '../collect/collector.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';
 import { Exposition } from '../exposition/exposition.ts';
@@ -134,8 +133,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let stopBackground: (() => void) | undefined;
   const refreshAsConfigured = (): void => {
     if (config.collection.background) {
-      const refresh = (scope: Scope, waitMs: number): Promise<void> => collector.refreshNow(scope, waitMs);
-      stopBackground ??= refreshInBackground(refresh, systemClock, Math.random);
+      stopBackground ??= collector.refreshInBackground(Math.random);
     } else {
       stopBackground?.();
       stopBackground = undefined;

@@ -237,7 +237,7 @@ export class AccountCollector {
   /** False for what has to be read once before other data can be used, and was not. */
   #isKnown(entity: Entity): boolean {
     if (entity.kind !== 'application_metrics') return entity.tried;
-    return this.inventory.dataOf(entity.subject)?.data.database !== undefined;
+    return this.inventory.dataOf(entity.subject)?.database !== undefined;
   }
 
   #canEnd(refresh: Refresh, deadline: number): boolean {
@@ -371,7 +371,7 @@ export class AccountCollector {
 
   /** An application was answered for the first time: its hosts that wait are doubtful no longer. */
   #trustHosts({ subject }: Entity): void {
-    for (const { metrics } of this.inventory.dataOf(subject)?.data.hosts.values() ?? []) {
+    for (const { metrics } of this.inventory.dataOf(subject)?.hosts.values() ?? []) {
       if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);
     }
   }

@@ -264,11 +264,10 @@ export type EntityStatus = ReturnType<typeof entityStatus>;
 function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState) {
   const { group, subject, failures, problem, seconds, held } = entity;
   const { applicationId, hostKey, query } = subject;
-  const record = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
   return {
     group,
     applicationId,
-    application: record?.application.name,
+    application: inventory.recordOf(subject)?.application.name,
     hostId: hostKey,
     host: inventory.hostOf(subject)?.host.host,
     query,

@@ -22,6 +22,10 @@ import type { AnswerTime } from './due.ts';
 import type { Clock } from './clock.ts';
 import { SharedPlaces } from './limiter.ts';
 
+/** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
+const TICK = 10_000;
+const JITTER = 0.2;
+
 /** A reader of one account and the key it uses. */
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
@@ -112,6 +116,27 @@ export class Collector {
     const ended = await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     if (ended.every(Boolean)) this.#refreshedOnce = true;
     for (const account of accounts) writeNotices(account);
+  }
+
+  /**
+   * Refreshes at once and then on a timer (`collection.background`), whose jitter keeps several exporters from calling
+   * upstream in step. It waits for no refresh: the next one carries on what is left, for the window of then.
+   *
+   * @param random a number from 0 up to 1
+   * @returns stops the timer
+   */
+  refreshInBackground(random: () => number): () => void {
+    const everything = { groups: new Set(GROUPS) };
+    let cancel: () => void;
+    const schedule = (): void => {
+      cancel = this.#dependencies.clock.after(TICK * (1 - JITTER + 2 * JITTER * random()), () => {
+        schedule();
+        void this.refreshNow(everything, 0);
+      });
+    };
+    schedule();
+    void this.refreshNow(everything, Infinity);
+    return () => cancel();
   }
 
   /**
@@ -285,35 +310,4 @@ function writeNotices(account: AccountCollector): void {
 
 function isSameAccount(a: AccountConfig, b: AccountConfig): boolean {
   return a.api === b.api && a.account_id === b.account_id && a.base_url === b.base_url;
-}
-
-/** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
-const TICK = 10_000;
-const JITTER = 0.2;
-
-/**
- * Refreshes at the start and then on a timer with jitter (`collection.background`). The jitter keeps several exporters
- * from calling upstream in step. The timer waits for no refresh: the next one carries on what is left, for the window of
- * then.
- *
- * @param refresh asks for a refresh and resolves when it has ended or so many milliseconds are over
- * @param random a number from 0 up to 1
- * @returns stops the timer
- */
-export function refreshInBackground(
-  refresh: (scope: Scope, waitMs: number) => Promise<void>,
-  clock: Clock,
-  random: () => number,
-): () => void {
-  let cancel: () => void;
-  const schedule = (): void => {
-    const ms = TICK * (1 - JITTER + 2 * JITTER * random());
-    cancel = clock.after(ms, () => {
-      schedule();
-      void refresh({ groups: new Set(GROUPS) }, 0);
-    });
-  };
-  schedule();
-  void refresh({ groups: new Set(GROUPS) }, Infinity);
-  return () => cancel();
 }

@@ -98,27 +98,30 @@ export class Inventory {
   }
 
   /** Everything that is read of the application that a subject belongs to. */
-  entitiesOfApplication({ applicationId }: Subject): readonly Entity[] {
-    const record = applicationId === undefined ? undefined : this.applications.get(applicationId);
+  entitiesOfApplication(subject: Subject): readonly Entity[] {
+    const record = this.recordOf(subject);
     return record === undefined ? [] : entitiesOf(record);
   }
 
-  /** The record of an application whose metric data is read; undefined when there is none such any more. */
-  dataOf({ applicationId }: Subject): (ApplicationRecord & { readonly data: ApplicationData }) | undefined {
-    const record = applicationId === undefined ? undefined : this.applications.get(applicationId);
-    return record !== undefined && hasData(record) ? record : undefined;
+  /** The application that a subject belongs to; undefined when there is none such any more. */
+  recordOf({ applicationId }: Subject): ApplicationRecord | undefined {
+    return applicationId === undefined ? undefined : this.applications.get(applicationId);
+  }
+
+  dataOf(subject: Subject): ApplicationData | undefined {
+    return this.recordOf(subject)?.data;
   }
 
   hostOf(subject: Subject): HostRecord | undefined {
     const { hostKey } = subject;
-    return hostKey === undefined ? undefined : this.dataOf(subject)?.data.hosts.get(hostKey);
+    return hostKey === undefined ? undefined : this.dataOf(subject)?.hosts.get(hostKey);
   }
 
   /** The list that says whether what an entity is about exists; undefined for a list of the account, and for a query. */
   #listOf({ kind, subject }: Entity): Entity | undefined {
     if (kind === 'applications' || kind === 'key_transactions' || kind === 'queries') return undefined;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
-    return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.data.hostList;
+    return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.hostList;
   }
 
   /**
@@ -215,7 +218,7 @@ export class Inventory {
   /** Takes over rolling values that were read apart from their list. */
   setRolling(subject: Subject, values: RollingValues): void {
     const { keyTransactionId, hostKey } = subject;
-    const ofApplication = hostKey === undefined ? this.dataOf(subject) : this.hostOf(subject);
+    const ofApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
     const record = keyTransactionId === undefined ? ofApplication : this.#keyTransactions.get(keyTransactionId);
     if (record?.rolling === undefined) return;
     record.rolling.values = values;
@@ -386,8 +389,4 @@ export class Inventory {
 /** True for key transactions of that application; without one, for all. */
 export function concerns(keyTransaction: KeyTransaction, applicationId: number | undefined): boolean {
   return applicationId === undefined || keyTransaction.applicationId === applicationId;
-}
-
-function hasData(record: ApplicationRecord): record is ApplicationRecord & { readonly data: ApplicationData } {
-  return record.data !== undefined;
 }

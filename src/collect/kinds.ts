@@ -41,7 +41,7 @@ export class Kinds {
   constructor(context: Readonly<AccountContext>, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    const dataOf = ({ subject }: Entity): ApplicationData | undefined => inventory.dataOf(subject)?.data;
+    const dataOf = ({ subject }: Entity): ApplicationData | undefined => inventory.dataOf(subject);
     const rolling: KindRow = {
       read: () =>
         mapped(context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
@@ -74,7 +74,7 @@ export class Kinds {
       hosts: {
         read: () =>
           mapped(context.reader.hosts, applicationOf, ({ subject }, hosts) =>
-            inventory.setHosts(inventory.dataOf(subject), hosts),
+            inventory.setHosts(inventory.recordOf(subject), hosts),
           ),
         unlocks: 'application',
       },
@@ -86,7 +86,7 @@ export class Kinds {
       instances: {
         read: () =>
           mapped(context.reader.instances, applicationOf, ({ subject }, instances) =>
-            inventory.setInstances(inventory.dataOf(subject), instances),
+            inventory.setInstances(inventory.recordOf(subject), instances),
           ),
         unlocks: 'itself',
       },
@@ -187,7 +187,7 @@ export class Kinds {
       reader.customNames,
       (entity) => ({ ...applicationOf(entity), filters }),
       ({ subject }, names) => {
-        const data = this.#inventory.dataOf(subject)?.data;
+        const data = this.#inventory.dataOf(subject);
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
         if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], wanted: {} });
       },
@@ -201,7 +201,7 @@ export class Kinds {
       reader.metricData,
       (entity) => {
         const { kind, subject } = entity;
-        const data = this.#inventory.dataOf(subject)?.data;
+        const data = this.#inventory.dataOf(subject);
         const scope = kind === 'host_metrics' ? 'host' : 'application';
         const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
         const { applicationId } = applicationOf(entity);
@@ -209,8 +209,8 @@ export class Kinds {
       },
       // What is known of the names may change while a call is under way: an answer is read as it was asked for.
       ({ kind, subject }, { window, metrics, datastores }, { asked }) => {
-        const record = this.#inventory.dataOf(subject);
-        const host = kind === 'host_metrics' ? this.#inventory.hostOf(subject) : undefined;
+        const record = this.#inventory.recordOf(subject);
+        const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
         const values = { seconds: window.to - window.from, metrics };
         const input = { values, datastores: datastores === undefined ? asked.datastores : ('all' as const) };

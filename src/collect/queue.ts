@@ -219,36 +219,28 @@ class Line {
   #items: QueuedEntity[] = [];
   /** What stands before it has left. */
   #head = 0;
+  #isSorted = true;
 
   add(item: QueuedEntity): void {
-    let place = this.#items.length;
     // Nearly always the last: what becomes due later comes later.
-    if ((this.#items[place - 1]?.since ?? -Infinity) > item.since) {
-      let low = this.#head;
-      while (low < place) {
-        const middle = (low + place) >> 1;
-        if ((this.#items[middle]?.since ?? Infinity) > item.since) place = middle;
-        else low = middle + 1;
-      }
-    }
-    if (place === this.#items.length) this.#items.push(item);
-    else this.#items.splice(place, 0, item);
+    if ((this.#items.at(-1)?.since ?? -Infinity) > item.since) this.#isSorted = false;
+    this.#items.push(item);
   }
 
   /** The first of those that still wait, at most so many. */
   first(count: number): QueuedEntity[] {
-    for (let first = this.#items[this.#head]; first !== undefined && isOver(first); first = this.#items[this.#head]) {
-      this.#head += 1;
-    }
-    if (this.#head > this.#items.length / 2) {
-      this.#items = this.#items.slice(this.#head);
+    if (!this.#isSorted || this.#head > this.#items.length / 2) {
+      const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));
+      this.#items = waiting.sort((a, b) => a.since - b.since);
       this.#head = 0;
+      this.#isSorted = true;
     }
     const found: QueuedEntity[] = [];
     for (let index = this.#head; found.length < count; index += 1) {
       const item = this.#items[index];
       if (item === undefined) break;
       if (!isOver(item)) found.push(item);
+      else if (index === this.#head) this.#head += 1;
     }
     return found;
   }

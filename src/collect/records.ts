@@ -7,7 +7,7 @@ import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
 import type { Entity } from './entity.ts';
-import type { AccountContext, EffectiveSettings } from './selection.ts';
+import type { AccountContext, effectiveSettings } from './selection.ts';
 
 /**
  * The datastore metrics that an answer can hold: those that were asked for; `all` where upstream adds every type by
@@ -92,7 +92,7 @@ export interface ApplicationData {
 /** An application the account serves. */
 export interface ApplicationRecord extends Listed {
   readonly application: Application;
-  readonly settings: EffectiveSettings;
+  readonly settings: ReturnType<typeof effectiveSettings>;
   /** Undefined while its metric data are not read: it does not report. */
   readonly data: ApplicationData | undefined;
 }
@@ -187,12 +187,13 @@ function toWanted(
 
 /** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
 export function takeOverMetrics(
-  record: ApplicationRecord & { readonly data: ApplicationData },
+  record: ApplicationRecord,
   host: HostRecord | undefined,
   input: WindowInput,
   context: Readonly<AccountContext>,
 ): void {
   const { data } = record;
+  if (data === undefined) return;
   if (host !== undefined) host.reading = calculate(input, data, host.place, context);
   else if (decideDatabase(record, data, input)) recalculate(data, context, input);
   else data.reading = calculate(input, data, undefined, context);

@@ -166,7 +166,7 @@ export class Refresh {
 
   /** It waits for nothing any more. */
   giveUp(): void {
-    for (const entity of this.#waiting?.pending ?? []) this.ended(entity, false);
+    this.#waiting?.pending.clear();
   }
 
   /** Has those who wait look whether they may go. */

@@ -1,6 +1,6 @@
 import type { UpstreamReader } from '../api/reader.ts';
 import type { Application, KeyTransaction } from '../api/types.ts';
-import type { AccountConfig, ApplicationSetting, CollectionConfig, DatabaseComponent } from '../config/config.ts';
+import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
@@ -49,12 +49,6 @@ interface Filter {
   readonly exclude: readonly EntityMatch[];
 }
 
-/** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
-export interface EffectiveSettings {
-  readonly database: DatabaseComponent;
-  readonly hosts: boolean;
-}
-
 /** True when an entity is included (or everything is) and not excluded. */
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
@@ -94,10 +88,9 @@ export function unmatched(
   return (filter.include ?? []).filter((match) => !entities.some((entity) => matches(match, entity)));
 }
 
-export function effectiveSettings(account: AccountConfig, application: Application): EffectiveSettings {
-  const setting: ApplicationSetting | undefined = account.applications.settings.find(({ match }) =>
-    matches(match, application),
-  );
+/** What the first matching entry of `applications.settings` says of an application, and the account otherwise. */
+export function effectiveSettings(account: AccountConfig, application: Application) {
+  const setting = account.applications.settings.find(({ match }) => matches(match, application));
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
 }
 

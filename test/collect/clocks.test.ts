@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { refreshInBackground } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
@@ -117,11 +116,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   it('does not disturb background mode', async () => {
     const world = new World([accountConfig()], collectionConfig({ background: true }));
     world.populate(3, 1);
-    const stop = refreshInBackground(
-      (scope, waitMs) => world.collector.refreshNow(scope, waitMs),
-      world.clock,
-      () => 0.5,
-    );
+    const stop = world.collector.refreshInBackground(() => 0.5);
     await world.clock.advance(100_000);
     world.clock.step(ms);
     await world.clock.advance(75_000);

@@ -122,11 +122,10 @@ describe('an overload answer', () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     world.populate(90);
     await world.scrapeFor(120);
-    let limited = true;
-    world.reader.fault = () => (limited ? { reason: 'rate_limited', status: 429, retryAfter: 10 } : undefined);
+    world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 10 });
     await world.nextMinute(1);
     await world.scrape();
-    limited = false;
+    world.reader.fault = () => undefined;
     const rates: number[] = [];
     await world.scrapeFor(90, 10, () => rates.push(world.status.budget.inForce));
     expect(rates.at(0)).toBe(50);
@@ -159,15 +158,14 @@ describe('a refused account', () => {
   ] as const)('after %s makes one list call per interval, and heals when it works again', async (_, reason, status) => {
     const world = new World();
     world.populate(5, 2);
-    let refusing = true;
-    world.reader.fault = () => (refusing ? { reason, status } : undefined);
+    world.reader.fault = () => ({ reason, status });
     await world.scrapeFor(60);
     expect(world.status).toMatchObject({ up: false });
     expect(world.status.refused).toContain('applications');
     world.reader.calls.length = 0;
     await world.scrapeFor(600, 15);
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'applications'));
-    refusing = false;
+    world.reader.fault = () => undefined;
     await world.scrapeFor(120);
     await world.scrape();
     expect(world.status).toMatchObject({ up: true, refused: undefined });
@@ -187,11 +185,10 @@ describe('a refused account', () => {
   it('is tried again at once when the key changes', async () => {
     const world = new World();
     world.populate(2);
-    let refusing = true;
-    world.reader.fault = () => (refusing ? { reason: 'auth', status: 401 } : undefined);
+    world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     await world.clock.advance(5_000);
-    refusing = false;
+    world.reader.fault = () => undefined;
     await world.scrape();
     expect(world.status.up).toBe(false);
     world.keyOf = () => 'another key';
@@ -320,11 +317,10 @@ describe('failure truth and staleness', () => {
   it('what fails does not starve where the budget is never idle', async () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
     world.populate(100);
-    let failing = true;
     world.reader.fault = ({ applicationId, kind }) =>
-      failing && applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
+      applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
     await world.scrapeFor(1_800);
-    failing = false;
+    world.reader.fault = () => undefined;
     await world.scrapeFor(600);
     expect(world.reader.of('metric_data', 1).at(-1)?.outcome).toBe('ok');
   });
@@ -339,11 +335,10 @@ describe('the log', () => {
     expect(world.lines).toMatchObject([
       { msg: 'Refreshed', account: 'main', entities: 8, failed: 0, left: 0, seconds: 0.3 },
     ]);
-    let failing = true;
     world.reader.fault = ({ applicationId, kind }) =>
-      failing && applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
+      applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
     await world.scrapeFor(240);
-    failing = false;
+    world.reader.fault = () => undefined;
     await world.scrapeFor(120);
     const troubles = world.lines.filter(({ msg }) => msg !== 'Refreshed');
     expect(troubles).toMatchObject([
@@ -413,13 +408,11 @@ describe('the log', () => {
   it('of a key that is refused for metric data only has one line for the refusal, and one when it ends', async () => {
     const world = new World();
     world.populate(2, 0);
-    let refusing = true;
-    world.reader.fault = ({ kind }) =>
-      refusing && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.scrapeFor(600);
     const about = () => world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
     expect(about()).toEqual([50]);
-    refusing = false;
+    world.reader.fault = () => undefined;
     await world.scrapeFor(600);
     expect(about()).toEqual([50, 30]);
   });

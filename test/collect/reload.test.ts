@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CustomMetricConfig } from '../../src/config/config.ts';
-import { refreshInBackground } from '../../src/collect/collector.ts';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Answer } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
@@ -392,11 +391,7 @@ describe('background mode', () => {
 
   function start(world: World): () => void {
     let random = 0;
-    return refreshInBackground(
-      (scope, deadline) => world.collector.refreshNow(scope, deadline),
-      world.clock,
-      () => (random = (random + 0.37) % 1),
-    );
+    return world.collector.refreshInBackground(() => (random = (random + 0.37) % 1));
   }
 
   it('refreshes at the start and as windows move on, and the scrape never waits nor calls', async () => {
