@@ -52,6 +52,8 @@ describe('a misspelt flag in the place of a required one', () => {
       expect(await runProgram(buildProgram(), args)).toBe(2);
     } finally {
       stderr.mockRestore();
+      // The program listens to its output until its process ends, and this one goes on.
+      for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
     }
     expect(said).toContain(`error: ${words}`);
     expect(said).not.toContain('NRAK-SECRET');

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { rulesOf } from '../monitoring/ruleFiles.ts';
-import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
+import { testRules } from '../real/support/rules.ts';
+import { inFolder } from '../support/folder.ts';
 import { blocksOf, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/alerts.md');
@@ -34,9 +33,8 @@ await describeReal('the limits that the page shows', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('hold for the applications that they name, and the others keep the limits of the rules', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'limits-'));
-      try {
+    test('hold for the applications that they name, and the others keep the limits of the rules', () =>
+      inFolder(async (folder) => {
         writeFileSync(join(folder, 'limits.yaml'), blocksOf(LIMITS, 'yaml')[0] ?? '');
         const series = APPLICATIONS.flatMap((app, id) => {
           const at = (name: string, values: string) => ({
@@ -59,7 +57,7 @@ await describeReal('the limits that the page shows', {
           exp_samples: apps.map((app) => ({ labels: `{app="${app}"}`, value: 1 })),
         });
         const file = {
-          rule_files: ['limits.yaml', join(ROOT, 'monitoring/rules/alerts.yaml')],
+          rule_files: [join(folder, 'limits.yaml'), join(ROOT, 'monitoring/rules/alerts.yaml')],
           evaluation_interval: '1m',
           tests: [
             {
@@ -74,13 +72,9 @@ await describeReal('the limits that the page shows', {
             },
           ],
         };
-        writeFileSync(join(folder, 'test.yaml'), stringify(file));
-        const outcome = await run(program('promtool'), ['test', 'rules', 'test.yaml'], { cwd: folder });
+        const outcome = await testRules(program('promtool'), [file]);
         expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
         expect(outcome.status).toBe(0);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
-    });
+      }));
   },
 });

@@ -1,13 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { compareSides } from '../../src/cli/compare/differences.ts';
 import { entityKey, type Side, type SideSeries } from '../../src/cli/compare/sides.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
-import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
+import { testRules } from '../real/support/rules.ts';
 import { pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/migrating.md');
@@ -106,26 +104,20 @@ await describeReal('the rules of the shadow phase', {
 
     test('give the differences of accounts with other static labels, and the queries of the page show them', async () => {
       expect(queries.map(([panel]) => panel)).toEqual(Object.keys(EXPECTED));
-      const folder = mkdtempSync(join(tmpdir(), 'shadow-'));
-      try {
-        const input = INPUT.map(([name, labels, value]) => ({
-          series: `${name}{${labels},job="newrelic-apm-exporter",instance="exporter:9126"}`,
-          values: `${value}x5`,
-        }));
-        const cases = queries.map(([panel, expr]) => ({
-          expr,
-          eval_time: '3m',
-          exp_samples: (EXPECTED[panel] ?? []).map(([labels, value]) => ({ labels, value })),
-        }));
-        const test = { interval: '1m', input_series: input, promql_expr_test: cases };
-        const file = { rule_files: [SHADOW_RULES], evaluation_interval: '1m', tests: [test] };
-        writeFileSync(join(folder, 'test.yaml'), stringify(file));
-        const outcome = await run(program('promtool'), ['test', 'rules', 'test.yaml'], { cwd: folder });
-        expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
-        expect(outcome.status).toBe(0);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
+      const input = INPUT.map(([name, labels, value]) => ({
+        series: `${name}{${labels},job="newrelic-apm-exporter",instance="exporter:9126"}`,
+        values: `${value}x5`,
+      }));
+      const cases = queries.map(([panel, expr]) => ({
+        expr,
+        eval_time: '3m',
+        exp_samples: (EXPECTED[panel] ?? []).map(([labels, value]) => ({ labels, value })),
+      }));
+      const test = { interval: '1m', input_series: input, promql_expr_test: cases };
+      const file = { rule_files: [SHADOW_RULES], evaluation_interval: '1m', tests: [test] };
+      const outcome = await testRules(program('promtool'), [file]);
+      expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
+      expect(outcome.status).toBe(0);
     });
   },
 });

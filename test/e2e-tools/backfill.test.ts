@@ -1,14 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
+import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { runTool, type ToolResult } from './support/tool.ts';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorForFile({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });
 afterEach(() => simulator.faults.clear());
 
 const MINUTE = 60_000;

@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { runTool } from './support/tool.ts';
+import { simulatorForFile } from '../e2e/support/forTest.ts';
+import { complaintsOf, runTool } from './support/tool.ts';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 6, hostsPerApplication: 1 });
-});
-afterAll(() => simulator.close());
-
-/** What was said on standard error but how far the command has come, which it says when it takes some time. */
-function complaintsOf(stderr: string): string[] {
-  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
-}
+const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 1 });
 
 describe('check --live', () => {
   it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {

@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Comparison } from '../../src/cli/compare/differences.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { runTool, type ToolResult } from './support/tool.ts';
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator({});
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorForFile({});
 afterEach(() => simulator.faults.clear());
 
 function accountText(name: string, api: 'rest' | 'nerdgraph'): string {

@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { simulatorForFile, simulatorForTest } from '../e2e/support/forTest.ts';
 import { samplesOf } from '../support/exposition.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';
-import { runTool } from './support/tool.ts';
+import { complaintsOf, runTool } from './support/tool.ts';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 16, hostsPerApplication: 2 });
-});
-afterAll(() => simulator.close());
-
-/** What was said on standard error but how far the command has come, which it says when it takes some time. */
-function complaintsOf(stderr: string): string[] {
-  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
-}
+const simulator = await simulatorForFile({ applications: 16, hostsPerApplication: 2 });
 
 describe('discover', () => {
   it('prints YAML that serves the same applications when it stands under applications.include', async () => {
@@ -133,21 +124,20 @@ describe('discover', () => {
   });
 
   it('keeps a hostile name on its line of the table and in the comment of the YAML', async () => {
-    const hostile = await startSimulator({ applications: 1, hostsPerApplication: 1 });
+    const hostile = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d' });
     const config = { accounts: [account(hostile)] };
     const [table, yaml] = await Promise.all([
       runTool(['discover'], { config }),
       runTool(['discover', '--format=yaml'], { config }),
     ]);
-    await hostile.close();
     expect(parse(yaml.stdout)).toEqual([{ id: 1000001 }]);
     expect(table.stdout).toContain('a\\u000a- id: 666 # b\\u001b[2J\\u0085c\\u2028d');
     expect(table.stdout + yaml.stdout).not.toMatch(/[^\P{Cc}\n]|[\u2028]/u);
   });
 
   it('lists the accounts that can be read, says what cannot, shows no number in its place, and ends with 1', async () => {
-    const faulty = await startSimulator({
+    const faulty = await simulatorForTest({
       applications: 2,
       hostsPerApplication: 1,
       faults: [{ effect: 'status', status: 404, on: 'hosts', app: 1000002 }],
@@ -157,7 +147,6 @@ describe('discover', () => {
     const { status, stdout, stderr } = await runTool(['discover', '--format=json'], {
       config: { accounts: [account(faulty, 'bad', { api_key: 'wrong' }), account(faulty, 'good')] },
     });
-    await faulty.close();
     expect(status).toBe(1);
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^account bad: the application list cannot be read: GET \/applications\.json: status 401/),

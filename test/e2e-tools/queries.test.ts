@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { exporterForTest } from '../e2e/support/forTest.ts';
+import { exporterForTest, simulatorForFile } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { runTool } from './support/tool.ts';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 3, hostsPerApplication: 1 });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorForFile({ applications: 3, hostsPerApplication: 1 });
 
 const COUNT =
   "SELECT count(*) AS events, percentile(duration, 95) AS took FROM Transaction WHERE transactionType = 'Web' FACET appName";

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { describe, expect, it } from 'vitest';
 import { account } from '../e2e/support/config.ts';
+import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { runTool, type ToolOptions } from './support/tool.ts';
 
-let simulator: Simulator;
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 1, hostsPerApplication: 1 });
-});
-afterAll(() => simulator.close());
+const simulator = await simulatorForFile({ applications: 1, hostsPerApplication: 1 });
 
 const ADDRESS = '--web.listen-address=127.0.0.1:0';
 const whenItListens: ToolOptions = { interruptOnce: ({ stderr }) => stderr.includes('msg=Listening') };

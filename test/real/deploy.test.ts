@@ -1,21 +1,11 @@
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { inFolder } from '../support/folder.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-
-/** Runs the body with an empty folder, which is removed afterwards. */
-async function inFolder<T>(body: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'deploy-'));
-  try {
-    return await body(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
 
 await describeReal('the Prometheus configurations', {
   tools: ['promtool'],

@@ -1,13 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { INTERFACES, type Interface } from './incidents/fleet.ts';
 import { INCIDENTS, type Incident } from './incidents/incidents.ts';
 import { caseName, caseOf, QUIET_STEP, quietDay } from './incidents/promtoolTest.ts';
-import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
+import { testRules } from './support/rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LIMIT = 600_000;
@@ -59,25 +57,19 @@ await describeReal('incidents', {
     /** What promtool says of all cases, by the names of those that it refuses; it is started once for each step. */
     let refused: Map<string, string>;
 
+    const rules = [join(ROOT, 'monitoring/rules/alerts.yaml')];
+
     beforeAll(async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'incidents-'));
-      try {
-        const files = [...new Set(cases.map(({ step }) => step))].map((step) => {
-          const tests = cases.filter((each) => each.step === step).map(({ content }) => content);
-          const rules = [join(ROOT, 'monitoring/rules/alerts.yaml')];
-          const text = stringify({ rule_files: rules, evaluation_interval: `${step}m`, tests }, { lineWidth: 0 });
-          writeFileSync(join(folder, `every-${step}m.yaml`), text);
-          return join(folder, `every-${step}m.yaml`);
-        });
-        const outcome = await run(program('promtool'), ['test', 'rules', ...files], { limit: LIMIT });
-        const words = outcome.stdout + outcome.stderr;
-        refused = refusals(words);
-        // Every file is judged, and what is wrong with one has the name of its case.
-        expect(words.match(/SUCCESS|FAILED/g), words).toHaveLength(files.length);
-        expect(outcome.status === 0, words).toBe(refused.size === 0);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      const files = [...new Set(cases.map(({ step }) => step))].map((step) => {
+        const tests = cases.filter((each) => each.step === step).map(({ content }) => content);
+        return { rule_files: rules, evaluation_interval: `${step}m`, tests };
+      });
+      const outcome = await testRules(program('promtool'), files);
+      const words = outcome.stdout + outcome.stderr;
+      refused = refusals(words);
+      // Every file is judged, and what is wrong with one has the name of its case.
+      expect(words.match(/SUCCESS|FAILED/g), words).toHaveLength(files.length);
+      expect(outcome.status === 0, words).toBe(refused.size === 0);
     }, LIMIT);
 
     test.each(INTERFACES)('a quiet day raises no alert (%s)', (by) => {
@@ -91,17 +83,10 @@ await describeReal('incidents', {
 
     test('an alert too many or too few would be noticed', async () => {
       const [incident] = INCIDENTS.filter(({ step, lasts }) => step === 2 && lasts <= 100);
-      const folder = mkdtempSync(join(tmpdir(), 'incidents-'));
-      try {
-        const tests = [[], ['NewRelicExporterDown']].map((alerts) => caseOf(incident!, 'rest', alerts));
-        const rules = [join(ROOT, 'monitoring/rules/alerts.yaml')];
-        const text = stringify({ rule_files: rules, evaluation_interval: '2m', tests }, { lineWidth: 0 });
-        writeFileSync(join(folder, 'test.yaml'), text);
-        const outcome = await run(program('promtool'), ['test', 'rules', join(folder, 'test.yaml')], { limit: LIMIT });
-        expect([...refusals(outcome.stdout + outcome.stderr).keys()]).toEqual([caseName(incident!, 'rest')]);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      const tests = [[], ['NewRelicExporterDown']].map((alerts) => caseOf(incident!, 'rest', alerts));
+      const file = { rule_files: rules, evaluation_interval: '2m', tests };
+      const outcome = await testRules(program('promtool'), [file]);
+      expect([...refusals(outcome.stdout + outcome.stderr).keys()]).toEqual([caseName(incident!, 'rest')]);
     });
   },
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -9,6 +8,7 @@ import {
   variableExpression,
   variableQueries,
 } from '../../monitoring/dashboards/src/expressions.ts';
+import { inFolder } from '../support/folder.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 
@@ -69,15 +69,12 @@ await describeReal('the shipped rules and dashboards', {
       expect(await checkExpressions(['rate(newrelic_up)'])).toMatchObject({ status: 1 });
     });
 
-    async function checkExpressions(expressions: readonly string[]): ReturnType<typeof run> {
-      const folder = mkdtempSync(join(tmpdir(), 'expressions-'));
-      try {
+    function checkExpressions(expressions: readonly string[]): ReturnType<typeof run> {
+      return inFolder((folder) => {
         const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
         writeFileSync(join(folder, 'rules.yaml'), stringify({ groups: [{ name: 'expressions', rules }] }));
-        return await run(program('promtool'), ['check', 'rules', join(folder, 'rules.yaml')]);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+        return run(program('promtool'), ['check', 'rules', join(folder, 'rules.yaml')]);
+      });
     }
   },
 });

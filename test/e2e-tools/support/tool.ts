@@ -67,3 +67,8 @@ export async function runTool(args: readonly string[], options: ToolOptions = {}
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** What was said on standard error but how far the command has come, which it says when it takes some time. */
+export function complaintsOf(stderr: string): string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
+}

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { MovedClock } from './movedClock.ts';
 import { startExporter, type Exporter, type ExporterOptions } from './program.ts';
@@ -23,4 +23,11 @@ export function clockForTest(...pace: ConstructorParameters<typeof MovedClock>):
   const clock = new MovedClock(...pace);
   onTestFinished(() => clock.close());
   return clock;
+}
+
+/** For all tests of a file, or of a suite. */
+export async function simulatorForFile(options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = await startSimulator(options);
+  afterAll(() => simulator.close());
+  return simulator;
 }

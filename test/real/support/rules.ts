@@ -1,4 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { inFolder } from '../../support/folder.ts';
+import { run, type Finished } from './processes.ts';
+import type { RealProgram } from './realPrograms.ts';
+
+/** What `promtool test rules` says of files of tests, given as values; the paths in them are absolute. */
+export function testRules(promtool: RealProgram, tests: readonly object[]): Promise<Finished> {
+  return inFolder((folder) => {
+    const files = tests.map((file, index) => {
+      const path = join(folder, `${index}.yaml`);
+      writeFileSync(path, stringify(file, { lineWidth: 0 }));
+      return path;
+    });
+    return run(promtool, ['test', 'rules', ...files], { limit: 600_000 });
+  });
+}
 
 /** The shipped recording rules, evaluated every second. */
 export function quickRecordingRules(): string {

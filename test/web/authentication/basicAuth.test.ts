@@ -215,6 +215,7 @@ describe('passwords that wait to be compared', () => {
     const { judge, compared } = counting(gate);
     const stays = [judge('alice:stays'), judge('alice:stays too')];
     const leaving = new AbortController();
+    setMaxListeners(0, leaving.signal);
     const left = Array.from({ length: 50 }, (_, index) => judge(`alice:${index}`, { gone: leaving.signal }));
     await settle();
     leaving.abort();
