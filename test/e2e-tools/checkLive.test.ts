@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { complaintsOf, runTool } from './support/tool.ts';

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Api } from '../../../src/api/reader.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
@@ -18,6 +19,7 @@ it.each<[string, Api, readonly string[], number]>([
     }),
   );
   const { signal } = new AbortController();
+  setMaxListeners(0, signal);
   const opened = openAccounts(
     {
       config: { accounts, collection: collectionConfig() },

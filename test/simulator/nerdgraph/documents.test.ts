@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { call, simulatorOfFile, simulatorOfTest, NOW } from '../client.ts';
@@ -115,6 +116,7 @@ describe('the GraphQL call', () => {
     const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'another'] });
     busy.faults.add({ effect: 'hang', times: 25 });
     const aborting = new AbortController();
+    setMaxListeners(0, aborting.signal);
     const status = async (key = DEMO_API_KEY, signal?: AbortSignal): Promise<number> => {
       const options = {
         method: 'POST',
