@@ -31,6 +31,7 @@ describe('a secret', () => {
   });
 
   const KEY = 'NRAK-ABCDEFGHJKLMNPQRSTUVWXYZ234';
+  const encoded = (write: (code: number) => string) => Array.from(KEY, (one) => write(one.charCodeAt(0))).join('');
   const mask = (text: string): string => hiding(KEY, 'lic-0123456789abcdef').mask(text);
 
   it.each([
@@ -43,30 +44,10 @@ describe('a secret', () => {
     ['it over two lines of JSON', JSON.stringify(`${KEY.slice(0, 20)}\n${KEY.slice(20)}`).slice(1, -1)],
     ['it in lower case', KEY.toLowerCase()],
     ['base64 of it', Buffer.from(KEY).toString('base64').replace(/=+$/, '')],
-    [
-      'percent signs for every character',
-      Array.from(KEY)
-        .map((one) => `%${one.charCodeAt(0).toString(16)}`)
-        .join(''),
-    ],
-    [
-      'percent signs twice',
-      Array.from(KEY)
-        .map((one) => `%25${one.charCodeAt(0).toString(16)}`)
-        .join(''),
-    ],
-    [
-      'JSON escapes',
-      Array.from(KEY)
-        .map((one) => `\\u00${one.charCodeAt(0).toString(16)}`)
-        .join(''),
-    ],
-    [
-      'HTML escapes',
-      Array.from(KEY)
-        .map((one) => `&#${one.charCodeAt(0)};`)
-        .join(''),
-    ],
+    ['percent signs for every character', encoded((code) => `%${code.toString(16)}`)],
+    ['percent signs twice', encoded((code) => `%25${code.toString(16)}`)],
+    ['JSON escapes', encoded((code) => `\\u00${code.toString(16)}`)],
+    ['HTML escapes', encoded((code) => `&#${code};`)],
   ])('is hidden as %s', (_, form) => {
     expect(mask(`before ${form}, after`)).toBe('before <secret>, after');
   });

@@ -1,22 +1,24 @@
 import { describe, expect, test } from 'vitest';
+import type { ProbeResult } from '../../../src/collect/probeAnswer.ts';
 import { PROBE as FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
-import { serve, served, testApp } from '../support/app.ts';
+import { served } from '../support/app.ts';
 import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
 const PROBE = '/probe?account=production&app_id=7';
+const ANSWER = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] } as const;
+
+/** The answer to a probe that comes to this. */
+async function probed(probeResult: ProbeResult, query = '') {
+  const { app, origin } = await served();
+  app.collector.probeResult = probeResult;
+  return await get(`${origin}${PROBE}${query}`);
+}
 
 describe('/probe', () => {
   test('answers one application’s families with probe_success and probe_duration_seconds', async () => {
-    const app = testApp();
-    app.collector.probeResult = {
-      kind: 'answer',
-      success: true,
-      blocks: [breakdownBlock('production', 7, 'checkout')],
-      cut: [],
-      notes: [],
-    };
-    const { origin } = await serve(app.app);
+    const { app, origin } = await served();
+    app.collector.probeResult = { ...ANSWER, blocks: [breakdownBlock('production', 7, 'checkout')] };
     const got = await get(`${origin}${PROBE}`);
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -51,15 +53,11 @@ describe('/probe', () => {
   });
 
   test('succeeds only when nothing failed', async () => {
-    const { app, origin } = await served();
-    app.collector.probeResult = { kind: 'answer', success: false, blocks: [], cut: [], notes: [] };
-    expect((await get(`${origin}${PROBE}`)).text).toContain('\nprobe_success 0\n');
+    expect((await probed({ ...ANSWER, success: false })).text).toContain('\nprobe_success 0\n');
   });
 
   test('answers 200 with probe_success 0 when no list can be read', async () => {
-    const { app, origin } = await served();
-    app.collector.probeResult = { kind: 'unreadable', notes: ['GET /applications.json: 503'] };
-    const got = await get(`${origin}${PROBE}`);
+    const got = await probed({ kind: 'unreadable', notes: ['GET /applications.json: 503'] });
     expect([got.status, got.text.includes('\nprobe_success 0\n')]).toEqual([200, true]);
   });
 
@@ -67,9 +65,7 @@ describe('/probe', () => {
     ['unknown_account', 'There is no such account in the configuration.\n'],
     ['unknown_application', 'The account has no application 7 among those that are exported.\n'],
   ] as const)('answers 404 for %s', async (kind, text) => {
-    const { app, origin } = await served();
-    app.collector.probeResult = { kind };
-    const got = await get(`${origin}${PROBE}`);
+    const got = await probed({ kind });
     expect([got.status, got.text]).toEqual([404, text]);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
   });
@@ -100,16 +96,9 @@ describe('/probe', () => {
   });
 
   test('debug=true answers in words, one line a note, with the metrics after', async () => {
-    const app = testApp();
-    app.collector.probeResult = {
-      kind: 'answer',
-      success: false,
-      blocks: [breakdownBlock('production', 7, 'checkout')],
-      cut: [],
-      notes: ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'],
-    };
-    const { origin } = await serve(app.app);
-    const got = await get(`${origin}${PROBE}&debug=true`);
+    const blocks = [breakdownBlock('production', 7, 'checkout')];
+    const notes = ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'];
+    const got = await probed({ ...ANSWER, success: false, blocks, notes }, '&debug=true');
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(got.text).toContain(
       'Probe of application 7 of account "production"\nSomething failed. The probe took 0.000 s.\n',
@@ -134,17 +123,13 @@ describe('/probe', () => {
   });
 
   test('debug=true puts each note on one line, however much white space upstream sent', async () => {
-    const { app, origin } = await served();
     const notes = [`status 500: ${'\t'.repeat(60_000)}x\n \n  y`];
-    app.collector.probeResult = { kind: 'unreadable', notes };
-    const got = await get(`${origin}${PROBE}&debug=true`);
+    const got = await probed({ kind: 'unreadable', notes }, '&debug=true');
     expect(got.text).toMatch(/\n- status 500: \t+x {2}y\n/);
   });
 
   test('debug=true says when no list can be read', async () => {
-    const { app, origin } = await served();
-    app.collector.probeResult = { kind: 'unreadable', notes: ['applications: missing'] };
-    const got = await get(`${origin}${PROBE}&debug=true`);
+    const got = await probed({ kind: 'unreadable', notes: ['applications: missing'] }, '&debug=true');
     expect(got.status).toBe(200);
     expect(got.text).toContain(
       'The list of applications cannot be read. The probe took 0.000 s.\n\n- applications: missing\n',

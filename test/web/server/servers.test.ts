@@ -103,21 +103,18 @@ describe('--web.listen-address', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('a host name that nobody knows is told in one sentence', async () => {
-    await expect(serve(testApp().app, { listen: [{ host: 'exporter.invalid', port: 0 }] })).rejects.toThrow(
-      'Cannot listen on exporter.invalid:0: the host name is not known; correct --web.listen-address.',
+  test.each([
+    ['a host name that nobody knows', { host: 'exporter.invalid' }, 'the host name is not known; correct'],
+    ['an address that is not of this machine', { host: '192.0.2.1' }, 'this machine has no such address'],
+  ])('%s is told in one sentence', async (_, { host }, why) => {
+    await expect(serve(testApp().app, { listen: [{ host, port: 0 }] })).rejects.toThrow(
+      `Cannot listen on ${host}:0: ${why}`,
     );
   });
 
   test('a file descriptor that is no socket is told in one sentence', async () => {
     await expect(serve(testApp().app, { sockets: [9_999] })).rejects.toThrow(
       /^Cannot listen on the socket of file descriptor 9999: .*EBADF|EINVAL/,
-    );
-  });
-
-  test('an address that is not of this machine is told in one sentence', async () => {
-    await expect(serve(testApp().app, { listen: [{ host: '192.0.2.1', port: 0 }] })).rejects.toThrow(
-      'Cannot listen on 192.0.2.1:0: this machine has no such address',
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { served, type TestApp } from '../support/app.ts';
 import { accountStatus, breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
@@ -13,6 +14,10 @@ async function pageOf(prepare: (app: TestApp) => void, query = ''): Promise<stri
   expect(app.collector.refreshes).toEqual([]);
   return got.text;
 }
+
+/** The page of one account. */
+const pageOfAccount = (account: Partial<AccountStatus>) =>
+  pageOf((app) => (app.collector.accounts = [accountStatus(account)]));
 
 /** The text a reader sees, white space made one. */
 function words(page: string): string {
@@ -85,11 +90,9 @@ describe('the status page', () => {
   });
 
   test('what one call read is one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
-    const page = await pageOf((app) => {
-      const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
-      const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
-      app.collector.accounts = [accountStatus({ entities: [...batch, failed, entity({ seconds: 0.2 })] })];
-    });
+    const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
+    const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
+    const page = await pageOfAccount({ entities: [...batch, failed, entity({ seconds: 0.2 })] });
     expect(words(page)).toMatch(/9 s .* and 39 more in one call .*4.25 s .*200 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
     expect(page).toContain('<a href="https://docs.example/errors.md#upstream-failures">timeout</a>');
@@ -97,12 +100,8 @@ describe('the status page', () => {
 
   test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
     const warnings = ['the account lists no application: look whether the key still sees all of the account'];
-    const page = words(
-      await pageOf((app) => {
-        const applicationCounts = { listed: 14, exported: 12, reporting: 10 };
-        app.collector.accounts = [accountStatus({ warnings, applicationCounts })];
-      }),
-    );
+    const applicationCounts = { listed: 14, exported: 12, reporting: 10 };
+    const page = words(await pageOfAccount({ warnings, applicationCounts }));
     expect(page).toContain('up, 1 warning');
     expect(page).toContain('12 exported of 14 listed, 10 of them report');
     expect(page).not.toContain('Nothing fails');
@@ -110,21 +109,13 @@ describe('the status page', () => {
 
   test('an account that is there for its queries only has no applications to wait for', async () => {
     const groups = [{ ...accountStatus().groups[0]!, group: 'queries' as const }];
-    const page = await pageOf((app) => {
-      app.collector.accounts = [accountStatus({ groups, applications: undefined })];
-    });
+    const page = await pageOfAccount({ groups, applications: undefined });
     expect(words(page)).toContain('Applications none: queries only');
   });
 
   test('an account whose list is read but where something fails is not simply up', async () => {
-    const text = words(
-      await pageOf(
-        (app) =>
-          (app.collector.accounts = [
-            accountStatus({ entities: [entity(), entity({ failures: 1, problem: 'no answer' })] }),
-          ]),
-      ),
-    );
+    const failing = entity({ failures: 1, problem: 'no answer' });
+    const text = words(await pageOfAccount({ entities: [entity(), failing] }));
     expect(text).toContain('Account production up, 1 failing');
     expect(words(await pageOf(() => undefined))).toContain('Account production up ');
   });
@@ -143,7 +134,7 @@ describe('the status page', () => {
     [-1, 'Ended. New Relic ends the REST API (v2) of this account on 2025-12-31: set api: nerdgraph .', 'bad'],
   ])('an interface that ends in %d days is named with the days left', async (days, sentence, notice) => {
     const endOfLife = TEST_NOW + days * 86_400;
-    const page = await pageOf((app) => (app.collector.accounts = [accountStatus({ api: 'rest', endOfLife })]));
+    const page = await pageOfAccount({ api: 'rest', endOfLife });
     expect(words(page)).toContain(sentence);
     expect(words(page)).toContain('Interface REST API (v2)');
     expect(page.includes('<p class="notice')).toBe(notice !== '');
@@ -151,7 +142,7 @@ describe('the status page', () => {
   });
 
   test('an interface without an end is named alone', async () => {
-    const page = await pageOf((app) => (app.collector.accounts = [accountStatus({ api: 'nerdgraph' })]));
+    const page = await pageOfAccount({ api: 'nerdgraph' });
     expect(words(page)).toContain('Interface NerdGraph');
     expect(words(page)).not.toContain('New Relic ends');
   });
@@ -159,7 +150,7 @@ describe('the status page', () => {
   test('counts what it does not show', async () => {
     const problem = 'no answer within 10 s';
     const entities = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
-    const text = words(await pageOf((app) => (app.collector.accounts = [accountStatus({ entities })])));
+    const text = words(await pageOfAccount({ entities }));
     expect(text).toContain('The last attempt failed for 33 entities.');
     expect(text).toContain('and 13 more, all of them in the JSON of this page.');
   });
@@ -405,17 +396,13 @@ describe('the queries of an account', () => {
 
   test('are shown with their text, rows and series, and why one failed', async () => {
     const failed = { ...query, name: 'broken', success: false, problem: 'graphql:queries: too many rows' };
-    const page = await pageOf(({ collector }) => {
-      collector.accounts = [accountStatus({ queries: [query, failed] })];
-    });
+    const page = await pageOfAccount({ queries: [query, failed] });
     expect(words(page)).toContain("orders SELECT count(*) FROM Order WHERE a < '<b>' 12 11");
     expect(words(page)).toContain('graphql:queries: too many rows');
   });
 
   test('are shown without the secrets in their text', async () => {
-    const page = await pageOf(({ collector }) => {
-      collector.accounts = [accountStatus({ queries: [{ ...query, nrql: "SELECT a FROM T WHERE k = 'NRAK-0'" }] })];
-    });
+    const page = await pageOfAccount({ queries: [{ ...query, nrql: "SELECT a FROM T WHERE k = 'NRAK-0'" }] });
     expect(words(page)).toContain("SELECT a FROM T WHERE k = '<secret>'");
   });
 });
