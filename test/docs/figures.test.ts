@@ -3,8 +3,8 @@ import { planCalls } from '../../src/collect/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/metrics/sample.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
 import { runTool } from '../e2e-tools/support/tool.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { pageAt, rowsOf, sectionOf } from './pages.ts';
 
 const PAGE_SIZE = 200;
@@ -73,13 +73,12 @@ describe('README.md and docs/migrating.md', () => {
 
 /** What `plan` says of a fleet that is read through NerdGraph. */
 async function planOverNerdGraph(applications: number, hostsEach: number): Promise<number> {
-  const simulator = await startSimulator({
+  const simulator = await simulatorForTest({
     applications,
     hostsPerApplication: Math.max(1, hostsEach),
     keyTransactions: 100,
   });
-  try {
-    const config = `accounts:
+  const config = `accounts:
   - api: nerdgraph
     account_id: 1234567
     base_url: ${new URL('/graphql', simulator.url).href}
@@ -87,13 +86,10 @@ async function planOverNerdGraph(applications: number, hostsEach: number): Promi
     applications: {reporting_only: false}
     hosts: ${hostsEach > 0}
 `;
-    const { status, stdout } = await runTool(['plan', '--format=json'], { config });
-    expect(status).toBe(0);
-    const plans = JSON.parse(stdout) as { readonly accounts: readonly { readonly callsPerMinute: number }[] };
-    return plans.accounts[0]?.callsPerMinute ?? NaN;
-  } finally {
-    await simulator.close();
-  }
+  const { status, stdout } = await runTool(['plan', '--format=json'], { config });
+  expect(status).toBe(0);
+  const plans = JSON.parse(stdout) as { readonly accounts: readonly { readonly callsPerMinute: number }[] };
+  return plans.accounts[0]?.callsPerMinute ?? NaN;
 }
 
 describe('with NerdGraph', () => {

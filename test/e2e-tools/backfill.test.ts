@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { runTool, type ToolResult } from './support/tool.ts';
 
 const simulator = await simulatorForFile({ nrqlSnapping: true, applications: 3, hostsPerApplication: 1 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { startSimulator } from '../../src/simulator/simulator.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { complaintsOf, runTool } from './support/tool.ts';
 
 const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 1 });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Comparison } from '../../src/cli/compare/differences.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { simulatorForFile } from '../e2e/support/forTest.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 import { runTool, type ToolResult } from './support/tool.ts';
 
 const simulator = await simulatorForFile({});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { simulatorForFile, simulatorForTest } from '../e2e/support/forTest.ts';
 import { samplesOf } from '../support/exposition.ts';
+import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { startExporter } from '../e2e/support/program.ts';

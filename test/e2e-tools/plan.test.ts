@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { exporterForTest, simulatorForTest } from '../e2e/support/forTest.ts';
+import { exporterForTest } from '../e2e/support/forTest.ts';
 import type { ParsedFamily } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { scrapeUntilFresh } from '../e2e/support/states.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { account } from '../e2e/support/config.ts';
-import { exporterForTest, simulatorForFile } from '../e2e/support/forTest.ts';
+import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { runTool } from './support/tool.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 3, hostsPerApplication: 1 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { account } from '../e2e/support/config.ts';
-import { simulatorForFile } from '../e2e/support/forTest.ts';
 import { runTool, type ToolOptions } from './support/tool.ts';
+import { simulatorForFile } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 1, hostsPerApplication: 1 });
 

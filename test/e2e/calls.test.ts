@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { samplesOf, value } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';
-import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { entities, scrapeUntilFresh } from './support/states.ts';
 
 test('250 applications and 230 key transactions on pages of 200 are all exported', async () => {

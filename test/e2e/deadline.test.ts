@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { samplesOf, value } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';
-import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { Front } from './support/front.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 

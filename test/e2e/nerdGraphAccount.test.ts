@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { until } from '../real/support/until.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
-import { clockForTest, exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
 import { entities, scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 

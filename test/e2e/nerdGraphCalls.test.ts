@@ -1,11 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type Simulator } from '../../src/simulator/simulator.ts';
 import { samplesOf, value } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';
 import { expectCalls } from './support/fleetCalls.ts';
-import { exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { exporterForTest } from './support/forTest.ts';
 import { ManyTypes } from './support/manyTypes.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
 import { severitiesOf } from './support/severities.ts';

@@ -3,8 +3,9 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import bcrypt from 'bcryptjs';
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
-import { exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { exporterForTest } from './support/forTest.ts';
 
 const USERS = `basic_auth_users: {alice: ${JSON.stringify(bcrypt.hashSync('wonderland', 4))}}\n`;
 const HIDDEN = '<secret>';

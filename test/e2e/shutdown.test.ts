@@ -4,8 +4,9 @@ import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../web/support/certificates.ts';
 import { hostileClients, requestText } from '../web/support/hostile.ts';
 import { parseText, value } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';
-import { exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { exporterForTest } from './support/forTest.ts';
 
 /**
  * Calls and scrapes that are under way last longer than a test may: a shutdown that waited for one of them would not end.

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../real/support/until.ts';
 import { value } from '../support/exposition.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { account, configText } from './support/config.ts';
-import { exporterForTest, simulatorForTest } from './support/forTest.ts';
+import { exporterForTest } from './support/forTest.ts';
 import { runProgram, startProgram } from './support/program.ts';
 
 let folder = '';

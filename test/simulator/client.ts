@@ -1,26 +1,20 @@
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { afterAll, onTestFinished } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 
 /** Where the clock of a simulator stands unless a test moves it. */
 export const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 export const MINUTE = 60_000;
 
 /** A simulator for all tests of a file. */
-export async function simulatorOfFile(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator({ now: () => NOW, ...options });
-  afterAll(() => simulator.close());
-  return simulator;
-}
+export const simulatorOfFile = (options: SimulatorOptions = {}): Promise<Simulator> =>
+  simulatorForFile({ now: () => NOW, ...options });
 
 /** A simulator for one test. */
-export async function simulatorOfTest(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator({ now: () => NOW, ...options });
-  onTestFinished(() => simulator.close());
-  return simulator;
-}
+export const simulatorOfTest = (options: SimulatorOptions = {}): Promise<Simulator> =>
+  simulatorForTest({ now: () => NOW, ...options });
 
 export interface Reply {
   readonly status: number;

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { samplesOf, value } from '../../support/exposition.ts';
+import { simulatorForTest } from '../../support/simulator.ts';
 import { nerdGraphAccount } from './config.ts';
 import { scrapeUntilFresh } from './states.ts';
-import { clockForTest, exporterForTest, simulatorForTest } from './forTest.ts';
+import { clockForTest, exporterForTest } from './forTest.ts';
 
 const WINDOW_END = 'newrelic_exporter_window_end_timestamp_seconds';
 

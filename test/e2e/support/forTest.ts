@@ -1,15 +1,8 @@
-import { afterAll, onTestFinished } from 'vitest';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { onTestFinished } from 'vitest';
 import { MovedClock } from './movedClock.ts';
 import { startExporter, type Exporter, type ExporterOptions } from './program.ts';
 
 // What a test starts with these ends with it, the last one first. They are for tests that run one after another.
-
-export async function simulatorForTest(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator(options);
-  onTestFinished(() => simulator.close());
-  return simulator;
-}
 
 export async function exporterForTest(options: ExporterOptions): Promise<Exporter> {
   const exporter = await startExporter(options);
@@ -23,11 +16,4 @@ export function clockForTest(...pace: ConstructorParameters<typeof MovedClock>):
   const clock = new MovedClock(...pace);
   onTestFinished(() => clock.close());
   return clock;
-}
-
-/** For all tests of a file, or of a suite. */
-export async function simulatorForFile(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator(options);
-  afterAll(() => simulator.close());
-  return simulator;
 }
