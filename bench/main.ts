@@ -10,12 +10,11 @@ import { parseArgs } from 'node:util';
 import { GROWTHS, growthTable } from './growth.ts';
 import type { JudgedRow, Row } from './rows.ts';
 import { figure, judge, rowTable } from './rows.ts';
-import { blockRows } from './rowsOfBlocks.ts';
 import { callRows, refreshRows } from './rowsOfCalls.ts';
 import { nerdGraphRows } from './rowsOfNerdGraph.ts';
 import { queryRows } from './rowsOfQueries.ts';
 import { largeRenderRows, renderRows } from './rowsOfRendering.ts';
-import { answerRows, memoryRow, startRow } from './rowsOfResources.ts';
+import { answerRows, blockRows, memoryRow, startRow } from './rowsOfResources.ts';
 
 interface Part {
   readonly name: string;

@@ -92,13 +92,15 @@ export interface MetricData {
   readonly metrics: readonly Metric[];
 }
 
-/** The metric data of a scope path such as `/applications/1000001`, for these parameters. */
+/** The metric data of a scope path such as `/applications/1000001`: of these names, with further parameters. */
 export async function metricData(
   simulator: Simulator,
   scope: string,
-  parameters: readonly (readonly [string, string])[],
+  names: readonly string[],
+  parameters: Readonly<Record<string, string>> = {},
 ): Promise<MetricData> {
-  const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]));
+  const query = new URLSearchParams(parameters);
+  for (const name of names) query.append('names[]', name);
   const body = await read(simulator, `/v2${scope}/metrics/data.json?${query.toString()}`);
   return body['metric_data'] as MetricData;
 }

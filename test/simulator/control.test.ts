@@ -89,8 +89,8 @@ describe('the control endpoint', () => {
     expect(await application()).toMatchObject({
       application_summary: { throughput: 100, response_time: 250, error_rate: 0.05 },
     });
-    const names = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'].map((name) => ['names[]', name] as const);
-    const { metrics } = await metricData(simulator, `/applications/${APP}`, [...names, ['summarize', 'true']]);
+    const names = ['HttpDispatcher', 'Errors/all', 'OtherTransaction/all'];
+    const { metrics } = await metricData(simulator, `/applications/${APP}`, names, { summarize: 'true' });
     const counts = metrics.map(
       ({ timeslices: [slice] }) => slice!.values['call_count'] ?? slice!.values['error_count'],
     );

@@ -29,27 +29,21 @@ const json = (status: number, headers: Readonly<Record<string, string>> = {}, te
 
 const RATE_LIMIT_PER_MINUTE = 1000;
 
-function tooMany(header: 'retry-after' | 'reset' | 'old' | 'none', seconds: number, now: number): Rendered {
-  const reset = Math.ceil(now / 1000) + seconds;
-  switch (header) {
-    case 'retry-after':
-      return json(429, { 'Retry-After': String(seconds) });
-    case 'reset':
-      return render(limited(RATE_LIMIT_PER_MINUTE, reset), 'json');
-    case 'old':
-      return json(429, { 'NewRelic-OverloadProtection-Reset': String(reset) });
-    case 'none':
-      return json(429);
-  }
-}
-
 /** The answer of a fault that needs nothing from the service; undefined for the other effects. */
 function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql: boolean): Rendered | undefined {
   switch (rule?.effect) {
     case 'status':
       return json(rule.status, rule.headers, rule.body);
-    case 'rate-limit':
-      return tooMany(rule.header, rule.seconds, now);
+    case 'rate-limit': {
+      const reset = Math.ceil(now / 1000) + rule.seconds;
+      if (rule.header === 'reset') return render(limited(RATE_LIMIT_PER_MINUTE, reset), 'json');
+      const headers = {
+        'retry-after': { 'Retry-After': String(rule.seconds) },
+        old: { 'NewRelic-OverloadProtection-Reset': String(reset) },
+        none: {},
+      };
+      return json(429, headers[rule.header]);
+    }
     case 'unavailable':
       return json(503, { 'Retry-After': String(rule.seconds) }, '{"error":{"title":"Service Unavailable"}}');
     case 'invalid-key': {

@@ -147,9 +147,9 @@ function scalar(text: string): number | string {
 /** Reads the short form of a fault rule. Throws an Error that says what is wrong with it. */
 export function parseFault(text: string): FaultRuleInput {
   const [head = '', ...rest] = text.split(',').map((part) => part.trim());
-  const pair = (part: string): readonly [name: string, value: string | undefined] => {
-    const at = part.indexOf('=');
-    return at < 0 ? [part, undefined] : [part.slice(0, at), part.slice(at + 1)];
+  const pair = (part: string) => {
+    const [name = '', ...value] = part.split('=');
+    return [name, value.length === 0 ? undefined : value.join('=')] as const;
   };
   const [name, main] = pair(head);
   if (!MAIN_PARAMETER.has(name)) throw new Error(`unknown effect "${name}"; one of ${EFFECTS.join(', ')}`);

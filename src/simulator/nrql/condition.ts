@@ -124,7 +124,11 @@ export const EVENT_TYPE = 'eventType()';
  */
 export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
   const one = (): NrqlCondition => {
-    if (reader.takeWord('NOT')) return negated(true, one());
+    if (reader.takeWord('NOT')) {
+      const { meets, comparisons } = one();
+      const opposite = (answer: boolean | undefined) => (answer === undefined ? undefined : !answer);
+      return { meets: (lookup) => opposite(meets(lookup)), comparisons };
+    }
     if (reader.takeSign('(') === undefined) return parseComparison(reader, likeContains);
     const inner = parseCondition(reader, likeContains);
     reader.expectSign(')');
@@ -152,29 +156,26 @@ function joined(reader: TokenReader, word: string, decisive: boolean, read: () =
   };
 }
 
-function negated(isNot: boolean, { meets, comparisons }: NrqlCondition): NrqlCondition {
-  const opposite: NrqlCondition['meets'] = (lookup) => {
-    const answer = meets(lookup);
-    return answer === undefined ? undefined : !answer;
-  };
-  return { meets: isNot ? opposite : meets, comparisons };
-}
-
-/** Holds where the attribute has a value that passes the test. */
-function comparison(attribute: string, test: (value: Value) => boolean, values: readonly string[] = []): NrqlCondition {
+/** Holds where the attribute has a value that passes the test; with `isNot`, where it has none that does. */
+function comparison(
+  attribute: string,
+  isNot: boolean,
+  test: (value: Value) => boolean,
+  values: readonly string[] = [],
+): NrqlCondition {
   return {
     meets: (lookup) => {
       const value = lookup(attribute);
-      return value === undefined ? undefined : value !== null && test(value);
+      return value === undefined ? undefined : (value !== null && test(value)) !== isNot;
     },
     comparisons: [{ attribute, values }],
   };
 }
 
 /** Values are compared as texts, whatever their type. */
-function isOneOf(attribute: string, values: readonly string[]): NrqlCondition {
+function isOneOf(attribute: string, isNot: boolean, values: readonly string[]): NrqlCondition {
   const wanted = new Set(values);
-  return comparison(attribute, (value) => wanted.has(String(value)), values);
+  return comparison(attribute, isNot, (value) => wanted.has(String(value)), values);
 }
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -190,33 +191,27 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
   const compare = COMPARISONS[sign ?? ''];
   if (compare !== undefined) {
     const bound = Number(reader.expect('a number', 'number').value);
-    return comparison(attribute, (value) => typeof value === 'number' && compare(value, bound));
+    return comparison(attribute, false, (value) => typeof value === 'number' && compare(value, bound));
   }
-  if (sign !== undefined) return negated(sign !== '=', isOneOf(attribute, [parseValue(reader)]));
+  if (sign !== undefined) return isOneOf(attribute, sign !== '=', [parseValue(reader)]);
   if (reader.takeWord('IS')) {
     const isNot = reader.takeWord('NOT');
     const literal = ['true', 'false'].find((word) => reader.takeWord(word.toUpperCase()));
-    if (literal !== undefined) return negated(isNot, isOneOf(attribute, [literal]));
+    if (literal !== undefined) return isOneOf(attribute, isNot, [literal]);
     reader.expectWord('NULL');
-    return negated(
-      !isNot,
-      comparison(attribute, () => true),
-    );
+    return comparison(attribute, !isNot, () => true);
   }
   const isNot = reader.takeWord('NOT');
   if (reader.takeWord('IN')) {
     reader.expectSign('(');
     const values = reader.list(() => parseValue(reader));
     reader.expectSign(')');
-    return negated(isNot, isOneOf(attribute, values));
+    return isOneOf(attribute, isNot, values);
   }
   if (!reader.takeWord('LIKE')) reader.fail('=, IN, LIKE or IS');
   const { value: like } = reader.expect("a text such as 'Datastore/%'", 'text');
   const pattern = likePattern(like, likeContains);
-  return negated(
-    isNot,
-    comparison(attribute, (value) => pattern.test(String(value))),
-  );
+  return comparison(attribute, isNot, (value) => pattern.test(String(value)));
 }
 
 /** An attribute, with or without backticks, or `eventType()`. */

@@ -7,12 +7,12 @@ import { nrql, V, TO } from './client.ts';
 const WINDOW_MINUTES = 5;
 const W = WINDOW_MINUTES * 60;
 const FROM = TO - W * 1000;
-const PARAMETERS = [
-  ['from', new Date(FROM).toISOString()],
-  ['to', new Date(TO).toISOString()],
-  ['summarize', 'true'],
-  ['raw', 'true'],
-] as const;
+const PARAMETERS = {
+  from: new Date(FROM).toISOString(),
+  to: new Date(TO).toISOString(),
+  summarize: 'true',
+  raw: 'true',
+};
 
 /** The five columns of a row. */
 interface Columns {
@@ -87,10 +87,8 @@ function namesOf(application: number): readonly string[] {
     .filter((name) => mapOf(name) !== undefined || name === 'Agent/MetricsReported/count');
 }
 
-async function rest(path: string, names: readonly string[]): Promise<readonly Metric[]> {
-  const data = await metricData(simulator, path, [...names.map((name) => ['names[]', name] as const), ...PARAMETERS]);
-  return data.metrics;
-}
+const rest = async (path: string, names: readonly string[]): Promise<readonly Metric[]> =>
+  (await metricData(simulator, path, names, PARAMETERS)).metrics;
 
 async function rowsOf(condition: string): Promise<ReadonlyMap<string, Columns>> {
   const { results } = await nrql(

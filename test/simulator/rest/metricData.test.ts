@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
-import { type Metric, call, metricData, simulatorOfFile, simulatorOfTest, NOW, MINUTE } from '../client.ts';
+import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { type Metric, call, GOOD, metricData, simulatorOfFile, simulatorOfTest, NOW, MINUTE } from '../client.ts';
 
 const APP = '/applications/1000001';
-const WINDOW = [
-  ['from', '2026-05-20T13:30:00Z'],
-  ['to', '2026-05-20T14:00:00Z'],
-] as const;
+const WINDOW = { from: '2026-05-20T13:30:00Z', to: '2026-05-20T14:00:00Z' };
+const SUMMARIZED = { summarize: 'true' };
 
 const rounded = await simulatorOfFile();
 const exact = await simulatorOfFile({ rounding: false });
@@ -33,14 +32,10 @@ describe('metric data', () => {
     await fc.assert(
       fc.asyncProperty(ranges, async ({ app, ago, minutes }) => {
         const to = Math.floor(NOW / MINUTE) * MINUTE - ago * MINUTE;
-        const parameters = [
-          ...names.map((name) => ['names[]', name] as const),
-          ['from', new Date(to - minutes * MINUTE).toISOString()],
-          ['to', new Date(to).toISOString()],
-        ] as const;
+        const range = { from: new Date(to - minutes * MINUTE).toISOString(), to: new Date(to).toISOString() };
         const path = `/applications/100000${app}`;
-        const series = await metricData(exact, path, parameters);
-        const summary = await metricData(exact, path, [...parameters, ['summarize', 'true']]);
+        const series = await metricData(exact, path, names, range);
+        const summary = await metricData(exact, path, names, { ...range, ...SUMMARIZED });
         expect(series.metrics_found).toEqual(summary.metrics_found);
         for (const metric of summary.metrics) {
           const points = named(series.metrics, metric.name).timeslices;
@@ -76,43 +71,31 @@ describe('metric data', () => {
   });
 
   it('are found or not found, never an error', async () => {
-    const data = await metricData(rounded, APP, [
-      ['names[]', 'Foo'],
-      ['names[]', 'HttpDispatcher'],
-      ['names[]', 'ActiveRecord/all'],
-      ['names[]', 'HttpDispatcher'],
-      ['summarize', 'true'],
-    ]);
+    const data = await metricData(
+      rounded,
+      APP,
+      ['Foo', 'HttpDispatcher', 'ActiveRecord/all', 'HttpDispatcher'],
+      SUMMARIZED,
+    );
     expect(data.metrics_found).toEqual(['HttpDispatcher']);
     expect(data.metrics_not_found).toEqual(['Foo', 'ActiveRecord/all']);
     expect(data.metrics).toHaveLength(1);
   });
 
   it('echo the requested range in UTC and answer it minute by minute', async () => {
-    const data = await metricData(rounded, APP, [
-      ['names[]', 'Apdex'],
-      ['from', '2026-05-20T15:30:00+02:00'],
-      ['to', '2026-05-20T16:00:00+02:00'],
-    ]);
+    const data = await metricData(rounded, APP, ['Apdex'], {
+      from: '2026-05-20T15:30:00+02:00',
+      to: '2026-05-20T16:00:00+02:00',
+    });
     expect([data.from, data.to]).toEqual(['2026-05-20T13:30:00+00:00', '2026-05-20T14:00:00+00:00']);
     expect(data.metrics[0]!.timeslices).toHaveLength(30);
-    expect(Object.keys(data.metrics[0]!.timeslices[0]!.values)).toEqual([
-      's',
-      't',
-      'f',
-      'count',
-      'score',
-      'value',
-      'threshold',
-      'threshold_min',
-    ]);
+    expect(Object.keys(data.metrics[0]!.timeslices[0]!.values).join()).toBe(
+      's,t,f,count,score,value,threshold,threshold_min',
+    );
   });
 
   it('default to a half hour that the service moves into the past', async () => {
-    const data = await metricData(rounded, APP, [
-      ['names[]', 'HttpDispatcher'],
-      ['summarize', 'true'],
-    ]);
+    const data = await metricData(rounded, APP, ['HttpDispatcher'], SUMMARIZED);
     expect([data.from, data.to]).toEqual(['2026-05-20T13:37:31+00:00', '2026-05-20T14:07:31+00:00']);
     const slice = data.metrics[0]!.timeslices[0]!;
     expect(parseTimestamp(slice.to)! - parseTimestamp(slice.from)!).toBe(30 * MINUTE);
@@ -120,22 +103,22 @@ describe('metric data', () => {
   });
 
   it('have an empty object for values that the metric does not have', async () => {
-    const data = await metricData(rounded, APP, [
-      ['names[]', 'HttpDispatcher'],
-      ['names[]', 'Apdex'],
-      ['values[]', 'call_count'],
-      ['summarize', 'true'],
-    ]);
+    const data = await metricData(rounded, APP, ['HttpDispatcher', 'Apdex'], {
+      'values[]': 'call_count',
+      summarize: 'true',
+    });
     expect(Object.keys(named(data.metrics, 'HttpDispatcher').timeslices[0]!.values)).toEqual(['call_count']);
     expect(named(data.metrics, 'Apdex').timeslices[0]!.values).toEqual({});
   });
 
   it('are rounded to three significant digits but for counts, unless raw', async () => {
-    const parameters = [['names[]', 'HttpDispatcher'], ['summarize', 'true'], ...WINDOW] as const;
-    const values = (await metricData(rounded, APP, parameters)).metrics[0]!.timeslices[0]!.values;
-    const raw = (await metricData(rounded, APP, [...parameters, ['raw', 'true']])).metrics[0]!.timeslices[0]!.values;
-    const unrounded = (await metricData(exact, APP, parameters)).metrics[0]!.timeslices[0]!.values;
-    expect(raw).toEqual(unrounded);
+    const valuesOf = async (simulator: Simulator, more = {}) => {
+      const data = await metricData(simulator, APP, ['HttpDispatcher'], { ...SUMMARIZED, ...WINDOW, ...more });
+      return data.metrics[0]!.timeslices[0]!.values;
+    };
+    const values = await valuesOf(rounded);
+    const raw = await valuesOf(rounded, { raw: 'true' });
+    expect(raw).toEqual(await valuesOf(exact));
     expect(values['call_count']).toBe(raw['call_count']);
     expect(values['call_count']).toBeGreaterThan(1000);
     expect(values['average_response_time']).toBe(Number(raw['average_response_time']!.toPrecision(3)));
@@ -143,17 +126,15 @@ describe('metric data', () => {
   });
 
   it('exist for complete minutes only', async () => {
-    const data = await metricData(rounded, APP, [
-      ['names[]', 'HttpDispatcher'],
-      ['from', '2026-05-20T14:00:00Z'],
-      ['to', '2026-05-20T14:20:00Z'],
-    ]);
+    const data = await metricData(rounded, APP, ['HttpDispatcher'], {
+      from: '2026-05-20T14:00:00Z',
+      to: '2026-05-20T14:20:00Z',
+    });
     expect(data.metrics[0]!.timeslices.map(({ from }) => from).at(-1)).toBe('2026-05-20T14:06:00+00:00');
-    const future = await metricData(rounded, APP, [
-      ['names[]', 'HttpDispatcher'],
-      ['from', '2026-05-20T14:07:00Z'],
-      ['to', '2026-05-20T14:20:00Z'],
-    ]);
+    const future = await metricData(rounded, APP, ['HttpDispatcher'], {
+      from: '2026-05-20T14:07:00Z',
+      to: '2026-05-20T14:20:00Z',
+    });
     expect(future.metrics_not_found).toEqual(['HttpDispatcher']);
   });
 
@@ -168,37 +149,31 @@ describe('metric data', () => {
       'WebTransactionTotalTime',
       'Datastore/MySQL/allWeb',
     ];
-    const parameters = [...asked.map((name) => ['names[]', name] as const), ['summarize', 'true']] as const;
     for (const scope of ['/hosts/100000001', '/instances/10000000100']) {
-      const data = await metricData(rounded, APP + scope, parameters);
+      const data = await metricData(rounded, APP + scope, asked, SUMMARIZED);
       expect(data.metrics_found).toEqual(asked.slice(0, 4));
     }
     const generous = await simulatorOfTest({ hostMetrics: 'all' });
-    const data = await metricData(generous, `${APP}/hosts/100000001`, parameters);
+    const data = await metricData(generous, `${APP}/hosts/100000001`, asked, SUMMARIZED);
     expect(data.metrics_not_found).toEqual(['EndUser', 'EndUser/Apdex']);
   });
 
   it('zeros stand for a metric that is no longer collected', async () => {
-    const data = await metricData(rounded, '/applications/1000009', [
-      ['names[]', 'Memcache/allWeb'],
-      ['summarize', 'true'],
-    ]);
+    const data = await metricData(rounded, '/applications/1000009', ['Memcache/allWeb'], SUMMARIZED);
     expect(data.metrics_found).toEqual(['Memcache/allWeb']);
     expect(new Set(Object.values(data.metrics[0]!.timeslices[0]!.values))).toEqual(new Set([0]));
   });
 
   it('find EndUserApdex under its other spelling, and no member of objects', async () => {
-    const names = ['EndUserApdex', 'EndUser/Apdex', 'constructor'].map((name) => ['names[]', name] as const);
-    const data = await metricData(rounded, APP, [...names, ...WINDOW]);
+    const data = await metricData(rounded, APP, ['EndUserApdex', 'EndUser/Apdex', 'constructor'], WINDOW);
     expect(data.metrics.map(({ name }) => name)).toEqual(['EndUser/Apdex']);
     expect([data.metrics_found, data.metrics_not_found]).toEqual([['EndUser/Apdex'], ['constructor']]);
   });
 
   it('end their timeslices with the last second, and say nothing of names, when told so', async () => {
     const old = await simulatorOfTest({ inclusiveTo: true, metricsFound: false });
-    const parameters = [['names[]', 'Apdex'], ['summarize', 'true'], ...WINDOW] as const;
-    const data = await metricData(old, APP, parameters);
-    const today = await metricData(rounded, APP, parameters);
+    const data = await metricData(old, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });
+    const today = await metricData(rounded, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });
     expect(data.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T13:59:59+00:00');
     expect(today.metrics[0]!.timeslices[0]!.to).toBe('2026-05-20T14:00:00+00:00');
     expect(data.metrics[0]!.timeslices[0]!.values).toEqual(today.metrics[0]!.timeslices[0]!.values);
@@ -223,16 +198,9 @@ describe('metric data', () => {
   });
 
   it('take their parameters from a form body too, where curl -d puts them', async () => {
-    const headers = {
-      'X-Api-Key': 'NRAK-SIMULATOR0000000000000000',
-      Accept: '*/*',
-      'Content-Type': 'application/x-www-form-urlencoded',
-    };
     const body = 'names[]=Apdex&summarize=true';
-    const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json`, {
-      headers: { ...headers, 'Content-Length': String(body.length) },
-      body,
-    });
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': String(body.length) };
+    const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json`, { headers: { ...GOOD, ...form }, body });
     expect(reply.text).toContain('"metrics_found":["Apdex"]');
   });
 
