@@ -119,9 +119,7 @@ export function failure(
   return { status, body: { error }, headers };
 }
 
-export function notFound(): ServiceAnswer {
-  return failure(404, 'The requested resource was not found');
-}
+export const NOT_FOUND = failure(404, 'The requested resource was not found');
 
 const DOCUMENTATION =
   'https://docs.newrelic.com/docs/apis/rest-api-v2/requirements/api-overload-protection-preventing-429-errors';
@@ -152,15 +150,6 @@ export function sentKey(headers: IncomingHttpHeaders) {
 /** The 401 of a wrong key, which says the key again, as the service does. */
 export function invalidKey(key: string): ServiceAnswer {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
-}
-
-/**
- * Why a call is not let in; undefined when its key is good. A key that nobody knows is seen only in `X-Api-Key`: in `Api-Key`
- * the service looks for keys of users alone, and says that there is none.
- */
-export function refusal(key: ReturnType<typeof sentKey>, keys: ReadonlySet<string>): ServiceAnswer | undefined {
-  if (key !== undefined && keys.has(key.value)) return undefined;
-  return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
 }
 
 /** Lists whose entries are not named by dropping the plural's last letter. */

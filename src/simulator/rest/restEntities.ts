@@ -14,7 +14,7 @@ import {
   keyTransactionSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
-import { type JsonObject, type ServiceAnswer, notFound, ok } from '../simulatorHttp.ts';
+import { type JsonObject, type ServiceAnswer, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records, by what the records are; the singular of their paths is the service's own. */
 const LINKS = {
@@ -175,13 +175,13 @@ function answers<Entity extends { readonly id: number }>(
   return {
     list: (call: RestCall): ServiceAnswer => {
       const entities = entitiesOf(call);
-      if (entities === undefined) return notFound();
+      if (entities === undefined) return NOT_FOUND;
       const page = paginate(filtered(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
       return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one, true)), links: LINKS[what] }, page.link);
     },
     single: (call: RestCall): ServiceAnswer => {
       const entity = entitiesOf(call)?.find(({ id }) => id === idOf(call.ids));
-      return entity === undefined ? notFound() : ok({ [what]: recordOf(call, entity, false), links: LINKS[what] });
+      return entity === undefined ? NOT_FOUND : ok({ [what]: recordOf(call, entity, false), links: LINKS[what] });
     },
   };
 }

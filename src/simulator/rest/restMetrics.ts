@@ -9,7 +9,7 @@ import {
 import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
-import { type ServiceAnswer, failure, type JsonObject, notFound, ok } from '../simulatorHttp.ts';
+import { type ServiceAnswer, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 const DEFAULT_RANGE = 30 * MINUTE;
 const LEAST_LAG = 1.5 * MINUTE;
@@ -97,7 +97,7 @@ function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope
 /** The metric names of an application, host or instance, narrowed with `name` (whatever its case). */
 export function metricNames(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
-  if (scope === undefined) return notFound();
+  if (scope === undefined) return NOT_FOUND;
   const { query } = call;
   const part = (query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
@@ -116,7 +116,7 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
 /** Metric timeslices of an application, host or instance. */
 export function metricTimeslices(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
-  if (scope === undefined) return notFound();
+  if (scope === undefined) return NOT_FOUND;
   const { query, now } = call;
   const names = query.getAll('names[]').filter((name) => name !== '');
   if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { CallKind, FaultRule } from '../faults/faultRules.ts';
-import { failure, limited, notFound, refusal, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
+import { failure, invalidKey, limited, NOT_FOUND, sentKey, type ServiceAnswer } from '../simulatorHttp.ts';
 import { MinuteLimit, type ServiceCall, type ServiceOptions } from '../simulatorState.ts';
 import type { RestCall } from './restCall.ts';
 import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
@@ -76,12 +76,13 @@ export class RestService {
         const { apiKeys, state, settings } = this.#options;
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
-        const refused = refusal(key, apiKeys);
-        if (refused !== undefined) return refused;
+        if (key === undefined || !apiKeys.has(key.value)) {
+          // In `Api-Key` the service looks for keys of users alone: there it does not see a key that nobody knows.
+          return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
+        }
         const now = state.now();
-        if (!this.#limit.count(key?.value ?? '', now))
-          return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
-        if (route === undefined) return notFound();
+        if (!this.#limit.count(key.value, now)) return limited(this.#limit.most, (Math.floor(now / 60_000) + 1) * 60);
+        if (route === undefined) return NOT_FOUND;
         const address = `${this.#scheme}://${request.headers.host ?? 'localhost'}${path}`;
         // A form body, where `curl -d` puts them, has parameters too.
         const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;

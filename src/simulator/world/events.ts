@@ -24,11 +24,11 @@ export interface EventSearch {
 /** The events that an application has of one type, perhaps also some before and after the time that is wanted. */
 type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;
 
-/** Every event of a type in the time of a search. A type that nobody sends has no events. */
+/** Every event of a type in the time of a search, of applications that report. A type that nobody sends has no events. */
 export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
   const source = SOURCES[type];
   if (source === undefined) return;
-  for (const application of search.world.applications()) {
+  for (const application of search.world.applications().filter(({ archetype }) => archetype.reporting)) {
     for (const event of source(search, application)) {
       if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
     }
@@ -180,10 +180,10 @@ function* minutesOf({ since, until }: EventSearch, step: number): Generator<numb
 const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
 const CHECK_MINUTES = 5;
 
-/** Every reporting application with web traffic has a monitor that checks it every five minutes from each location. */
+/** Every application with web traffic has a monitor that checks it every five minutes from each location. */
 function* syntheticChecks(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype } = application;
-  if (!archetype.reporting || archetype.web === undefined) return;
+  if (archetype.web === undefined) return;
   const { seed, accountId } = search.world.options;
   for (const minute of minutesOf(search, CHECK_MINUTES)) {
     const { slowness, errorRatio } = applicationMinute(seed, application, minute);
@@ -211,7 +211,7 @@ const ERROR_BUDGET = 0.5;
 /** Applications with an alert policy have a service level. What fails swings over a week, at times beyond the budget. */
 function* serviceLevels(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype, alertPolicyId } = application;
-  if (!archetype.reporting || archetype.web === undefined || alertPolicyId === undefined) return;
+  if (archetype.web === undefined || alertPolicyId === undefined) return;
   const { seed, accountId } = search.world.options;
   const phase = fraction(seed, index, 8200);
   for (const minute of minutesOf(search, SNAPSHOT_MINUTES)) {
@@ -234,7 +234,7 @@ const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 /** The opening and the end of every incident of applications with an alert policy. */
 function* alerts({ world, since, until }: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { id, name, index, alertPolicyId, archetype } = application;
-  if (!archetype.reporting || alertPolicyId === undefined) return;
+  if (alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
   for (const incident of alertIncidents(world, application, from, until / MINUTE)) {
     const { conditionName, priority, fromMinute, toMinute } = incident;
@@ -287,10 +287,9 @@ const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 /** Every application is deployed once in a day and a half; every other time it is noted in the older form. */
 function* deployments(
   search: EventSearch,
-  { id, index, name, archetype }: SimulatedApplication,
+  { id, index, name }: SimulatedApplication,
   isNewForm: boolean,
 ): ReturnType<Source> {
-  if (!archetype.reporting) return;
   const { seed, accountId } = search.world.options;
   for (const first of minutesOf(search, DEPLOYMENT_MINUTES)) {
     const span = first / DEPLOYMENT_MINUTES;
