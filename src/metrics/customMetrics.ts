@@ -257,21 +257,10 @@ export function nerdgraphValuesOf(match: string): readonly string[] {
 }
 
 function kindsOf(match: string): readonly (keyof typeof NERDGRAPH_VALUES)[] {
-  const [first = '', second] = match.split('/');
-  switch (isLiteral(first) ? first : undefined) {
-    case undefined:
-      return ['any', 'apdex', 'devices', 'memory'];
-    case 'Apdex':
-      return ['apdex'];
-    case 'EndUser':
-      if (second !== undefined && !isLiteral(second)) return ['any', 'apdex', 'devices'];
-      return second?.startsWith('Apdex') === true ? ['apdex'] : ['any', 'devices'];
-    case 'Browser':
-    case 'Mobile':
-      return ['any', 'devices'];
-    case 'Memory':
-      return ['any', 'memory'];
-    default:
-      return ['any'];
-  }
+  const [first = '', second = ''] = match.split('/');
+  if (!isLiteral(first)) return ['any', 'apdex', 'devices', 'memory'];
+  if (first === 'EndUser' && !isLiteral(second)) return ['any', 'apdex', 'devices'];
+  if (first === 'Apdex' || (first === 'EndUser' && second.startsWith('Apdex'))) return ['apdex'];
+  if (['EndUser', 'Browser', 'Mobile'].includes(first)) return ['any', 'devices'];
+  return first === 'Memory' ? ['any', 'memory'] : ['any'];
 }

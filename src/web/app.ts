@@ -100,23 +100,24 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
 /** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause. */
 function healthyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
-    if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
-    else
-      sendText(
-        response,
+    if (!deps.collector().progressing()) {
+      throw new RefusedError(
         503,
         'The collector makes no progress: there is work to start and none has been for too long.',
       );
+    }
+    sendText(response, 200, 'Healthy');
   };
 }
 
 /** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins. */
 function readyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
-    if (deps.stopping()) sendText(response, 503, 'Shutting down');
-    else if (deps.collection().background && !deps.collector().refreshedOnce) {
-      sendText(response, 503, 'The first refresh has not ended yet');
-    } else sendText(response, 200, 'Ready');
+    if (deps.stopping()) throw new RefusedError(503, 'Shutting down');
+    if (deps.collection().background && !deps.collector().refreshedOnce) {
+      throw new RefusedError(503, 'The first refresh has not ended yet');
+    }
+    sendText(response, 200, 'Ready');
   };
 }
 
