@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import { simulatorForFile } from '../support/simulator.ts';
+import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
-import { complaintsOf, runTool } from './support/tool.ts';
+import { complaintsOf, runOnService, runTool } from './support/tool.ts';
+
+const CHECK_LIVE = ['check', '--live'];
 
 const simulator = await simulatorForFile({ applications: 6, hostsPerApplication: 1 });
 
@@ -16,7 +17,7 @@ describe('check --live', () => {
         { name: 'custom_nothing', help: 'Nothing', match: 'Custom/Nothing/{what}', value: 'average_value' },
       ],
     };
-    const result = await runTool(['check', '--live'], { config: { accounts: [account(simulator, 'shop', settings)] } });
+    const result = await runTool(CHECK_LIVE, { config: { accounts: [account(simulator, 'shop', settings)] } });
     expect(complaintsOf(result.stderr)).toEqual([]);
     expect(result.stdout.split('\n')).toEqual([
       'config.yaml: valid',
@@ -38,7 +39,7 @@ describe('check --live', () => {
   it('says which entries of key_transactions.include match nothing', async () => {
     const key_transactions = { include: [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }] };
     const config = { accounts: [account(simulator, 'shop', { key_transactions })] };
-    const { status, stdout } = await runTool(['check', '--live'], { config });
+    const { status, stdout } = await runTool(CHECK_LIVE, { config });
     expect(stdout.match(/warning: .*/g)).toEqual([
       'warning: key_transactions.include: no key transaction has the name "nix-*": correct the entry or remove it',
       'warning: key_transactions.include: no key transaction has the id 77: correct the entry or remove it',
@@ -47,8 +48,8 @@ describe('check --live', () => {
   });
 
   it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
-    const forbidding = await startSimulator({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
-    const { status, stdout, stderr } = await runTool(['check', '--live'], {
+    const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
+    const { status, stdout, stderr } = await runTool(CHECK_LIVE, {
       config: {
         accounts: [
           account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
@@ -58,7 +59,6 @@ describe('check --live', () => {
         ],
       },
     });
-    await forbidding.close();
     expect(status).toBe(1);
     expect(stdout).toContain(
       `account refused (${simulator.url}/v2): the key is refused: GET /applications.json: status 401`,
@@ -71,7 +71,7 @@ describe('check --live', () => {
   });
 
   it('names a list of an application that cannot be read, and ends with 1', async () => {
-    const { status, stdout } = await checkLive({
+    const { status, stdout } = await runOnService(CHECK_LIVE, {
       applications: 2,
       faults: [
         { effect: 'status', status: 404, on: 'hosts', app: 1000002 },
@@ -86,7 +86,8 @@ describe('check --live', () => {
   });
 
   it('says that a plan does not fit, and which setting to change', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       { applications: 1, hostsPerApplication: 40 },
       { limits: { requests_per_minute: 10 } },
     );
@@ -97,7 +98,7 @@ describe('check --live', () => {
 
   it('calls nothing upstream when the configuration is invalid, prints every fault and ends with 2', async () => {
     const before = simulator.requests.count();
-    const { status, stdout, stderr } = await runTool(['check', '--live'], {
+    const { status, stdout, stderr } = await runTool(CHECK_LIVE, {
       config: 'accounts:\n  - api_key: abc\n    hots: true\ncollection:\n  window: 5\n',
     });
     expect(status).toBe(2);
@@ -112,7 +113,8 @@ describe('check --live', () => {
       { id: 1234567, name: 'Shop' },
       { id: 7654321, name: 'Blog' },
     ];
-    const { status, stdout, stderr, url } = await checkLive(
+    const { status, stdout, stderr, url } = await runOnService(
+      CHECK_LIVE,
       { applications: 2, hostsPerApplication: 1, accounts },
       { api: 'nerdgraph', account_id: 1234567 },
     );
@@ -131,7 +133,8 @@ describe('check --live', () => {
   });
 
   it('names an account that the key does not list', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
       { api: 'nerdgraph', account_id: 1234567 },
     );
@@ -141,7 +144,8 @@ describe('check --live', () => {
   });
 
   it('warns of NRQL that answers no timeslice at all', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       {
         applications: 2,
         hostsPerApplication: 1,
@@ -161,13 +165,14 @@ describe('check --live', () => {
       { id: 1234567, name: 'Shop' },
       { id: 7654321, name: 'Blog' },
     ];
-    const { status, stdout } = await checkLive({ applications: 1, accounts }, { api: 'nerdgraph' });
+    const { status, stdout } = await runOnService(CHECK_LIVE, { applications: 1, accounts }, { api: 'nerdgraph' });
     expect(stdout).toMatch(/the application list cannot be read: .*1234567 \(Shop\), 7654321 \(Blog\)/);
     expect(status).toBe(1);
   });
 
   it('says that NRQL cannot be read, and ends with 1', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       {
         applications: 1,
         faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_nrql' }],
@@ -179,7 +184,8 @@ describe('check --live', () => {
   });
 
   it('says that the accounts of a key cannot be read although every list can, and ends with 1', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       {
         applications: 1,
         faults: [{ effect: 'graphql-error', class: 'ACCESS_DENIED', on: 'graphql_accounts' }],
@@ -192,7 +198,8 @@ describe('check --live', () => {
   });
 
   it('says that a plan does not fit because calls are slow, from how long they took', async () => {
-    const { status, stdout } = await checkLive(
+    const { status, stdout } = await runOnService(
+      CHECK_LIVE,
       { applications: 2, hostsPerApplication: 40, latencyMs: 1000 },
       { limits: { max_concurrent_requests: 1 }, key_transactions: false },
     );
@@ -203,18 +210,3 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 });
-
-/** Runs it with one account of a service of its own. */
-async function checkLive(
-  upstreamOptions: Parameters<typeof startSimulator>[0],
-  settings: Parameters<typeof account>[2] = {},
-) {
-  const upstream = await startSimulator(upstreamOptions);
-  const address = settings['api'] === 'nerdgraph' ? { base_url: `${upstream.url}/graphql` } : {};
-  try {
-    const config = { accounts: [account(upstream, 'shop', { ...settings, ...address })] };
-    return { ...(await runTool(['check', '--live'], { config })), url: upstream.url };
-  } finally {
-    await upstream.close();
-  }
-}

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import type { ConfigInput } from '../../e2e/support/config.ts';
-import { configText } from '../../e2e/support/config.ts';
+import { account, configText } from '../../e2e/support/config.ts';
 import { COMPILED, NODE } from '../../e2e/support/program.ts';
 
 /** The built program; `npm test` builds it first. */
@@ -71,4 +72,22 @@ export async function runTool(args: readonly string[], options: ToolOptions = {}
 /** What was said on standard error but how far the command has come, which it says when it takes some time. */
 export function complaintsOf(stderr: string): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('reading '));
+}
+
+/** Runs a command with one account of a service of its own; also in tests that run beside others. */
+export async function runOnService(
+  args: readonly string[],
+  service: SimulatorOptions,
+  settings: Readonly<Record<string, unknown>> = {},
+  options: ToolOptions = {},
+): Promise<ToolResult & { readonly url: string }> {
+  const upstream = await startSimulator(service);
+  const { url } = upstream;
+  const address = settings['api'] === 'nerdgraph' ? { base_url: `${url}/graphql` } : {};
+  const config = { accounts: [account(upstream, 'shop', { ...settings, ...address })] };
+  try {
+    return { ...(await runTool(args, { config, ...options })), url };
+  } finally {
+    await upstream.close();
+  }
 }
