@@ -118,13 +118,6 @@ function tightLimits({ timetable, context }: AccountCollector): string[] {
 
 export type AccountStatus = ReturnType<typeof statusOf>;
 
-/** The state of an account, all at once; see `statusOf`. */
-export function statusAtOnce(account: AccountCollector, time: AnswerTime, wallNow: number): AccountStatus {
-  account.timetable.updateAtOnce();
-  // It is the same whatever a scope asks for.
-  return statusOf(account, AccountAnswer.atOnce(account, { groups: new Set() }, time), time, wallNow);
-}
-
 /**
  * Everything about one account; times are Unix seconds, and what is not known yet is undefined. What only the pages show is
  * put together when it is asked for.

@@ -19,7 +19,7 @@ const COUNTED = MINUTE + 1;
 export class Budget {
   /** The limit; where a reload changes it, what was spent stays spent. */
   perMinute: number;
-  #inFlight = 0;
+  inFlight = 0;
   /** When ended calls stop counting, oldest first. */
   #release: number[] = [];
   /** Starts of the last minute, oldest first: what the status shows. */
@@ -33,10 +33,6 @@ export class Budget {
 
   constructor(perMinute: number) {
     this.perMinute = perMinute;
-  }
-
-  get inFlight(): number {
-    return this.#inFlight;
   }
 
   /** The calls per minute allowed now: less than configured while recovering from an overload answer. */
@@ -67,7 +63,7 @@ export class Budget {
   freeBy(now: number, until: number): number {
     if (this.#pausedUntil > until) return 0;
     const counted = this.#release.length - countUntil(this.#release, until);
-    return Math.max(0, this.inForce(now) - this.#inFlight - counted);
+    return Math.max(0, this.inForce(now) - this.inFlight - counted);
   }
 
   /** When the next call may start: now, a later time, or undefined when only the end of a call in flight can tell. */
@@ -75,7 +71,7 @@ export class Budget {
     if (now < this.#pausedUntil) return this.#pausedUntil;
     this.#release = after(this.#release, now);
     const allowed = this.inForce(now);
-    const excess = this.#inFlight + this.#release.length - allowed;
+    const excess = this.inFlight + this.#release.length - allowed;
     if (excess < 0) return now;
     const release = this.#release[excess] ?? Infinity;
     const next = Math.min(release, this.#nextStep(now, allowed));
@@ -84,7 +80,7 @@ export class Budget {
 
   /** A call starts; `nextStart` must have allowed it. */
   start(now: number): void {
-    this.#inFlight += 1;
+    this.inFlight += 1;
     // Nobody may ever ask for the status.
     if (this.#starts.length > 2 * this.perMinute) this.#starts = after(this.#starts, now - MINUTE);
     this.#starts.push(now);
@@ -92,13 +88,13 @@ export class Budget {
 
   /** A call has ended, well or not. */
   end(now: number): void {
-    this.#inFlight -= 1;
+    this.inFlight -= 1;
     this.#release.push(now + COUNTED);
   }
 
   /** A call that was started was not made after all. */
   refund(): void {
-    this.#inFlight -= 1;
+    this.inFlight -= 1;
     this.#starts.pop();
   }
 

@@ -8,14 +8,7 @@ import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
 import { AccountLog, type Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
-import {
-  applicationViews,
-  expectedSeries,
-  noticesOf,
-  statusAtOnce,
-  statusOf,
-  type AccountStatus,
-} from './accountStatus.ts';
+import { applicationViews, expectedSeries, noticesOf, statusOf, type AccountStatus } from './accountStatus.ts';
 import { AccountAnswer } from './answer.ts';
 import { probeResult, type ProbeResult } from './probeAnswer.ts';
 import type { AnswerTime } from './due.ts';
@@ -43,6 +36,8 @@ export type Answer = Awaited<ReturnType<Collector['answer']>>;
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
 export class Collector {
+  /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */
+  refreshedOnce = false;
   readonly #dependencies: CollectorDependencies;
   #config: Config;
   #accounts = new Map<string, AccountCollector>();
@@ -51,7 +46,6 @@ export class Collector {
   /** What accounts of one key share, by the mark of the key. */
   #places = new Map<string, SharedPlaces>();
   readonly #writer = new SampleWriter();
-  #refreshedOnce = false;
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
 
@@ -60,11 +54,6 @@ export class Collector {
     this.#dependencies = dependencies;
     for (const context of this.#open(config)) this.#enter(context);
     this.#sharePlaces();
-  }
-
-  /** True once the first refresh has ended; scrapes can be answered before that, background readers wait for it. */
-  get refreshedOnce(): boolean {
-    return this.#refreshedOnce;
   }
 
   /**
@@ -114,7 +103,7 @@ export class Collector {
     for (const account of accounts) account.noticeKey();
     this.#sharePlaces();
     const ended = await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
-    if (ended.every(Boolean)) this.#refreshedOnce = true;
+    if (ended.every(Boolean)) this.refreshedOnce = true;
     for (const account of accounts) writeNotices(account);
   }
 
@@ -170,7 +159,12 @@ export class Collector {
   /** The state of all accounts, all at once. */
   status(): readonly AccountStatus[] {
     const time = this.#time(undefined);
-    return this.#accountsOf().map((account) => statusAtOnce(account, time, this.#dependencies.clock.now()));
+    return this.#accountsOf().map((account) => {
+      account.timetable.updateAtOnce();
+      // The state is the same whatever a scope asks for.
+      const answer = AccountAnswer.atOnce(account, { groups: new Set() }, time);
+      return statusOf(account, answer, time, this.#dependencies.clock.now());
+    });
   }
 
   /**

@@ -213,7 +213,7 @@ export class Kinds {
         const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
         const values = { seconds: window.to - window.from, metrics };
-        const input = { values, datastores: datastores === undefined ? asked.datastores : ('all' as const) };
+        const input = { values, datastores: datastores === undefined ? asked.datastores : 'all' };
         takeOverMetrics(record, host, input, this.#context);
       },
       ({ window }) => window.to,

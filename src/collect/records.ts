@@ -9,17 +9,15 @@ import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies
 import type { Entity } from './entity.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
-/**
- * The datastore metrics that an answer can hold: those that were asked for; `all` where upstream adds every type by
- * itself; undefined while nobody knew which there are.
- */
-export type AskedDatastores = readonly string[] | 'all' | undefined;
-
 /** What upstream answered about an application or a host over one window. */
 export interface WindowInput {
   /** Only what the calculations and the custom metrics read. */
   readonly values: WindowValues;
-  readonly datastores: AskedDatastores;
+  /**
+   * The datastore metrics that the answer can hold, as a text to compare: those that were asked for; `all` where upstream
+   * adds every type by itself; undefined while nobody knew which there are.
+   */
+  readonly datastores: string | undefined;
 }
 
 /** One window's metric data of an application or a host, and what was calculated from it. */
@@ -62,8 +60,8 @@ export interface WantedNames {
   /** The values of a metric that the calculations or the custom metrics read. */
   readonly values: (metricName: string) => readonly string[];
   readonly custom: ReturnType<typeof customMatches>;
-  /** The datastore metrics among the names; undefined while nobody knows which there are. */
-  readonly datastores: readonly string[] | undefined;
+  /** The datastore metrics among the names, as in `WindowInput`. */
+  readonly datastores: string | undefined;
 }
 
 /** What is read for an application besides its entry in the list, and what was read. */
@@ -86,7 +84,7 @@ export interface ApplicationData {
    * The database kind that counts, and the datastore metrics that the answer could hold when it was decided. Undefined until
    * its metric data have been read and tell it.
    */
-  database: { readonly choice: DatabaseChoice; readonly datastores: AskedDatastores } | undefined;
+  database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
 
 /** An application the account serves. */
@@ -179,10 +177,11 @@ function toWanted(
     customs.set(metricName, values.add(metric.definition.value));
   }
   const builtIn = datastores === undefined || datastores.length === 0 ? BUILT_IN_NAMES : queryNames(datastores);
-  if (customs.size === 0) return { names: builtIn, values: usedValues, custom, datastores };
+  const asked = { custom, datastores: datastores?.join() };
+  if (customs.size === 0) return { ...asked, names: builtIn, values: usedValues };
   const values = new Map([...customs].map(([name, ofName]) => [name, [...ofName]]));
   const names = [...new Set([...builtIn, ...customs.keys()])];
-  return { names, values: (name) => values.get(name) ?? usedValues(name), custom, datastores };
+  return { ...asked, names, values: (name) => values.get(name) ?? usedValues(name) };
 }
 
 /** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
@@ -255,7 +254,7 @@ function decideDatabase(
   const choice = databaseKind(values, application.language, settings.database);
   // Undecided on this answer: what was decided on an earlier one still holds.
   if (choice === undefined) return false;
-  if (choice === database?.choice && sameDatastores(datastores, database.datastores)) return false;
+  if (choice === database?.choice && datastores === database.datastores) return false;
   data.database = { choice, datastores };
   return true;
 }
@@ -264,12 +263,6 @@ function decideDatabase(
  * The database kind for a reading: only where it was decided on the same datastore metrics as the reading could hold, for
  * else a total time would be published of which a part is not taken off.
  */
-function databaseOf({ database }: ApplicationData, datastores: AskedDatastores): DatabaseChoice | undefined {
-  if (database === undefined || datastores === undefined) return undefined;
-  return sameDatastores(database.datastores, datastores) ? database.choice : undefined;
-}
-
-function sameDatastores(a: AskedDatastores, b: AskedDatastores): boolean {
-  if (a === b) return true;
-  return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((name, index) => name === b[index]);
+function databaseOf({ database }: ApplicationData, datastores: string | undefined): DatabaseChoice | undefined {
+  return database?.datastores === datastores ? database?.choice : undefined;
 }

@@ -41,21 +41,17 @@ const NEEDS_ONCE: Readonly<Partial<Record<Group, readonly Group[]>>> = {
 
 const ROLLING: ReadonlySet<Kind> = new Set<Kind>(['application_rolling', 'host_rolling', 'key_transaction_rolling']);
 
-/** What a scope asks of an account: which groups to keep up to date, and which only until they have been tried once. */
-export interface Needs {
-  readonly always: ReadonlySet<Group>;
-  readonly once: ReadonlySet<Group>;
-  /** The groups whose rolling values are asked for: not those that are needed for their list only. */
-  readonly rolling: ReadonlySet<Group>;
-}
-
-/** The groups to refresh for a scope's groups. A group that the account's interface does not have needs nothing. */
+/**
+ * What a scope asks of an account: which groups to keep up to date, which only until they have been tried once, and whose
+ * rolling values: not those of groups that are needed for their list only. A group that the account's interface does not have
+ * needs nothing.
+ */
 export function neededGroups(
   { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
   { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
-): Needs {
+) {
   const asked = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
-  if (listsOnly === true) return { always: new Set(asked), once: new Set(), rolling: new Set() };
+  if (listsOnly === true) return { always: new Set(asked), once: new Set<Group>(), rolling: new Set<Group>() };
   const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
   const read = [...new Set([...asked, ...scopes.map((scope) => DATA_OF[scope])])];
   return {
@@ -64,6 +60,8 @@ export function neededGroups(
     rolling: new Set(asked),
   };
 }
+
+export type Needs = ReturnType<typeof neededGroups>;
 
 /**
  * True for what the scope's groups are made of, and for what they need to have been read once.

@@ -45,14 +45,16 @@ export interface CurrentWindow extends TimeRange {
  * budget and its calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
  */
 export class Timetable {
+  /** The window that was read or asked for last. */
+  window: CurrentWindow;
+  /** What a steady state of what is asked for costs, as of the last refresh. */
+  plan: Plan;
   readonly #context: Readonly<AccountContext>;
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
   readonly #limiter: Limiter;
-  #window: CurrentWindow;
   /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
   #jump = { at: -Infinity, dueFrom: Infinity };
-  #plan: Plan;
   /** How many calls an entity of a kind takes; below 1 where a call carries several. */
   #callsPerEntity: ReadonlyMap<Kind, number> = new Map();
   /** When the plan was made, of how many entities, and what had changed by then. */
@@ -68,13 +70,8 @@ export class Timetable {
     this.#inventory = inventory;
     this.#kinds = kinds;
     this.#limiter = limiter;
-    this.#window = this.#windowOfNow();
-    this.#plan = this.#planOf(new Map());
-  }
-
-  /** The window that was read or asked for last. */
-  get window(): CurrentWindow {
-    return this.#window;
+    this.window = this.#windowOfNow();
+    this.plan = this.#planOf(new Map());
   }
 
   /**
@@ -83,7 +80,7 @@ export class Timetable {
    */
   moveOn(): CurrentWindow {
     const next = this.#windowOfNow();
-    const before = this.#window;
+    const before = this.window;
     const ahead = before.readableAt + (next.to - before.to) * 1000 - next.readableAt;
     if (next.to === before.to && Math.abs(ahead) < CLOCK_TOLERANCE) return before;
     const { delay } = this.#context.collection;
@@ -93,7 +90,7 @@ export class Timetable {
       const now = this.#context.clock.monotonic();
       this.#jump = { at: now, dueFrom: next.to === before.to ? next.readableAt + MINUTE : now };
     }
-    return (this.#window = next);
+    return (this.window = next);
   }
 
   /** Since when everything that was held is due, because the wall clock was set forward or the machine slept. */
@@ -103,13 +100,8 @@ export class Timetable {
 
   /** The configuration has changed: takes the window of now, whatever it was before, and the next plan is made anew. */
   reset(): void {
-    this.#window = this.#windowOfNow();
+    this.window = this.#windowOfNow();
     this.#madeOf.at = -Infinity;
-  }
-
-  /** What a steady state of what is asked for costs, as of the last refresh. */
-  get plan(): Plan {
-    return this.#plan;
   }
 
   /** How many calls reading so many entities of each kind takes, about. */
@@ -132,7 +124,7 @@ export class Timetable {
 
   /** The interval that the budget allows. */
   effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
-    return effectiveInterval(this.intervalOf(of), this.#plan.stretch);
+    return effectiveInterval(this.intervalOf(of), this.plan.stretch);
   }
 
   /** When what is held of an entity is due again; -Infinity when nothing is held. */
@@ -140,7 +132,7 @@ export class Timetable {
     const { held, overdue } = entity;
     if (held === undefined) return -Infinity;
     if (overdue) return held.readAt;
-    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.#plan.stretch });
+    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.plan.stretch });
     return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
   }
 
@@ -151,18 +143,18 @@ export class Timetable {
     if (held === undefined || overdue) return true;
     const due = this.dueAt(entity);
     // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
-    const sameWindow = held.windowEnd === this.#window.to;
+    const sameWindow = held.windowEnd === this.window.to;
     return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
   /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
   isEarly(entity: Entity): boolean {
-    return this.#plan.stretch > 1 && this.dueAt(entity) < this.#window.readableAt + MINUTE;
+    return this.plan.stretch > 1 && this.dueAt(entity) < this.window.readableAt + MINUTE;
   }
 
   stateOf(entity: Entity, time: AnswerTime): EntityState {
     const { held } = entity;
-    const pace = { interval: this.intervalOf(entity), stretch: this.#plan.stretch };
+    const pace = { interval: this.intervalOf(entity), stretch: this.plan.stretch };
     const state = stateOf(held, pace, this.#context.collection.max_age, time);
     if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
     return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
@@ -193,7 +185,7 @@ export class Timetable {
 
   /** When an entity that was tried just now may be tried again if that is to happen once per interval. */
   nextTurn(entity: Entity): number {
-    const attempt = { windowStart: this.#window.readableAt, readAt: this.#context.clock.monotonic() };
+    const attempt = { windowStart: this.window.readableAt, readAt: this.#context.clock.monotonic() };
     return nextTurn(attempt, this.intervalOf(entity));
   }
 
@@ -243,12 +235,12 @@ export class Timetable {
     const calls = new Map<Group, number>();
     const callsPerEntity = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
-      const needed = this.#kinds.callsFor(kind, ofKind, this.#window) * this.#refreshesOf(ofKind);
+      const needed = this.#kinds.callsFor(kind, ofKind, this.window) * this.#refreshesOf(ofKind);
       calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed);
       callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
-    this.#plan = this.#planOf(calls);
+    this.plan = this.#planOf(calls);
     this.#callsPerEntity = callsPerEntity;
     this.#madeOf = { at: now, entities, changes };
   }

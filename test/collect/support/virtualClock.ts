@@ -61,33 +61,29 @@ export class VirtualClock implements Clock {
     await this.#until(time - this.#ahead);
   }
 
-  async #until(time: number): Promise<void> {
-    await settled();
-    for (let next = this.#next(time); next !== undefined; next = this.#next(time)) {
-      this.#timers.delete(next);
-      this.#now = Math.max(this.#now, next.at);
-      next.callback();
-      await settled();
-    }
-    this.#now = Math.max(this.#now, time);
-  }
-
   /** Goes on until the promise settles, at most `limit` ms. */
   async run<T>(promise: Promise<T>, limit = 3_600_000): Promise<T> {
-    const deadline = this.#now + limit;
     const state = { done: false };
     const finish = (): void => void (state.done = true);
     void promise.then(finish, finish);
+    await this.#fire(this.#now + limit, () => state.done);
+    if (!state.done) throw new Error(`not settled after ${limit} ms`);
+    return promise;
+  }
+
+  async #until(time: number): Promise<void> {
+    await this.#fire(time, () => false);
+    this.#now = Math.max(this.#now, time);
+  }
+
+  async #fire(limit: number, isOver: () => boolean): Promise<void> {
     await settled();
-    while (!state.done) {
-      const next = this.#next(deadline);
-      if (next === undefined) throw new Error(`not settled after ${limit} ms`);
+    for (let next = this.#next(limit); next !== undefined && !isOver(); next = this.#next(limit)) {
       this.#timers.delete(next);
       this.#now = Math.max(this.#now, next.at);
       next.callback();
       await settled();
     }
-    return promise;
   }
 
   #next(limit: number): Timer | undefined {
