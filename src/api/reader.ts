@@ -138,17 +138,20 @@ export function oneByOne<S, A, R extends TimeRange = TimeRange>(
     callsFor,
     read: async (subjects, range, call) => {
       const outcomes: Outcome<A>[] = [];
-      for (const subject of subjects) {
-        try {
-          outcomes.push({ value: await read(subject, range, call) });
-        } catch (error) {
-          if (!(error instanceof UpstreamError)) throw error;
-          outcomes.push({ error });
-        }
-      }
+      for (const subject of subjects) outcomes.push(await outcomeOf(read(subject, range, call)));
       return outcomes;
     },
   };
+}
+
+/** What became of a read; rejects with anything else than an UpstreamError. */
+export async function outcomeOf<A>(read: Promise<A>): Promise<Outcome<A>> {
+  try {
+    return { value: await read };
+  } catch (error) {
+    if (error instanceof UpstreamError) return { error };
+    throw error;
+  }
 }
 
 /** An application, by its id. */

@@ -235,7 +235,7 @@ export class Client {
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes, signal });
+      const raw = await exchange(this.connections.dispatcher, { ...request, headers, timeoutMs, maxBytes, signal });
       code = raw.status;
       const receivedAt = now();
       return { address: request.address, raw, receivedAt, overload: overloadOf(code, raw.headers, receivedAt), mask };

@@ -125,13 +125,6 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-interface ExchangeOptions {
-  /** From sending to the last byte of the body. */
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
-  readonly signal: AbortSignal;
-}
-
 /** What is sent: a GET, or with a body a POST of JSON. */
 export interface Request {
   readonly address: URL;
@@ -146,12 +139,17 @@ export interface Request {
  */
 export function exchange(
   dispatcher: Dispatcher,
-  { address, body }: Request,
-  headers: Record<string, string>,
-  options: ExchangeOptions,
+  request: Request & {
+    readonly headers: Record<string, string>;
+    /** From sending to the last byte of the body. */
+    readonly timeoutMs: number;
+    readonly maxBytes: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const handler = new AnswerReader(options, resolve, reject);
+    const handler = new AnswerReader(request, resolve, reject);
+    const { address, body, headers } = request;
     const { origin, pathname, search } = address;
     const what = body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body };
     dispatcher.dispatch({ origin, path: pathname + search, headers, ...what }, handler);
@@ -159,7 +157,7 @@ export function exchange(
 }
 
 class AnswerReader implements Dispatcher.DispatchHandler {
-  readonly #options: ExchangeOptions;
+  readonly #options: Parameters<typeof exchange>[1];
   readonly #resolve: (answer: RawAnswer) => void;
   readonly #reject: (error: Error) => void;
   readonly #onAbort: () => void;
@@ -174,7 +172,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(options: ExchangeOptions, resolve: (answer: RawAnswer) => void, reject: (error: Error) => void) {
+  constructor(
+    options: Parameters<typeof exchange>[1],
+    resolve: (answer: RawAnswer) => void,
+    reject: (error: Error) => void,
+  ) {
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;

@@ -21,15 +21,15 @@ import type { Timeslices } from './timeslices.ts';
 import type { CallGroup, Transport } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
-import type {
-  CallOptions,
-  CustomNamesSubject,
-  MetricNameList,
-  MetricNameQuery,
-  Outcome,
-  TimeRange,
+import {
+  outcomeOf,
+  type CallOptions,
+  type CustomNamesSubject,
+  type MetricNameList,
+  type MetricNameQuery,
+  type Outcome,
+  type TimeRange,
 } from '../reader.ts';
-import { UpstreamError } from '../types.ts';
 
 /** The most names that the service gives for one query; it does not say when there are more. */
 const MOST_NAMES = 10_000;
@@ -164,7 +164,7 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
       subjects.map(async (subject) => {
         // More names than rows fit into an answer: a list of names has room for more.
         const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
-        return isTooMany ? this.#readAlone(subject, range.to, call) : this.outcomeOf(subject, found, range);
+        return isTooMany ? outcomeOf(this.#readAlone(subject, range.to, call)) : this.outcomeOf(subject, found, range);
       }),
     );
   }
@@ -177,18 +177,13 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
     { applicationId, filters }: CustomNamesSubject,
     to: number,
     call: CallOptions,
-  ): Promise<Outcome<readonly string[]>> {
+  ): Promise<readonly string[]> {
     const patterns = filled(filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`)));
-    if (patterns === undefined) return { value: [] };
+    if (patterns === undefined) return [];
     const where = all([equals('appId', applicationId), isNull('scope'), any(patterns)]);
     const query = { group: KIND.group, where, to };
-    try {
-      const names = await readUniqueNames(this.timeslices.transport, this.#account, query, call);
-      return { value: names.filter((name) => filters.some((filter) => name.includes(filter))) };
-    } catch (error) {
-      if (error instanceof UpstreamError) return { error };
-      throw error;
-    }
+    const names = await readUniqueNames(this.timeslices.transport, this.#account, query, call);
+    return names.filter((name) => filters.some((filter) => name.includes(filter)));
   }
 }
 

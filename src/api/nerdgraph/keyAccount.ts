@@ -38,14 +38,16 @@ export class Account {
     const { accountId } = this.#options;
     if (accountId !== undefined) return accountId;
     for (;;) {
+      const key = this.#currentKey();
       const found = this.#found;
-      if (found !== undefined && found.key === (this.#currentKey() ?? found.key)) return found.id;
-      if (this.#pending === undefined) return this.#find(call);
+      if (found !== undefined && found.key === (key ?? found.key)) return found.id;
+      const isOwnCall = this.#pending === undefined;
+      this.#pending ??= this.#find(key, call);
       try {
         return await this.#pending;
       } catch (error) {
         // Whoever made the shared call may have been stopped; that is no failure of ours.
-        if (error instanceof UpstreamError) throw error;
+        if (isOwnCall || error instanceof UpstreamError) throw error;
         call.signal.throwIfAborted();
       }
     }
@@ -82,15 +84,11 @@ export class Account {
     if (words !== undefined) throw this.#transport.fail('applications', new CallFailure('forbidden', words));
   }
 
-  async #find(call: CallOptions): Promise<number> {
-    const key = this.#currentKey();
-    this.#pending = this.list(call).then((accounts) => {
-      const id = this.#only(accounts);
+  async #find(key: string | undefined, call: CallOptions): Promise<number> {
+    try {
+      const id = this.#only(await this.list(call));
       this.#found = { id, key };
       return id;
-    });
-    try {
-      return await this.#pending;
     } finally {
       this.#pending = undefined;
     }

@@ -67,8 +67,8 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
     if (first === undefined) return new Map();
     const asked = subjects.flatMap((subject) => this.askedOf(subject) ?? []);
     const kind = this.kindOf(first);
-    const columns = asked.some(({ needsSquares }) => needsSquares === true) ? 'squares' : (kind.columns ?? 'values');
-    return this.findParts(partsOf(asked), { ...kind, columns }, range, call);
+    const needsSquares = asked.some((each) => each.needsSquares === true);
+    return this.findParts(partsOf(asked), needsSquares ? { ...kind, columns: 'squares' } : kind, range, call);
   }
 
   protected findParts(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows> {
