@@ -4,7 +4,7 @@ import { Fleet, Suspects } from '../../../src/api/nerdgraph/fleet.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { Plans } from '../../../src/api/nerdgraph/reads.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
-import { application } from './listed.ts';
+import type { Application } from '../../../src/api/types.ts';
 import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
@@ -438,6 +438,24 @@ describe('a series', () => {
     else expect(byName(changed)).toEqual(byName(whole));
   });
 });
+
+/** An application as the list gives it, as far as plans of queries look at it. */
+function application(id: number, hosts: number): Application {
+  return {
+    id,
+    name: `app ${id}`,
+    language: 'java',
+    healthStatus: 'green',
+    reporting: true,
+    lastReportedAt: undefined,
+    summary: undefined,
+    endUserSummary: undefined,
+    settings: undefined,
+    alertPolicyId: undefined,
+    hosts,
+    instances: hosts,
+  };
+}
 
 describe('the plan of queries', () => {
   const KIND = { name: 'test', group: 'application_metrics' } as const;

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { metricTarget, queryOf, target, nextPage, parseLinks } from '../../../src/api/rest/restClient.ts';
+
+describe('a target', () => {
+  it('has the template that it is counted under, and its address', () => {
+    expect(target('/applications.json')).toEqual({ endpoint: '/applications.json', path: '/applications.json' });
+    expect(metricTarget('metrics.json', { applicationId: 7, hostKey: '8/9' }, 'name=x')).toEqual({
+      endpoint: '/applications/{id}/hosts/{host_id}/metrics.json',
+      path: '/applications/7/hosts/8%2F9/metrics.json?name=x',
+    });
+  });
+
+  it('has every name encoded so that it is read back as it was', () => {
+    const names = ['CPU/User Time', 'Component/Memory/RSS[bytes]', 'a|b%c&d=e#f+g?h', 'Größe/日本', "it's (ok)!*"];
+    const query = queryOf(names.map((name) => ['names[]', name]));
+    expect(new URLSearchParams(query).getAll('names[]')).toEqual(names);
+    expect(query).toMatch(/^[\w.&=%~'()!*-]+$/);
+  });
+
+  it('has half a surrogate pair encoded as the character for broken text', () => {
+    expect(queryOf([['name', 'a\ud800b']])).toBe('name=a%EF%BF%BDb');
+  });
+});
+
+const PAGE = new URL('https://api.example/v2/applications.json');
+const refuse = (words: string): Error => new Error(words);
+const next = (target: string, more = ''): string => `<${target}>; rel="next"${more}`;
+
+describe('nextPage', () => {
+  it.each<[string, string | undefined]>([
+    ['no header', undefined],
+    ['no next', '<https://api.example/v2/applications.json?page=1>; rel="first"'],
+    ['an empty cursor', next('https://api.example/v2/applications.json?page=2&cursor=')],
+    ['a last page 0', next('?page=1', ', <?page=0>; rel="last"')],
+  ])('ends with %s', (_, header) => {
+    expect(nextPage(PAGE, header, refuse)).toBeUndefined();
+  });
+
+  it.each([
+    ['an address', 'https://api.example/v2/applications.json?page=2'],
+    ['an address with the default port', 'https://api.example:443/v2/applications.json?page=2'],
+    ['a path', '/v2/applications.json?page=2'],
+    ['a query', '?page=2'],
+  ])('goes on at %s', (_, target) => {
+    expect(nextPage(PAGE, next(target, ', <?page=3>; rel="last"'), refuse)).toBe('?page=2');
+  });
+
+  it.each([
+    ['another host', 'https://evil.example/v2/applications.json?page=2', 'origin'],
+    ['another scheme', 'http://api.example/v2/applications.json?page=2', 'origin'],
+    ['another port', 'https://api.example:8443/v2/applications.json?page=2', 'origin'],
+    ['a host without scheme', '//evil.example/v2/applications.json?page=2', 'origin'],
+    ['a script', 'javascript:alert(1)', 'origin'],
+    ['another path', '/v2/users.json?page=2', 'path'],
+    ['a path out of ours', '/v2/applications.json/../users.json?page=2', 'path'],
+    ['no address', 'https://[', 'no address'],
+  ])('refuses %s', (_, target, why) => {
+    expect(() => nextPage(PAGE, next(target), refuse)).toThrow(why);
+  });
+
+  it.each([
+    [
+      'fills the gaps of next with our filters',
+      '?filter[ids]=1,2&exclude_links=true',
+      '?page=2',
+      { 'filter[ids]': '1,2', exclude_links: 'true', page: '2' },
+    ],
+    ['lets the parameters of next win', '?name=a', '?name=b&page=2', { name: 'b', page: '2' }],
+    ['puts a cursor in place of the page number', '?name=a', '?page=2&cursor=xyz', { name: 'a', cursor: 'xyz' }],
+    ['takes the next cursor, not the last', '?name=a&cursor=1', '?page=3&cursor=2', { name: 'a', cursor: '2' }],
+    [
+      'does not carry the number of the page we were on over',
+      '?name=a&page=2',
+      '?offset=20',
+      { name: 'a', offset: '20' },
+    ],
+    ['does not carry the page we were on over', '?name=a&cursor=1', '?page=3', { name: 'a', page: '3' }],
+  ])('%s', (_, ours, theirs, expected) => {
+    const result = nextPage(new URL(ours, PAGE), next(theirs), refuse);
+    expect(Object.fromEntries(new URLSearchParams(result))).toEqual(expected);
+  });
+
+  it('keeps a parameter of ours that comes several times', () => {
+    const result = nextPage(new URL('?names[]=a&names[]=b', PAGE), next('?page=2'), refuse);
+    expect(new URLSearchParams(result).getAll('names[]')).toEqual(['a', 'b']);
+  });
+});
+
+describe('parseLinks', () => {
+  it.each<[string, string, [string, string[]][]]>([
+    [
+      'no space',
+      '<http://a/?page=2>;rel="next",<http://a/?page=3>;rel="last"',
+      [
+        ['http://a/?page=2', ['next']],
+        ['http://a/?page=3', ['last']],
+      ],
+    ],
+    [
+      'spaces everywhere',
+      ' <http://a/> ; rel = "next" , <http://b/> ; rel = last ',
+      [
+        ['http://a/', ['next']],
+        ['http://b/', ['last']],
+      ],
+    ],
+    ['no quotes', '<http://a/>; rel=next', [['http://a/', ['next']]]],
+    ['capitals', '<http://a/>; REL="Next"', [['http://a/', ['next']]]],
+    ['two relations', '<http://a/>; rel="next last"', [['http://a/', ['next', 'last']]]],
+    ['further parameters', '<http://a/>; title="a, b; c"; rel="next"; type', [['http://a/', ['next']]]],
+    ['a quoted quote', '<http://a/>; title="say \\"rel=prev\\""; rel="ne\\xt"', [['http://a/', ['next']]]],
+    ['a comma in the address', '<http://a/?x=1,2>; rel="next"', [['http://a/?x=1,2', ['next']]]],
+    ['only the first rel', '<http://a/>; rel="prev"; rel="next"', [['http://a/', ['prev']]]],
+    [
+      'empty elements',
+      ', ,<http://a/>; rel="next",, <http://b/>',
+      [
+        ['http://a/', ['next']],
+        ['http://b/', []],
+      ],
+    ],
+    [
+      'a stray semicolon',
+      '<http://a/>; rel="next";, <http://b/>; rel="last"',
+      [
+        ['http://a/', ['next']],
+        ['http://b/', ['last']],
+      ],
+    ],
+    ['nothing', '', []],
+    ['no link', 'next', []],
+    ['an open bracket', '<http://a/; rel="next"', []],
+  ])('reads %s', (_, header, expected) => {
+    expect(parseLinks(header).map(({ target, relations }) => [target, relations])).toEqual(expected);
+  });
+
+  it('ends, and never throws, on any text', () => {
+    const piece = fc.constantFrom('<', '>', ';', ',', '"', '\\', ' ', '=', 'rel', 'next', 'http://a/');
+    fc.assert(fc.property(fc.array(piece), (pieces) => Array.isArray(parseLinks(pieces.join('')))));
+  });
+});

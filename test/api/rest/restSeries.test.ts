@@ -1,0 +1,337 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mergeTimeslices, summarizeSeries, toSeries, planRestChunks } from '../../../src/api/rest/restSeries.ts';
+import { queryNames, usedValues } from '../../../src/metrics/windowFamilies.ts';
+import type { Timeslice } from '../../../src/api/types.ts';
+
+const minutes = (...values: readonly Readonly<Record<string, number>>[]) =>
+  values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, values: found }));
+
+describe('mergeTimeslices', () => {
+  it.each([
+    ['sums counts', [{ call_count: 2 }, {}, { call_count: 3 }], { call_count: 5 }],
+    ['sums errors', [{ error_count: 2 }, { error_count: 3 }], { error_count: 5 }],
+    [
+      'weights averages by calls',
+      [
+        { average_response_time: 100, call_count: 1 },
+        { average_response_time: 200, call_count: 3 },
+      ],
+      { average_response_time: 175, call_count: 4 },
+    ],
+    [
+      'weights the average call time by calls too',
+      [
+        { average_call_time: 100, call_count: 1 },
+        { average_call_time: 200, call_count: 3 },
+      ],
+      { average_call_time: 175, call_count: 4 },
+    ],
+    [
+      'leaves out of an average the minutes that do not have it',
+      [{ call_count: 100 }, { average_response_time: 200, call_count: 3 }],
+      { average_response_time: 200, call_count: 103 },
+    ],
+    [
+      'gives 0 for an average over nothing',
+      [
+        { average_response_time: 0, call_count: 0 },
+        { average_response_time: 0, call_count: 0 },
+      ],
+      { average_response_time: 0, call_count: 0 },
+    ],
+    [
+      'weights averages by time where there are no calls to weight with',
+      [{ average_response_time: 100 }, { average_response_time: 200 }],
+      { average_response_time: 150 },
+    ],
+    [
+      'averages per-minute rates over all minutes',
+      [{ requests_per_minute: 30 }, {}, { requests_per_minute: 60 }],
+      { requests_per_minute: 30 },
+    ],
+    ['averages CPU time over all minutes', [{ percent: 90 }, {}, { percent: 30 }], { percent: 40 }],
+    [
+      'averages memory over the minutes that have it',
+      [{ total_used_mb: 100 }, {}, { total_used_mb: 300 }],
+      { total_used_mb: 200 },
+    ],
+    [
+      'averages the memory of a host alike',
+      [{ used_mb_by_host: 100 }, {}, { used_mb_by_host: 300 }],
+      { used_mb_by_host: 200 },
+    ],
+    ['takes the highest threshold', [{ threshold: 0.5 }, { threshold: 1.2 }, { threshold: 0.7 }], { threshold: 1.2 }],
+    [
+      'calculates the Apdex score anew',
+      [
+        { score: 1, s: 100, t: 0, f: 0, count: 100 },
+        { score: 0.8, s: 70, t: 20, f: 10, count: 100 },
+      ],
+      { score: 0.9, s: 170, t: 20, f: 10, count: 200 },
+    ],
+    [
+      'counts the zones where the Apdex count is absent',
+      [{ score: 0.75, s: 1, t: 1, f: 0 }],
+      { score: 0.75, s: 1, t: 1, f: 0 },
+    ],
+    [
+      'gives a score of 0 over nothing',
+      [{ score: 0, s: 0, t: 0, f: 0, count: 0 }],
+      { score: 0, s: 0, t: 0, f: 0, count: 0 },
+    ],
+    [
+      'leaves out what cannot be merged or is not read',
+      [{ standard_deviation: 3, min_response_time: 1, constructor: 1 }],
+      {},
+    ],
+    ['leaves out what is no finite number', [{ call_count: 1e308 }, { call_count: 1e308 }], {}],
+  ] as const)('%s', (_, values, expected) => {
+    const merged = mergeTimeslices(minutes(...values), values.length * 60);
+    expect(Object.keys(merged).sort()).toEqual(Object.keys(expected).sort());
+    for (const [name, value] of Object.entries(expected)) expect(merged[name], name).toBeCloseTo(value, 12);
+  });
+
+  it('weights coarser timeslices by their length', () => {
+    const slices = [
+      { from: 0, to: 59, values: { percent: 10, used_mb_by_host: 10, requests_per_minute: 10 } },
+      { from: 60, to: 239, values: { percent: 50, used_mb_by_host: 50, requests_per_minute: 50 } },
+    ];
+    expect(mergeTimeslices(slices, 240)).toEqual({ percent: 40, used_mb_by_host: 40, requests_per_minute: 40 });
+  });
+
+  it('takes the timeslices in any order', () => {
+    const [first, , third] = minutes({ s: 1 }, { s: 2 }, { s: 3 });
+    expect(mergeTimeslices([third!, first!], 180)).toEqual({ s: 4 });
+  });
+
+  it.each([
+    [
+      'weights a score by its count where the zones are absent',
+      [
+        { score: 1, count: 1 },
+        { score: 0.5, count: 3 },
+      ],
+      0.625,
+    ],
+    ['gives no score where neither zones nor a count say what it is made of', [{ count: 2, s: 2 }], undefined],
+  ] as const)('%s', (_, values, score) => {
+    expect(mergeTimeslices(minutes(...values), 120)['score'] ?? undefined).toBe(score);
+  });
+
+  it('covers the window it is told', () => {
+    expect(mergeTimeslices(minutes({ requests_per_minute: 30 }), 1800)).toEqual({ requests_per_minute: 1 });
+  });
+
+  it('knows every value that the calculations read', () => {
+    for (const name of queryNames(['Datastore/MySQL/allWeb'])) {
+      const values = Object.fromEntries(usedValues(name).map((value) => [value, 1]));
+      const merged = mergeTimeslices(minutes(values), 60);
+      expect(Object.keys(merged).sort()).toEqual(Object.keys(values).sort());
+    }
+  });
+
+  it('does not depend on how the run is cut', () => {
+    const minute = fc.record({
+      call_count: fc.integer({ min: 0, max: 1000 }),
+      average_response_time: fc.integer({ min: 0, max: 1000 }),
+      requests_per_minute: fc.integer({ min: 0, max: 1000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(minute, { minLength: 2, maxLength: 30 }), fc.nat(), (values, at) => {
+        const slices = minutes(...values);
+        const cut = 1 + (at % (slices.length - 1));
+        const whole = mergeTimeslices(slices, slices.length * 60);
+        const halves = [slices.slice(0, cut), slices.slice(cut)].map((half) => ({
+          from: half[0]!.from,
+          to: half.at(-1)!.to,
+          values: mergeTimeslices(half, half.length * 60),
+        }));
+        const again = mergeTimeslices(halves, slices.length * 60);
+        for (const [name, value] of Object.entries(whole)) expect(again[name], name).toBeCloseTo(value, 6);
+      }),
+    );
+  });
+});
+
+const CHUNK = { from: 600, to: 780, readFrom: 600, granule: 60 };
+const slice = (from: number, values: Timeslice['values'], seconds = 60): Timeslice => ({
+  from,
+  to: from + seconds,
+  values,
+});
+
+describe('a series', () => {
+  it('keeps what a summary is made of', () => {
+    const data = new Map([['HttpDispatcher', [slice(600, { call_count: 1, min_response_time: 2 })]]]);
+    expect(toSeries(data, ['HttpDispatcher', 'Apdex'], CHUNK)).toEqual({
+      granule: 60,
+      metrics: [['HttpDispatcher', [slice(600, { call_count: 1 })]]],
+    });
+  });
+
+  it.each([
+    ['Errors/all', { error_count: 0 }],
+    ['Apdex', { s: 0, t: 0, f: 0, count: 0, score: 0, threshold: 0 }],
+    ['Memory/Physical', { total_used_mb: 0, used_mb_by_host: 0 }],
+  ])('takes zeros of %s for filling, which a summarized answer would not have', (name, zeros) => {
+    expect(toSeries(new Map([[name, [slice(600, zeros)]]]), [name], CHUNK).metrics).toEqual([]);
+  });
+
+  it('keeps a timeslice of which only some values are 0', () => {
+    const data = new Map([['Apdex', [slice(600, { s: 3, t: 0, f: 0, count: 3, score: 1, threshold: 0.5 })]]]);
+    expect(toSeries(data, ['Apdex'], CHUNK).metrics).toEqual([...data]);
+  });
+
+  it('keeps the zeros of a metric that may be zero', () => {
+    const data = new Map([['Memcache/allWeb', [slice(600, { call_count: 0 })]]]);
+    expect(toSeries(data, ['Memcache/allWeb'], CHUNK).metrics).toEqual([...data]);
+  });
+
+  it('drops what a longer range brought from before the chunk', () => {
+    const hours = [slice(0, { call_count: 1 }, 3600), slice(3600, { call_count: 2 }, 3600)];
+    const chunk = { from: 3600, to: 7200, readFrom: 0, granule: 3600 };
+    expect(toSeries(new Map([['HttpDispatcher', hours]]), ['HttpDispatcher'], chunk).metrics).toEqual([
+      ['HttpDispatcher', [hours[1]]],
+    ]);
+  });
+
+  it('holds for each minute what the reader says of the whole range: answered, and not known', () => {
+    const { granule, metrics } = toSeries(new Map([['Errors/all', [slice(600, {}, 180)]]]), ['Errors/all'], CHUNK);
+    expect([granule, metrics]).toEqual([60, [['Errors/all', [600, 660, 720].map((from) => slice(from, {}))]]]);
+  });
+
+  it('says which granule was answered, also where timeslices end inclusively', () => {
+    const two = { from: 600, to: 719, values: { call_count: 1 } };
+    expect(toSeries(new Map([['HttpDispatcher', [two]]]), ['HttpDispatcher'], CHUNK).granule).toBe(120);
+  });
+});
+
+describe('the summary of a window', () => {
+  const range = { from: 600, to: 780 };
+
+  it('joins the timeslices that lie in it', () => {
+    const web = [600, 660, 720].map((from) => slice(from, { call_count: 2 }));
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics).toEqual(
+      new Map([['HttpDispatcher', { call_count: 6 }]]),
+    );
+  });
+
+  it('is not known where one of its timeslices is not known', () => {
+    const web = [slice(600, { call_count: 2 }), slice(660, {})];
+    const other = [slice(600, { call_count: 1 })];
+    const { metrics } = summarizeSeries(
+      new Map([
+        ['HttpDispatcher', web],
+        ['Errors/all', other],
+      ]),
+      range,
+      60,
+    );
+    expect(metrics.get('HttpDispatcher')).toEqual({});
+  });
+
+  it('is empty where nothing but filling is in it: the application did not report', () => {
+    const web = [600, 660].map((from) => slice(from, { call_count: 0, average_response_time: 0 }));
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.size).toBe(0);
+  });
+
+  it('is the timeslice itself where that is as long as the window', () => {
+    const web = [slice(600, { call_count: 2, average_response_time: 7 }, 180)];
+    expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 180).metrics.get('HttpDispatcher')).toEqual({
+      call_count: 2,
+      average_response_time: 7,
+    });
+  });
+});
+
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+const NOW = 1_791_979_230;
+const minute = Math.floor(NOW / MINUTE) * MINUTE;
+
+const ranges = fc
+  .record({
+    ago: fc.integer({ min: 3, max: 100 * 24 * 60 }),
+    length: fc.integer({ min: 1, max: 30 * 24 * 60 }),
+    window: fc.integer({ min: 1, max: 2_880 }),
+  })
+  .map(({ ago, length, window }) => {
+    const from = minute - ago * MINUTE;
+    return { range: { from, to: Math.min(minute - 2 * MINUTE, from + length * MINUTE) }, window: window * MINUTE };
+  });
+
+describe('planRestChunks', () => {
+  it('reads the last hours by the minute, from one window before the range', () => {
+    const range = { from: minute - 4 * HOUR, to: minute - 2 * MINUTE };
+    expect(planRestChunks(range, 1800, NOW)).toEqual([
+      { from: range.from - 1800, readFrom: range.from - 1800, to: range.from - 1800 + 3 * HOUR, granule: 60 },
+      { from: range.from - 1800 + 3 * HOUR, readFrom: range.from - 1800 + 3 * HOUR, to: range.to, granule: 60 },
+    ]);
+  });
+
+  it('reads by the minute from the first whole minute that is not older than 8 days less an hour', () => {
+    const oldest = Math.ceil((NOW - 8 * DAY + HOUR) / MINUTE) * MINUTE;
+    const granules = (from: number) =>
+      planRestChunks({ from, to: from + DAY }, MINUTE, NOW).map(({ granule }) => granule);
+    expect(new Set(granules(oldest + MINUTE))).toEqual(new Set([MINUTE]));
+    expect(new Set(granules(oldest))).toEqual(new Set([HOUR, MINUTE]));
+  });
+
+  it('reads one old day by the hour, in a range long enough to be answered by the hour', () => {
+    const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
+    const [chunk, ...others] = planRestChunks({ from, to: from + DAY }, 1800, NOW);
+    expect(others).toEqual([]);
+    expect(chunk).toEqual({ from, to: from + DAY, readFrom: from + DAY - 97 * HOUR, granule: HOUR });
+  });
+
+  it('reads the hours before the range that a window of several hours needs', () => {
+    const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
+    expect(planRestChunks({ from, to: from + DAY }, 6 * HOUR, NOW)[0]!.from).toBe(from - 5 * HOUR);
+  });
+
+  it('has nothing to read where no whole hour ends in an old range', () => {
+    const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR + 600;
+    expect(planRestChunks({ from, to: from + 1200 }, 1800, NOW)).toEqual([]);
+  });
+
+  it('asks only for ranges that are answered with the granule it counts on', () => {
+    fc.assert(
+      fc.property(ranges, ({ range, window }) => {
+        for (const { from, readFrom, to, granule } of planRestChunks(range, window, NOW)) {
+          expect(readFrom <= from && from < to).toBe(true);
+          expect([readFrom % granule, to % granule]).toEqual([0, 0]);
+          if (granule === MINUTE) {
+            expect(to - readFrom).toBeLessThanOrEqual(3 * HOUR);
+            expect(NOW - readFrom).toBeLessThanOrEqual(8 * DAY - HOUR);
+          } else {
+            expect(granule).toBe(HOUR);
+            expect(to - readFrom).toBeGreaterThan(4 * DAY);
+            expect(to - readFrom).toBeLessThanOrEqual(7 * DAY);
+          }
+        }
+      }),
+    );
+  });
+
+  it('leaves no gap: every sample from the first to the last has its whole window in one resolution', () => {
+    fc.assert(
+      fc.property(ranges, ({ range, window }) => {
+        const chunks = planRestChunks(range, window, NOW);
+        const minutes = chunks.filter(({ granule }) => granule === MINUTE);
+        const hours = chunks.filter(({ granule }) => granule === HOUR);
+        for (const run of [minutes, hours]) {
+          for (const [index, chunk] of run.slice(1).entries()) expect(chunk.from).toBe(run[index]!.to);
+        }
+        const firstMinute = minutes[0];
+        const lastHour = hours.at(-1);
+        if (firstMinute !== undefined) expect(minutes.at(-1)!.to).toBe(range.to);
+        if (firstMinute !== undefined && lastHour !== undefined) expect(firstMinute.from).toBe(lastHour.to - window);
+        if (firstMinute !== undefined && lastHour === undefined) expect(firstMinute.from).toBe(range.from - window);
+        if (hours[0] !== undefined) expect(hours[0].from).toBeLessThanOrEqual(range.from);
+        if (lastHour !== undefined && firstMinute === undefined) expect(range.to - lastHour.to).toBeLessThan(HOUR);
+      }),
+    );
+  });
+});
