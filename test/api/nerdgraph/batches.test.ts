@@ -5,7 +5,7 @@ import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { Plans } from '../../../src/api/nerdgraph/reads.ts';
 import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
 import type { Application } from '../../../src/api/types.ts';
-import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
+import { metricDataOf, NAMES, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
@@ -20,11 +20,7 @@ function idsIn(text: string): readonly string[] {
 }
 
 function readAll({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
-  return reader.metricData.read(
-    IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES })),
-    RANGE,
-    call,
-  );
+  return reader.metricData.read(metricDataOf(IDS), RANGE, call);
 }
 
 function readHosts({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
@@ -208,7 +204,7 @@ describe('a query for many applications', () => {
     const isBroken = (id: number): boolean => id % every === 0;
     between.fault = failWhere((text) => idsIn(text).some((id) => isBroken(Number(id))), errorClass);
     const read = async (): Promise<number[]> => {
-      const subjects = ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
+      const subjects = metricDataOf(ids);
       const outcomes = await between.reader.metricData.read(subjects, RANGE, between.call);
       return failed(outcomes).map((index) => ids[index]!);
     };
@@ -349,11 +345,7 @@ describe('a query for many applications', () => {
   ])('whose answer is for another time %s', async (_, shift, fails) => {
     const between = await startBetween({ ...WORLD, applications: 1 });
     between.fault = edit(({ metadata }) => (metadata.timeWindow.begin -= shift));
-    const [outcome] = await between.reader.metricData.read(
-      [{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }],
-      RANGE,
-      between.call,
-    );
+    const [outcome] = await between.reader.metricData.read(metricDataOf([IDS[0]!]), RANGE, between.call);
     expect(outcome !== undefined && 'error' in outcome).toBe(fails);
   });
 
@@ -428,7 +420,7 @@ describe('a series', () => {
     const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
     const { reader, call } = between;
     const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000);
-    const subjects = [{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }];
+    const subjects = metricDataOf([IDS[0]!]);
     const whole = await reader.metricSeries.read(subjects, chunk!, call);
     between.fault = edit(({ results }) => {
       change(results);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/reader.ts';
 import type { Meaning } from '../../../src/api/nerdgraph/failures.ts';
 import type { FailureReason } from '../../../src/api/types.ts';
-import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { metricDataOf, RANGE } from './nerdGraphReading.ts';
 import { startBetween, type Between } from './proxy.ts';
 
 const RETRIES = 2;
@@ -48,12 +48,7 @@ function queriesFor(meaning: Meaning, subjects: number): number {
 type Read = (between: Between, ids: readonly number[]) => Promise<readonly Outcome<unknown>[]>;
 
 const OPERATIONS: Readonly<Record<string, Read>> = {
-  'metric data': ({ reader, call }, ids) =>
-    reader.metricData.read(
-      ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES })),
-      RANGE,
-      call,
-    ),
+  'metric data': ({ reader, call }, ids) => reader.metricData.read(metricDataOf(ids), RANGE, call),
   'host lists': ({ reader, call }, ids) =>
     reader.hosts.read(
       ids.map((applicationId) => ({ applicationId })),

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { UpstreamError } from '../../../src/api/types.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
-import { NAMES, NOW, RANGE } from './nerdGraphReading.ts';
+import { metricDataOf, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, startBetween, type Asked, type Between, type Fault } from './proxy.ts';
 
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
@@ -44,17 +44,11 @@ const OPERATIONS: Record<string, Operation> = {
       "'WebTransactionTotalTime'",
       'MAX',
     ),
-    run: ({ reader, call }) =>
-      reader.metricData.read(
-        IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES })),
-        RANGE,
-        call,
-      ),
+    run: ({ reader, call }) => reader.metricData.read(metricDataOf(IDS), RANGE, call),
   },
   'metric data of hosts': {
     makes: nrql('FACET appId, host', `SINCE ${RANGE.from * 1000} UNTIL`),
-    run: ({ reader, call }) =>
-      reader.metricData.read([{ applicationId: IDS[0]!, hostKey: HOST, names: NAMES }], RANGE, call),
+    run: ({ reader, call }) => reader.metricData.read(metricDataOf([IDS[0]!], HOST), RANGE, call),
   },
   hosts: {
     makes: nrql('FACET appId, host', `SINCE ${(RANGE.to - 3600) * 1000} `),
@@ -97,7 +91,7 @@ const OPERATIONS: Record<string, Operation> = {
     makes: nrql('TIMESERIES'),
     run: ({ reader, call }) => {
       const [chunk] = reader.metricSeries.plan({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000);
-      return reader.metricSeries.read([{ applicationId: IDS[0]!, hostKey: undefined, names: NAMES }], chunk!, call);
+      return reader.metricSeries.read(metricDataOf([IDS[0]!]), chunk!, call);
     },
   },
   'metric names': {

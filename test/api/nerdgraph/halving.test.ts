@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
-import { NAMES, RANGE } from './nerdGraphReading.ts';
+import { metricDataOf, NAMES, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
 const IDS = Array.from({ length: 100 }, (_, index) => 1_000_001 + index);
@@ -19,8 +19,7 @@ const whereIds = (isStruck: (ids: readonly number[]) => boolean, fault: Fault): 
   where((nrql) => isStruck(idsIn(nrql)), fault);
 
 function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome<MetricDataAnswer>[]> {
-  const subjects = ids.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
-  return reader.metricData.read(subjects, RANGE, call);
+  return reader.metricData.read(metricDataOf(ids), RANGE, call);
 }
 
 function failed(outcomes: readonly Outcome<unknown>[], ids = IDS): number[] {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
-import type { TimeRange } from '../../../src/api/reader.ts';
+import type { MetricDataSubject, TimeRange } from '../../../src/api/reader.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { note, startReading, type Reading } from '../support/reading.ts';
@@ -20,6 +20,10 @@ export const NAMES = [
   ...['WebTransactionTotalTime', 'WebFrontend/QueueTime', 'Database/allWeb', 'ActiveRecord/all'],
   ...['Memcache/allWeb', 'External/allWeb', 'Memory/Physical', 'CPU/User Time'],
 ];
+
+/** What is asked of applications, or of a host of each. */
+export const metricDataOf = (ids: readonly number[], hostKey?: string): MetricDataSubject[] =>
+  ids.map((applicationId) => ({ applicationId, hostKey, names: NAMES }));
 
 /** A NerdGraph reader whose calls, failures and waits are noted. */
 export function readNerdGraph(baseUrl: string, options: Partial<NerdGraphReaderOptions> = {}): Reading {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/api/reader.ts';
-import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
+import { metricDataOf, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
 
 const IDS = [1_000_001, 1_000_002];
@@ -52,7 +52,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
   it('loses no minute of a series and gives no wrong one, wherever the range begins and ends', async () => {
     const { nerdGraph: snapping } = await startBoth(WORLD);
     const { nerdGraph: exact } = await startBoth({ ...WORLD, nrqlSnapping: false });
-    const subjects = IDS.map((applicationId) => ({ applicationId, hostKey: undefined, names: NAMES }));
+    const subjects = metricDataOf(IDS);
     for (const [before, length] of [
       [0, 3_600],
       [60, 3_660],
