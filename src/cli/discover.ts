@@ -50,18 +50,11 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
 /** Is told of what cannot be read; what it throws ends the command. */
 type Note = (what: string, error: unknown) => void;
 
-/** What is shown of an account, before the hosts and instances of its applications are read. */
-interface Lists {
+/** What was read of one account. */
+interface Discovered {
+  readonly account: string;
   /** False: only what was named was read, so what is missing here may exist. */
   readonly everything: boolean;
-  readonly applications: readonly Application[];
-  /** Undefined: the list could not be read. */
-  readonly keyTransactions: readonly KeyTransaction[] | undefined;
-}
-
-/** What was read of one account. */
-interface Discovered extends Omit<Lists, 'applications'> {
-  readonly account: string;
   /** False: its interface knows no instances. */
   readonly hasInstances: boolean;
   /** With their hosts and instances; a list that could not be read is undefined. */
@@ -70,10 +63,12 @@ interface Discovered extends Omit<Lists, 'applications'> {
     readonly hosts: readonly Host[] | undefined;
     readonly instances: readonly Instance[] | undefined;
   }[];
+  /** Undefined: the list could not be read. */
+  readonly keyTransactions: readonly KeyTransaction[] | undefined;
 }
 
 /** All that the key can see, filters of the configuration aside; undefined when there is no application list. */
-async function readLists({ reader, call }: LiveAccount, note: Note): Promise<Lists | undefined> {
+async function readLists({ reader, call }: LiveAccount, note: Note) {
   const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
       note(what, error);
@@ -88,25 +83,25 @@ async function readLists({ reader, call }: LiveAccount, note: Note): Promise<Lis
   return { everything: true, applications, keyTransactions };
 }
 
+/** What of an account is named; undefined when nothing is. */
 function listsOfNamed(
   account: LiveAccount,
   named: {
     readonly applications: FoundByAccount<Application>;
     readonly keyTransactions: FoundByAccount<KeyTransaction>;
   },
-): Lists | undefined {
-  const [applications, keyTransactions] = [named.applications.get(account), named.keyTransactions.get(account)];
-  if (applications === undefined && keyTransactions === undefined) return undefined;
-  return {
-    everything: false,
-    applications: [...(applications?.values() ?? [])],
-    keyTransactions: [...(keyTransactions?.values() ?? [])],
-  };
+) {
+  const [applications = [], keyTransactions = []] = [
+    named.applications.get(account)?.values(),
+    named.keyTransactions.get(account)?.values(),
+  ];
+  const lists = { everything: false, applications: [...applications], keyTransactions: [...keyTransactions] };
+  return lists.applications.length + lists.keyTransactions.length === 0 ? undefined : lists;
 }
 
 async function withMachines(
   { config, reader, call }: LiveAccount,
-  lists: Lists,
+  lists: Pick<Discovered, 'everything' | 'keyTransactions'> & { readonly applications: readonly Application[] },
   { config: { collection } }: CommandContext,
   note: Note,
 ): Promise<Discovered> {

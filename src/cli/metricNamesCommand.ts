@@ -13,20 +13,20 @@ const FEW_PAGES = 20;
 
 const NOTE_EVERY_MS = 5_000;
 
-interface MetricNamesOptions extends CommonOptions {
-  /** Id or exact name. */
-  readonly app: string;
-  /** Id or exact name; undefined: the names of the application itself. */
-  readonly host?: string;
-  /** Only names that contain this. */
-  readonly name?: string;
-  /** False: only the first pages. */
-  readonly allPages: boolean;
-  readonly format: 'table' | 'json';
-}
-
 /** The command `metric-names`. A list that goes on after the pages that were asked for ends it with status 1. */
-export async function runMetricNames(options: MetricNamesOptions): Promise<void> {
+export async function runMetricNames(
+  options: CommonOptions & {
+    /** Id or exact name. */
+    readonly app: string;
+    /** Id or exact name; undefined: the names of the application itself. */
+    readonly host?: string;
+    /** Only names that contain this. */
+    readonly name?: string;
+    /** False: only the first pages. */
+    readonly allPages: boolean;
+    readonly format: 'table' | 'json';
+  },
+): Promise<void> {
   await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
     const { app, host: hostText, name: substring, allPages, format } = options;
     const { account, value: application } = await findApplication(accounts, app);

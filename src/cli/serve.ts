@@ -92,17 +92,6 @@ const GRACE = 3_500;
 /** And calls upstream that they wait for, this long. */
 const CALLS_GRACE = 2_500;
 
-export interface DaemonOptions {
-  readonly config: Config;
-  /** Reads the configuration again from where it came. */
-  readonly readConfig: () => Promise<ConfigResult>;
-  readonly flags: ServeFlags;
-  readonly logger: Logger;
-  readonly secrets: Secrets;
-  /** Proxy settings, and sockets from systemd. */
-  readonly environment: Environment;
-}
-
 /** A running exporter. */
 export interface Daemon {
   readonly servers: Servers;
@@ -112,8 +101,20 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** Puts the parts together and listens. Rejects with a ListenError when an address cannot be had. */
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+/**
+ * Puts the parts together and listens. Rejects with a ListenError when an address cannot be had.
+ *
+ * @param options.readConfig reads the configuration again from where it came
+ * @param options.environment proxy settings, and sockets from systemd
+ */
+export async function startDaemon(options: {
+  readonly config: Config;
+  readonly readConfig: () => Promise<ConfigResult>;
+  readonly flags: ServeFlags;
+  readonly logger: Logger;
+  readonly secrets: Secrets;
+  readonly environment: Environment;
+}): Promise<Daemon> {
   const { flags, logger, secrets, environment } = options;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
   let { config } = options;
