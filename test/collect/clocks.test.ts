@@ -13,39 +13,17 @@ const STEPS = [
   ['a day back', -86_400_000],
 ] as const;
 
-/** Scrapes every 15 seconds of the monotonic clock for so many seconds. */
-async function scrapeFor(world: World, seconds: number, each: () => void = () => undefined): Promise<void> {
-  for (let second = 0; second < seconds; second += 15) {
-    const asked = world.clock.monotonic();
-    await world.scrape();
-    each();
-    await world.clock.advance(Math.max(0, 15_000 - (world.clock.monotonic() - asked)));
-  }
-}
-
-/** The most calls upstream saw in any 60 seconds of real time. */
-function mostPerMinute(world: World): number {
-  const times = world.reader.calls.map(({ monotonicAt }) => monotonicAt);
-  let first = 0;
-  let most = 0;
-  for (const [index, time] of times.entries()) {
-    while (time - (times[first] ?? time) > MINUTE) first += 1;
-    most = Math.max(most, index - first + 1);
-  }
-  return most;
-}
-
 describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   it('leaves the budget as it is in real time, whatever the clock shows', async () => {
     const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
     const world = new World([accountConfig({ hosts: false, limits })]);
     world.populate(60);
-    await scrapeFor(world, 100);
+    await world.scrapeFor(100);
     world.clock.step(ms);
-    await scrapeFor(world, 300);
+    await world.scrapeFor(300);
     world.clock.step(-ms);
-    await scrapeFor(world, 120);
-    expect(mostPerMinute(world)).toBeLessThanOrEqual(40);
+    await world.scrapeFor(120);
+    expect(world.reader.mostPerMinute()).toBeLessThanOrEqual(40);
     expect(world.reader.calls.length).toBeGreaterThan(7 * 40);
   });
 
@@ -61,9 +39,9 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     const calls = world.reader.calls.length;
     world.clock.step(ms);
     expect(world.status.budget.pausedUntil).toBeCloseTo(world.clock.now() / 1000 + 200, 0);
-    await scrapeFor(world, 180);
+    await world.scrapeFor(180);
     expect(world.reader.calls).toHaveLength(calls);
-    await scrapeFor(world, 60);
+    await world.scrapeFor(60);
     const first = world.reader.calls[calls]?.monotonicAt ?? Infinity;
     expect(first - paused).toBeGreaterThanOrEqual(199_000);
     expect(first - paused).toBeLessThan(220_000);
@@ -76,14 +54,14 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     await world.clock.advance(20_000);
     world.clock.step(ms);
     const stepped = world.clock.monotonic();
-    await scrapeFor(world, 75, () => expect(world.collector.progressing()).toBe(true));
+    await world.scrapeFor(75, 15, () => expect(world.collector.progressing()).toBe(true));
     expect(await world.scrape()).toMatchObject({ complete: true });
     const { to } = world.reader.of('metric_data', 1).at(-1)?.query as { to: number };
     expect(to).toBeLessThanOrEqual(world.clock.now() / 1000 - 120);
     expect(to).toBeGreaterThan(world.clock.now() / 1000 - 240);
     const after = world.reader.of('metric_data', 1).filter(({ monotonicAt }) => monotonicAt > stepped);
     expect(Math.min(...after.map(({ monotonicAt }) => monotonicAt)) - stepped).toBeLessThan(61_000);
-    await scrapeFor(world, 300);
+    await world.scrapeFor(300);
     // Once a minute for the application and its host, before and after.
     expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(2 * 9);
   });

@@ -1,28 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { accountConfig, collectionConfig } from './support/config.ts';
-import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
 const START = Date.UTC(2026, 0, 1);
-
-/** The most calls upstream saw in any 60 seconds. */
-function mostPerMinute(calls: readonly Call[]): number {
-  const times = calls.map(({ at }) => at);
-  let first = 0;
-  let most = 0;
-  for (const [index, time] of times.entries()) {
-    while (time - (times[first] ?? time) > 60_000) first += 1;
-    most = Math.max(most, index - first + 1);
-  }
-  return most;
-}
 
 describe('the budget', () => {
   it('is never exceeded in any 60 seconds, nor are the calls at once', async () => {
     const world = new World([accountConfig({ limits: { requests_per_minute: 100, max_concurrent_requests: 3 } })]);
     world.populate(60, 3);
     await world.scrapeFor(1_200);
-    expect(mostPerMinute(world.reader.calls)).toBe(100);
+    expect(world.reader.mostPerMinute()).toBe(100);
     expect(world.reader.mostInFlight).toBe(3);
   });
 

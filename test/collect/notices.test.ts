@@ -3,15 +3,6 @@ import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig } from './support/config.ts';
 import { World } from './support/world.ts';
 
-/** A scrape a minute for so many minutes. */
-async function scrapeFor(world: World, minutes: number): Promise<void> {
-  for (let minute = 0; minute < minutes; minute += 1) {
-    await world.scrape();
-    await world.nextMinute(1);
-  }
-  await world.scrape();
-}
-
 const warned = (world: World, words: string): number =>
   world.lines.filter(({ level, msg }) => level === 40 && msg.includes(words)).length;
 
@@ -32,26 +23,26 @@ describe('how many applications an account has', () => {
 
   it('is a warning where it is none, once in the log', async () => {
     const world = new World();
-    await scrapeFor(world, 5);
+    await world.scrapeFor(301, 60);
     expect(world.status.warnings.join()).toContain('lists no application');
     expect(warned(world, 'lists no application')).toBe(1);
     world.populate(1);
-    await scrapeFor(world, 2);
+    await world.scrapeFor(121, 60);
     expect(world.status.warnings).toEqual([]);
   });
 
   it('is a warning for an hour where it was greater within the last one', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(4);
-    await scrapeFor(world, 2);
+    await world.scrapeFor(121, 60);
     expect(world.status.warnings).toEqual([]);
     world.reader.applications = world.reader.applications.slice(1);
-    await scrapeFor(world, 2);
+    await world.scrapeFor(121, 60);
     const words = 'lists 3 applications, and listed 4 within the last hour';
     expect(world.status.warnings.join()).toContain(words);
-    await scrapeFor(world, 54);
+    await world.scrapeFor(3241, 60);
     expect(world.status.warnings.join()).toContain(words);
-    await scrapeFor(world, 5);
+    await world.scrapeFor(301, 60);
     expect(world.status.warnings).toEqual([]);
     expect(warned(world, words)).toBe(1);
   });
@@ -59,7 +50,7 @@ describe('how many applications an account has', () => {
   it('is no warning where the configuration leaves applications out', async () => {
     const world = new World([accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
     world.populate(3);
-    await scrapeFor(world, 2);
+    await world.scrapeFor(121, 60);
     expect(world.status.applicationCounts).toEqual({ listed: 3, exported: 0, reporting: 0 });
     expect(world.status.warnings).toEqual([]);
   });
@@ -68,7 +59,7 @@ describe('how many applications an account has', () => {
 describe('an account that reads no applications', () => {
   it('asks for no list, and has no warning and no group of them', async () => {
     const world = new World([accountConfig({ applications: { read: false }, key_transactions: false })]);
-    await scrapeFor(world, 2);
+    await world.scrapeFor(121, 60);
     expect(world.reader.calls).toEqual([]);
     expect(world.status).toMatchObject({ warnings: [], groups: [], applicationCounts: undefined });
     expect(world.collector.applicationLists()).toEqual([]);
@@ -94,7 +85,7 @@ describe('a custom metric whose value upstream does not have', () => {
     world.populate(2);
     for (const id of [1, 2]) world.reader.names.set(id, ['Custom/mail/depth']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/mail/depth': { call_count: 3, max_call_time: 2 } });
-    await scrapeFor(world, 3);
+    await world.scrapeFor(181, 60);
     const words = `upstream answers no value "${value}" of Custom/mail/depth (newrelic_custom_depth)`;
     expect(world.status.warnings.filter((warning) => warning.includes(words))).toHaveLength(warnings);
     expect(warned(world, words)).toBe(warnings);

@@ -166,6 +166,17 @@ export class FakeReader implements UpstreamReader {
     );
   }
 
+  /** The most calls that it saw in any 60 seconds of real time. */
+  mostPerMinute(): number {
+    let first = 0;
+    let most = 0;
+    for (const [index, { monotonicAt }] of this.calls.entries()) {
+      while (monotonicAt - (this.calls[first]?.monotonicAt ?? monotonicAt) > 60_000) first += 1;
+      most = Math.max(most, index - first + 1);
+    }
+    return most;
+  }
+
   listCalls(entities: number): number {
     return Math.max(1, Math.ceil(entities / 200));
   }
