@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AccountStatus, GroupStatus, QueryStatus } from '../../src/collect/accountStatus.ts';
+import type { AccountStatus } from '../../src/collect/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/sample.ts';
@@ -7,58 +7,32 @@ import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, samplesOf, value, type ParsedFamily } from '../support/exposition.ts';
 import { block, gauge, render, written } from '../support/expositionBlocks.ts';
 import { lint } from '../support/expositionLint.ts';
+import { accountStatus, groupStatus, queryStatus } from '../web/support/collector.ts';
 
 const DATA = '/applications/{id}/metrics/data.json';
 
-const GROUP: GroupStatus = {
+const GROUP = groupStatus({
   group: 'application_metrics',
-  intervalSeconds: 60,
   effectiveIntervalSeconds: 90,
-  success: true,
   lastSuccess: 1_700_000_000,
   durationSeconds: 1.5,
   entities: { fresh: 3, stale: 2, missing: 1 },
   oldestWindowEnd: 1_699_999_000,
-};
+});
 
-const QUERY: QueryStatus = {
-  name: 'orders',
-  nrql: 'SELECT count(*) FROM Order',
-  state: 'fresh',
-  success: true,
-  seconds: 0.25,
-  lastSuccess: 1_700_000_000,
-  rows: 4,
-  columns: ['count'],
-  labels: ['region'],
-  series: 3,
-  cut: 0,
-  dropped: { not_a_number: 0, repeated: 1 },
-  problem: undefined,
-};
+const QUERY = queryStatus();
 
 function account(name: string, changes: Partial<AccountStatus> = {}): AccountStatus {
-  return {
+  return accountStatus({
     name,
-    api: 'rest',
-    region: 'us',
     endOfLife: 1_816_992_000,
     labels: {},
-    up: true,
-    refused: undefined,
     applicationCounts: { listed: 14, exported: 12, reporting: 10 },
     windowEnd: 1_700_000_060,
     groups: [GROUP],
     budget: { configured: 600, inForce: 300, lastMinute: 10, inFlight: 0, pausedUntil: undefined },
-    applications: [],
-    entities: [],
-    plan: { groups: [], callsPerMinute: 0, budget: 600, carriedByPlaces: undefined, stretch: 1 },
-    visible: { applications: 0, keyTransactions: 0 },
-    keyTransactions: 0,
-    queries: [],
-    warnings: [],
     ...changes,
-  };
+  });
 }
 
 let telemetry: Telemetry;
@@ -279,8 +253,8 @@ describe("the exporter's own metrics", () => {
     expect(text).toContain('newrelic_exporter_query_success{account="a",query="orders"} 1\n');
     expect(text).toContain('newrelic_exporter_query_success{account="a",query="failed"} 0\n');
     expect(text).not.toContain('newrelic_exporter_query_success{account="a",query="untried"}');
-    expect(text).toContain('newrelic_exporter_query_duration_seconds{account="a",query="orders"} 0.25\n');
-    expect(text).toContain('newrelic_exporter_query_series{account="a",query="orders"} 3\n');
+    expect(text).toContain('newrelic_exporter_query_duration_seconds{account="a",query="orders"} 0.2\n');
+    expect(text).toContain('newrelic_exporter_query_series{account="a",query="orders"} 11\n');
     const dropped = 'newrelic_exporter_query_rows_dropped_total{account="a",query="orders",reason=';
     expect(text).toContain(`${dropped}"repeated"} 1\n`);
     expect(text).toContain(`${dropped}"not_a_number"} 0\n`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { served, type TestApp } from '../support/app.ts';
-import { accountStatus, breakdownBlock, TEST_NOW } from '../support/collector.ts';
+import { accountStatus, breakdownBlock, queryStatus, TEST_NOW } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { entity, fleet, HOSTILE_NAMES } from './fleet.ts';
 
@@ -378,21 +378,7 @@ describe('/api/status', () => {
 });
 
 describe('the queries of an account', () => {
-  const query = {
-    name: 'orders',
-    nrql: "SELECT count(*) FROM Order WHERE a < '<b>'",
-    state: 'fresh',
-    success: true,
-    seconds: 0.2,
-    lastSuccess: TEST_NOW - 30,
-    rows: 12,
-    columns: ['count'],
-    labels: [],
-    series: 11,
-    cut: 0,
-    dropped: { not_a_number: 0, repeated: 1 },
-    problem: undefined,
-  } as const;
+  const query = queryStatus({ nrql: "SELECT count(*) FROM Order WHERE a < '<b>'" });
 
   test('are shown with their text, rows and series, and why one failed', async () => {
     const failed = { ...query, name: 'broken', success: false, problem: 'graphql:queries: too many rows' };

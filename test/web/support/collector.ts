@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, QueryStatus } from '../../../src/collect/accountStatus.ts';
 import type { Answer } from '../../../src/collect/collector.ts';
 import type { ProbeResult } from '../../../src/collect/probeAnswer.ts';
 import type { Scope } from '../../../src/collect/refresh.ts';
@@ -117,6 +117,25 @@ export function groupStatus(over: Partial<GroupStatus> = {}): GroupStatus {
     durationSeconds: 1.25,
     entities: { fresh: 1, stale: 0, missing: 0 },
     oldestWindowEnd: NOW - 120,
+    ...over,
+  };
+}
+
+export function queryStatus(over: Partial<QueryStatus> = {}): QueryStatus {
+  return {
+    name: 'orders',
+    nrql: 'SELECT count(*) FROM Order',
+    state: 'fresh',
+    success: true,
+    seconds: 0.2,
+    lastSuccess: NOW - 30,
+    rows: 12,
+    columns: ['count'],
+    labels: [],
+    series: 11,
+    cut: 0,
+    dropped: { not_a_number: 0, repeated: 1 },
+    problem: undefined,
     ...over,
   };
 }
