@@ -190,7 +190,13 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         for (const { of, text } of excused) expect([of, await plain.query(text)]).toEqual([of, []]);
       });
     });
+  },
+});
 
+await describeReal('a real Prometheus that does not wait for a collection', {
+  tools: ['prometheus'],
+  lines: BOTH_LINES,
+  define: (program) => {
     test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async () => {
       const clock = new MovedClock({ standsStill: true });
       const simulator = await startSimulator({ applications: 16, now: clock.now });

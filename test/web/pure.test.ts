@@ -91,12 +91,18 @@ describe('prefixes and hosts', () => {
   });
 
   test('no Host header is taken that could be more than an address', () => {
+    // Of signs that stand in addresses, and of signs that end them: of random ones hardly a text would be taken.
+    const unit = fc.constantFrom(...'aZ09._-[]:', ...'aZ09._-[]:', ...'/@?#%\\<>"\' \t\r\n\0é');
+    let taken = 0;
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
-        if (isHostHeader(text)) expect(text).toMatch(/^[A-Za-z0-9_.[\]:-]+$/);
+      fc.property(fc.string({ unit, maxLength: 6 }), (text) => {
+        if (!isHostHeader(text)) return;
+        taken += 1;
+        expect(text).toMatch(/^[A-Za-z0-9_.[\]:-]+$/);
       }),
       { numRuns: 2_000 },
     );
+    expect(taken).toBeGreaterThan(50);
   });
 });
 
