@@ -13,7 +13,11 @@ describe('how many applications an account has', () => {
     world.reader.applications = [1, 2, 3].map((id) => application(id, { reporting: id !== 3 }));
     await world.scrape();
     expect(world.status.applicationCounts).toEqual({ listed: 3, exported: 2, reporting: 1 });
-    expect(world.collector.applicationLists()).toMatchObject([{ listed: 3, applications: { length: 2 } }]);
+    expect(world.collector.applicationLists()).toMatchObject([{ listed: 3 }]);
+    expect(world.collector.applicationLists()[0]?.applications).toEqual([
+      { id: 2, name: 'app-2', language: 'java', reporting: true },
+      { id: 3, name: 'app-3', language: 'java', reporting: false },
+    ]);
     world.reader.fault = () => ({ reason: 'server', status: 500 });
     await world.nextMinute(1);
     await world.scrape();
