@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { QuerySubject } from '../../src/api/reader.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { keyTransaction } from './support/bodies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 
@@ -176,5 +177,21 @@ describe('a probe of an application', () => {
       notes: expect.arrayContaining(['queries are left out: /metrics has them']) as string[],
     });
     expect(asked(world)).toEqual([]);
+  });
+});
+
+describe('a probe', () => {
+  it('answers with its application and what belongs to it, though everything else is held: no other, and no query', async () => {
+    const world = worldWith([ORDERS]);
+    world.populate(3, 1);
+    world.reader.keyTransactions = [keyTransaction(7, 2), keyTransaction(8, 3)];
+    await world.scrape();
+    const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
+    const blocks = probed.kind === 'answer' ? probed.blocks : [];
+    expect(blocks.filter(({ labels }) => labels['app_id'] !== '2')).toEqual([]);
+    expect(new Set(blocks.map(({ group }) => group))).toEqual(
+      new Set(['applications', 'application_metrics', 'hosts', 'host_metrics', 'key_transactions']),
+    );
+    expect(blocks.flatMap(({ labels }) => labels['key_transaction_id'] ?? [])).toEqual(['7']);
   });
 });
