@@ -33,7 +33,9 @@ export interface CallObserver {
 }
 
 /** The vendor's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
-export type Api = 'rest' | 'nerdgraph';
+export const APIS = ['rest', 'nerdgraph'] as const;
+
+export type Api = (typeof APIS)[number];
 
 /** Upstream said that it is overloaded, and perhaps for how long (milliseconds from now): the whole account pauses. */
 export interface Overload {

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
-import { type Api, ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
+import type { Api } from '../api/reader.ts';
+import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
 import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';
 

@@ -1,7 +1,4 @@
-export const APIS = ['rest', 'nerdgraph'] as const;
-
-/** The interface that an account is read through: the REST API v2, or NerdGraph. */
-export type Api = (typeof APIS)[number];
+import type { Api } from '../api/reader.ts';
 
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 

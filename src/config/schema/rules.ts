@@ -1,6 +1,7 @@
 import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
-import { type Api, normaliseBaseUrl } from '../interfaces.ts';
+import type { Api } from '../../api/reader.ts';
+import { normaliseBaseUrl } from '../interfaces.ts';
 import { type Path, formatPath, issue, type Issue } from '../fault.ts';
 import { customMetric } from './customMetric.ts';
 
