@@ -49,8 +49,6 @@ export const CHANGE = z.strictObject({
     .optional(),
 });
 
-export type Change = z.input<typeof CHANGE>;
-
 /** The amendment that a change makes at a time. */
 function toAmendment({ incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>, now: number): Amendment {
   const minute = firstIncompleteMinute(now);
@@ -230,7 +228,7 @@ export class SimulatorState {
   }
 
   /** Changes one application or key transaction from now on. Throws a ZodError on a bad change. */
-  change(id: number, change: Change): void {
+  change(id: number, change: z.input<typeof CHANGE>): void {
     const { on, ...rest } = CHANGE.parse(change);
     const amendment = toAmendment(rest, this.now());
     for (const through of on === undefined ? INTERFACES : [on])

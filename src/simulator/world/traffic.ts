@@ -91,12 +91,6 @@ function shareOf(total: number, ordinal: number, instances: number): number {
   return Math.floor(total / instances) + (ordinal < total % instances ? 1 : 0);
 }
 
-/** Whether the application reported anything in this minute. */
-export function reportsIn(application: SimulatedApplication, minute: number): boolean {
-  const { silentFromMinute } = application.amendment;
-  return application.archetype.reporting && minute < (silentFromMinute ?? Infinity);
-}
-
 /** What all instances of an application share in a minute, as they share the load balancer; `shape` is traffic against the peak. */
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;

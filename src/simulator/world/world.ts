@@ -3,6 +3,7 @@ import {
   INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,
+  silentFrom,
   type SimulatedApplication,
   type SimulatedHost,
   type SimulatedInstance,
@@ -11,7 +12,7 @@ import {
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
 import { type Archetype, ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
-import { type InstanceMinute, applicationMinute, instanceMinute, reportsIn } from './traffic.ts';
+import { type InstanceMinute, applicationMinute, instanceMinute } from './traffic.ts';
 
 /** What figures are asked for: a whole application, one of its hosts, or one of its instances. */
 export interface WorldScope {
@@ -259,8 +260,8 @@ export class World {
     undefined
   > {
     const { seed } = this.options;
-    for (let minute = fromMinute; minute < toMinute; minute += 1) {
-      if (!reportsIn(application, minute)) continue;
+    const end = Math.min(toMinute, silentFrom(application));
+    for (let minute = fromMinute; minute < end; minute += 1) {
       const shared = applicationMinute(seed, application, minute);
       for (const instance of instances) {
         const done = instanceMinute(seed, application, instance.ordinal, instancesOfApplication, shared);

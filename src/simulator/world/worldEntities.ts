@@ -83,29 +83,23 @@ export function firstIncompleteMinute(now: number): number {
   return Math.floor(now / MINUTE);
 }
 
-/** The minute after the last one that the application reported, or undefined when it never did. */
-function endOfReports(application: SimulatedApplication, now: number): number | undefined {
-  if (!application.archetype.reporting) return undefined;
-  return Math.min(firstIncompleteMinute(now), application.amendment.silentFromMinute ?? Infinity);
-}
-
-function reportedWithin(application: SimulatedApplication, now: number, minutes: number): boolean {
-  const end = endOfReports(application, now);
-  return end !== undefined && firstIncompleteMinute(now) - end < minutes;
+/** The first minute of which the application reports nothing any more: Infinity while it reports, -Infinity when it never did. */
+export function silentFrom({ archetype, amendment }: SimulatedApplication): number {
+  return archetype.reporting ? (amendment.silentFromMinute ?? Infinity) : -Infinity;
 }
 
 export function isReporting(application: SimulatedApplication, now: number): boolean {
-  return reportedWithin(application, now, REPORTING_MINUTES);
+  return firstIncompleteMinute(now) - silentFrom(application) < REPORTING_MINUTES;
 }
 
 export function isListed(application: SimulatedApplication, now: number): boolean {
-  return reportedWithin(application, now, LISTED_MINUTES);
+  return firstIncompleteMinute(now) - silentFrom(application) < LISTED_MINUTES;
 }
 
 /** When the application last reported, in milliseconds; undefined when it does not report. */
 export function lastReportedAt(application: SimulatedApplication, now: number): number | undefined {
-  const end = endOfReports(application, now);
-  return end === undefined || !isReporting(application, now) ? undefined : end * MINUTE;
+  if (!isReporting(application, now)) return undefined;
+  return Math.min(firstIncompleteMinute(now), silentFrom(application)) * MINUTE;
 }
 
 /** An application of the account that the key cannot see. */

@@ -63,12 +63,8 @@ describe('a fault on the connection', () => {
     await outcome;
   });
 
-  it('resets', async () => {
-    await expect(struck({ effect: 'reset' })).rejects.toMatchObject({ code: 'ECONNRESET' });
-  });
-
-  it('cuts the body short of what its length promised', async () => {
-    await expect(struck({ effect: 'cut' })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  it.each(['reset', 'cut'] as const)('ends it before the whole answer: %s', async (effect) => {
+    await expect(struck({ effect })).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
   it('delays the answer at least so long', async () => {
@@ -168,21 +164,14 @@ describe('a fault in the pages', () => {
 describe('a rule', () => {
   const status = async (path: string) => (await call(simulator.url + path)).status;
 
-  it('strikes the kinds of calls it names', async () => {
-    simulator.faults.add({ effect: 'status', status: 500, on: ['application', 'metric_data'] });
-    expect([await status(LIST), await status(ONE), await status(DATA)]).toEqual([200, 500, 500]);
-  });
-
-  it('strikes the application it names', async () => {
-    simulator.faults.add({ effect: 'status', status: 500, app: 1_000_001 });
-    expect([await status(LIST), await status(ONE), await status('/v2/applications/1000002.json')]).toEqual([
-      200, 500, 200,
-    ]);
-  });
-
-  it('strikes the path it names, query included', async () => {
-    simulator.faults.add({ effect: 'status', status: 500, path: '*names[]=HttpDispatcher*' });
-    expect([await status(ONE), await status(DATA)]).toEqual([200, 500]);
+  it.each<[string, Pick<FaultRuleInput, 'on' | 'app' | 'path'>, number[]]>([
+    ['kinds of calls', { on: ['application', 'metric_data'] }, [200, 500, 500, 500]],
+    ['application', { app: 1_000_001 }, [200, 500, 200, 500]],
+    ['path, query included,', { path: '*names[]=HttpDispatcher*' }, [200, 200, 200, 500]],
+  ])('strikes the %s it names', async (_, match, statuses) => {
+    simulator.faults.add({ effect: 'status', status: 500, ...match });
+    const paths = [LIST, ONE, '/v2/applications/1000002.json', DATA];
+    expect(await Promise.all(paths.map(status))).toEqual(statuses);
   });
 
   it('lets calls pass first and is spent after its times', async () => {

@@ -20,8 +20,12 @@ const reported = new Map(
 
 const has = (application: SimulatedApplication, name: string) => reported.get(application.id)!.has(name);
 const calls = (application: SimulatedApplication, name: string) => reported.get(application.id)!.get(name)?.count ?? 0;
-const datastores = (application: SimulatedApplication) =>
-  [...reported.get(application.id)!.keys()].filter((name) => /^Datastore\/[^/]+\/allWeb$/.test(name));
+const isBusy = (application: SimulatedApplication) => calls(application, 'HttpDispatcher') > 0;
+const named = (application: SimulatedApplication, pattern: RegExp) =>
+  [...reported.get(application.id)!.keys()].filter((name) => pattern.test(name));
+const datastores = (application: SimulatedApplication) => named(application, /^Datastore\/[^/]+\/allWeb$/);
+const queueing = (application: SimulatedApplication) =>
+  reported.get(application.id)!.get('WebFrontend/QueueTime')?.total;
 
 /** Each case that the vendor documents, as a test for the application that shows it. */
 const CASES: readonly (readonly [string, (application: SimulatedApplication) => boolean])[] = [
@@ -39,20 +43,16 @@ const CASES: readonly (readonly [string, (application: SimulatedApplication) => 
   ['old ruby with ActiveRecord', (one) => one.archetype.language === 'ruby' && calls(one, 'ActiveRecord/all') > 0],
   [
     'newer ruby with datastores',
-    (one) => one.archetype.language === 'ruby' && calls(one, 'HttpDispatcher') > 0 && datastores(one).length > 0,
+    (one) => one.archetype.language === 'ruby' && isBusy(one) && datastores(one).length > 0,
   ],
   [
     'no database at all',
-    (one) =>
-      calls(one, 'HttpDispatcher') > 0 &&
-      datastores(one).length === 0 &&
-      !has(one, 'Database/allWeb') &&
-      !has(one, 'ActiveRecord/all'),
+    (one) => isBusy(one) && named(one, /^(Datastore\/.*|Database)\/allWeb$|^ActiveRecord/).length === 0,
   ],
-  ['no queue metric', (one) => calls(one, 'HttpDispatcher') > 0 && !has(one, 'WebFrontend/QueueTime')],
-  ['queueing at zero', (one) => reported.get(one.id)!.get('WebFrontend/QueueTime')?.total === 0],
-  ['queueing', (one) => (reported.get(one.id)!.get('WebFrontend/QueueTime')?.total ?? 0) > 0],
-  ['no total time', (one) => calls(one, 'HttpDispatcher') > 0 && !has(one, 'WebTransactionTotalTime')],
+  ['no queue metric', (one) => isBusy(one) && !has(one, 'WebFrontend/QueueTime')],
+  ['queueing at zero', (one) => queueing(one) === 0],
+  ['queueing', (one) => (queueing(one) ?? 0) > 0],
+  ['no total time', (one) => isBusy(one) && !has(one, 'WebTransactionTotalTime')],
   ['a total time', (one) => calls(one, 'WebTransactionTotalTime') > 0],
   [
     'components that exceed the total',
@@ -89,21 +89,15 @@ const CASES: readonly (readonly [string, (application: SimulatedApplication) => 
     'odd characters in a name',
     (one) => ['"', '\\', '[', ']', '%', '{', 'ö', '日'].every((character) => one.name.includes(character)),
   ],
-  ['no Errors/all, despite traffic', (one) => calls(one, 'HttpDispatcher') > 0 && !has(one, 'Errors/all')],
+  ['no Errors/all, despite traffic', (one) => isBusy(one) && !has(one, 'Errors/all')],
   [
     'a metric that is no longer collected',
-    (one) => has(one, 'Memcache/allWeb') && calls(one, 'Memcache/allWeb') === 0 && calls(one, 'HttpDispatcher') > 0,
+    (one) => has(one, 'Memcache/allWeb') && calls(one, 'Memcache/allWeb') === 0 && isBusy(one),
   ],
   ['a cache in use', (one) => calls(one, 'Memcache/allWeb') > 0],
   ['web external calls', (one) => calls(one, 'External/allWeb') > 0],
-  [
-    'custom metrics',
-    (one) => [...reported.get(one.id)!.keys()].filter((name) => /^Custom\/Queue\/.+\/depth$/.test(name)).length > 1,
-  ],
-  [
-    'a metric name with brackets, bar and percent sign',
-    (one) => [...reported.get(one.id)!.keys()].some((name) => /[[|%]/.test(name)),
-  ],
+  ['custom metrics', (one) => named(one, /^Custom\/Queue\/.+\/depth$/).length > 1],
+  ['a metric name with brackets, bar and percent sign', (one) => named(one, /[[|%]/).length > 0],
   ['no alert policy', (one) => isReporting(one, NOW) && one.alertPolicyId === undefined],
   ['a name list of more than two pages', (one) => reported.get(one.id)!.size > 2000],
 ];
