@@ -246,7 +246,7 @@ async function readChunks(
   };
   // The first failure ends the run, because a document that lacks a part would look complete.
   const fail = (error: unknown): void => context.fail(subject, error);
-  await Promise.all(calls.map((each) => context.reading(() => readCall(each)).catch(fail)));
+  await Promise.all(calls.map((each) => context.reading(() => readCall(each).catch(fail))));
   call.signal.throwIfAborted();
 }
 

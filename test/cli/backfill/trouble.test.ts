@@ -39,6 +39,23 @@ describe('a run that meets trouble', () => {
     expect((await runOn(open(), WISH)).document).toBe(document);
   });
 
+  it('begins no more calls once one has failed for good, and ends when all that had begun have ended', async () => {
+    const [, { id }] = simulator.world.applications() as [unknown, { readonly id: number }];
+    simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
+    const calls = { begun: 0, running: 0 };
+    const gate: Gate = {
+      enter: () => {
+        calls.begun += 1;
+        calls.running += 1;
+        return Promise.resolve(() => void (calls.running -= 1));
+      },
+    };
+    await expect(runOn(open({ gate }), { from: '20h', window: 60_000 })).rejects.toThrow(`(${id})`);
+    expect(calls.running).toBe(0);
+    // The list; of each of three applications the names and 7 chunks: of those that fail, only 4 are asked for at once.
+    expect(calls.begun).toBeLessThanOrEqual(1 + 3 * (1 + 7) - 3);
+  });
+
   it('says how far apart the samples are where upstream answers coarser timeslices than planned', async () => {
     // Upstream's clock is two days ahead: for it the range is so old that it answers three hours with ten timeslices.
     const ahead = await startSimulator({ now: () => NOW + 2 * DAY_MS, applications: 1, hostsPerApplication: 1 });
