@@ -239,17 +239,19 @@ export class AccountLog {
     this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
-  /** The refresh of a group has ended, and this fails in it: by reason, how many entities, and what upstream said of one. */
-  groupEnded(
-    group: Group,
-    failing: ReadonlyMap<string, { readonly entities: number; readonly problem: string }>,
-  ): void {
+  /** The refresh of a group has ended, and these entities fail in it. */
+  groupEnded(group: Group, failed: readonly Entity[]): void {
+    const problems = failed.flatMap(({ problem }) => problem ?? []);
+    const reasons = new Set<string>(problems.map(({ reason }) => reason));
     const before = this.#failing.get(group) ?? new Set();
-    for (const [reason, { entities, problem }] of failing) {
-      if (!before.has(reason)) this.#logger.warn({ group, reason, failed: entities, problem }, 'Could not be read');
+    for (const reason of reasons) {
+      if (before.has(reason)) continue;
+      const alike = problems.filter((problem) => problem.reason === reason);
+      const about = { group, reason, failed: alike.length, problem: alike.at(-1)?.text };
+      this.#logger.warn(about, 'Could not be read');
     }
-    for (const reason of before) if (!failing.has(reason)) this.#logger.info({ group, reason }, 'Works again');
-    this.#failing.set(group, new Set(failing.keys()));
+    for (const reason of before) if (!reasons.has(reason)) this.#logger.info({ group, reason }, 'Works again');
+    this.#failing.set(group, reasons);
     this.#endRefusal();
   }
 
@@ -362,15 +364,7 @@ export class GroupProgress {
     this.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
     const failed = this.#failed();
     if (failed.length === 0) this.lastSuccess = this.#clock.now() / 1000;
-    const failing = new Map<string, { readonly entities: number; readonly problem: string }>();
-    for (const { problem } of failed) {
-      if (problem === undefined) continue;
-      failing.set(problem.reason, {
-        entities: (failing.get(problem.reason)?.entities ?? 0) + 1,
-        problem: problem.text,
-      });
-    }
-    this.#log.groupEnded(this.#group, failing);
+    this.#log.groupEnded(this.#group, failed);
   }
 
   /** What has failed, without what has left, and what nothing asks for any more. */
