@@ -109,9 +109,9 @@ export class AccountCollector {
     if (differ(account.key_transactions, next.account.key_transactions) || (otherApplications && choosesOwn)) {
       keyTransactionList.overdue = true;
     }
+    this.limiter.resize(next.account.limits);
     this.timetable.reset();
     this.noticeKey();
-    this.limiter.resize(next.account.limits);
     this.#forgetLeft();
     for (const list of [applicationList, keyTransactionList]) {
       if (list.state !== 'queued' || this.#isRead(list)) continue;

@@ -245,6 +245,9 @@ export class Inventory {
       this.setKeyTransactions([], []);
       this.listedApplications = undefined;
       this.listedKeyTransactions = undefined;
+      // When they are read again, it is as for the first time: until then, nobody knows what there is.
+      this.applicationList.held = undefined;
+      this.keyTransactionList.held = undefined;
       this.#counts = [];
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);

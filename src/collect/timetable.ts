@@ -98,10 +98,10 @@ export class Timetable {
     return this.#jump.at;
   }
 
-  /** The configuration has changed: takes the window of now, whatever it was before, and the next plan is made anew. */
+  /** The configuration has changed: takes the window of now, whatever it was before, and makes the plan anew. */
   reset(): void {
     this.window = this.#windowOfNow();
-    this.#madeOf.at = -Infinity;
+    this.updateAtOnce();
   }
 
   /** How many calls reading so many entities of each kind takes, about. */

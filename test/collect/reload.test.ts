@@ -79,6 +79,36 @@ describe('a reload', () => {
     expect(world.reader.calls).toHaveLength(2 + 2);
   });
 
+  it('that switches applications off forgets them: switched on again, they cannot be told before their list was read', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(2);
+    world.reader.keyTransactions = [keyTransaction(9, 1)];
+    await world.scrape();
+    world.collector.reconfigure(config(accountConfig({ hosts: false, applications: { read: false } })));
+    world.collector.reconfigure(config(accountConfig({ hosts: false })));
+    expect(world.collector.applicationLists()).toEqual([
+      { account: 'main', listed: undefined, applications: undefined },
+    ]);
+    expect(world.status).toMatchObject({ up: false, applicationCounts: undefined });
+    const { blocks } = await world.scrape();
+    expect(world.status).toMatchObject({ up: true, applicationCounts: { listed: 2 } });
+    expect(new Set(blocks.map(({ group }) => group))).toContain('key_transactions');
+  });
+
+  it('that changes the budget tells at once by the effective interval, before anything is read again', async () => {
+    const account = (requests_per_minute: number) => accountConfig({ hosts: false, limits: { requests_per_minute } });
+    const world = new World([account(50)]);
+    world.populate(100);
+    await world.scrapeFor(300);
+    const interval = async () => {
+      const { accounts } = await world.collector.answer({ groups: new Set() });
+      return accounts[0]?.groups.find(({ group }) => group === 'application_metrics')?.effectiveIntervalSeconds;
+    };
+    expect(await interval()).toBeGreaterThan(100);
+    world.collector.reconfigure(config(account(600)));
+    expect(await interval()).toBe(60);
+  });
+
   it('that switches key transactions off takes their series away, and one that switches them on reads their list', async () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
