@@ -12,7 +12,7 @@ export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, valu
 const FEW = 64;
 
 /**
- * Writes the samples of entities when they arrive, so that an answer has only to put them together. One for the process:
+ * Writes the samples of an entity once, so that all answers that hold them have only to put them together. One for the process:
  * entities that have the same columns share them, which is most of the memory that they would take.
  */
 export class SampleWriter {
