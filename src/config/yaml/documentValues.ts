@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, Scalar, type Alias, type Document, type Node, type Pair } from 'yaml';
 import type { YAMLMap, YAMLSeq } from 'yaml';
-import { formatPath, type Path } from '../fault.ts';
+import type { Path } from '../fault.ts';
 import { expandPlaceholders, type Environment, type Replacement } from './placeholders.ts';
 
 /** More levels than any valid file has. */
@@ -45,7 +45,12 @@ interface PlacedValue extends Place {
   readonly key: number | undefined;
   /** Where an alias stands, what it stands for. */
   readonly node: Node | null;
+  /** What it holds, by key or position. Texts of whole paths would repeat a long key for everything below it. */
+  readonly below: Map<string | number, PlacedValue>;
 }
+
+/** The key of the whole file among its own places. */
+const WHOLE = '';
 
 /**
  * The plain values of a document (null for what is at fault), and the places that they came from. Placeholders are replaced
@@ -59,8 +64,8 @@ export class DocumentValues {
   readonly #env: Environment;
   /** Where tags stand that are unknown, the last first; those of earlier values are gone. */
   readonly #tags: number[];
-  /** By path. */
-  readonly #places = new Map<string, PlacedValue>();
+  /** Only that of the whole file; the others are below it. */
+  readonly #places: PlacedValue['below'] = new Map();
   /** The nodes that are at fault: nothing further can be said about their values. */
   readonly #faulty = new Set<Node>();
   /** Values with placeholders: the text that they expanded to, before it was typed. */
@@ -77,7 +82,7 @@ export class DocumentValues {
     this.#document = document;
     this.#env = env;
     this.#tags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
-    this.value = this.#read(document.contents, [], undefined, false);
+    this.value = this.#read(document.contents, [], undefined, false, this.#places);
   }
 
   /** Why the values are too many to use; undefined when they are not. */
@@ -89,10 +94,12 @@ export class DocumentValues {
   /** A value and all that hold it, from the top of the file down, as far as there are any. */
   on(path: Path): readonly PlacedValue[] {
     const found: PlacedValue[] = [];
-    for (let length = 0; length <= path.length; length += 1) {
-      const placed = this.#places.get(formatPath(path.slice(0, length)));
+    let places = this.#places;
+    for (const step of [WHOLE, ...path]) {
+      const placed: PlacedValue | undefined = places.get(step);
       if (placed === undefined) break;
       found.push(placed);
+      places = placed.below;
     }
     return found;
   }
@@ -107,24 +114,34 @@ export class DocumentValues {
     return node ? this.#expansions.get(node) : undefined;
   }
 
-  /** @param isAliased what stands there was read before, and an alias repeats it */
-  #read(written: Node | null, path: Path, key: Scalar | undefined, isAliased: boolean): unknown {
+  /**
+   * @param isAliased what stands there was read before, and an alias repeats it
+   * @param beside the places of what stands beside it
+   */
+  #read(
+    written: Node | null,
+    path: Path,
+    key: Scalar | undefined,
+    isAliased: boolean,
+    beside: PlacedValue['below'],
+  ): unknown {
     const keyOffset = key?.range?.[0];
     const place = { path, offset: startOf(written, keyOffset) };
     const node = isAlias(written) ? (this.#targetOf(written, place) ?? written) : written;
     const isRead = isAliased || node !== written;
     this.#values += 1;
     if (isRead) this.#aliased += 1;
-    if (this.excess === undefined) this.#places.set(formatPath(path), { ...place, key: keyOffset, node });
+    const below: PlacedValue['below'] = new Map();
+    if (this.excess === undefined) beside.set(path.at(-1) ?? WHOLE, { ...place, key: keyOffset, node, below });
     // What the file itself holds is checked to its end all the same.
     else if (isRead) return null;
-    if (isMap(node) || isSeq(node)) return this.#collection(node, place, isRead);
+    if (isMap(node) || isSeq(node)) return this.#collection(node, place, isRead, below);
     if (!isScalar(node)) return null;
     if (!isRead) this.#expand(node, place);
     return node.value;
   }
 
-  #collection(node: YAMLMap | YAMLSeq, place: Place, isRead: boolean): unknown {
+  #collection(node: YAMLMap | YAMLSeq, place: Place, isRead: boolean, below: PlacedValue['below']): unknown {
     const { path } = place;
     if (!isRead) {
       this.#check(node, isSeq(node) ? [] : {}, place);
@@ -136,11 +153,11 @@ export class DocumentValues {
     }
     this.#open.add(node);
     const value = isSeq(node)
-      ? node.items.map((item, index) => this.#read(item as Node | null, [...path, index], undefined, isRead))
+      ? node.items.map((item, index) => this.#read(item as Node | null, [...path, index], undefined, isRead, below))
       : Object.fromEntries(
           (node.items as Pair<Scalar<string>, Node | null>[]).map(({ key, value: inner }) => [
             key.value,
-            this.#read(inner, [...path, key.value], key, isRead),
+            this.#read(inner, [...path, key.value], key, isRead, below),
           ]),
         );
     this.#open.delete(node);
