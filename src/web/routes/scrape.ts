@@ -29,10 +29,12 @@ export function metricsHandler(deps: WebDependencies): PlacedHandler {
       const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
       deps.scraped(complete ? 'complete' : 'partial');
       const options = { ...wantedBy(request, collection), gone };
-      const collected = await unlessGone(deps.exposition.collect(blocks, options), gone);
-      const { dropped, series } = collected.counts;
-      deps.dropped([...cut, ...dropped]);
-      const own = wantsOwn ? await deps.ownMetrics(accounts, series) : [];
+      const collecting = deps.exposition.collect(blocks, options);
+      // Counted for a client that leaves, too.
+      const counting = collecting.then(({ counts }) => deps.dropped([...cut, ...counts.dropped]));
+      await unlessGone(counting, gone);
+      const collected = await collecting;
+      const own = wantsOwn ? await deps.ownMetrics(accounts, collected.counts.series) : [];
       return unlessGone(finishAnswer(collected, own), gone);
     };
     const writingFrom = deps.monotonic();

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -73,7 +73,10 @@ export class MovedClock {
   };
 
   minutesLater(minutes: number): void {
-    writeFileSync(this.#file, String(this.#ahead + minutes * 60_000));
+    // In one step: a program that reads an empty file would see its clocks go back.
+    const next = `${this.#file}.next`;
+    writeFileSync(next, String(this.#ahead + minutes * 60_000));
+    renameSync(next, this.#file);
   }
 
   close(): void {
