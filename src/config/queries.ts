@@ -55,8 +55,8 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     const valid: QueryDefinition[] = [];
     const read = new Set<string>();
     const take = (path: string, prefix: string, named: Path, what: string, advice = ''): void => {
-      if (read.has(path)) return;
-      read.add(path);
+      if (read.has(prefix + path)) return;
+      read.add(prefix + path);
       const found = readText(path);
       if ('problem' in found) {
         issues.push(issue(named, `${what} ${found.problem}${advice}`));

@@ -294,6 +294,13 @@ describe('packs', () => {
     expect(new Set(bare).size).toBe(bare.length);
   });
 
+  it('are read whatever query files name', () => {
+    const file = join(import.meta.dirname, '../../packs/alert_events.yaml');
+    const account = `{api_key: abcd, account_id: 7, query_files: [${JSON.stringify(file)}], query_packs: [alert_events]}`;
+    const names = configOf(`accounts: [${account}]`).accounts[0]?.queries.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['open', 'alert_events/open']));
+  });
+
   it('that do not exist are refused', () => {
     expect(faultsOf('accounts: [{api_key: abcd, account_id: 7, query_packs: [alerts]}]').join()).toContain(
       'query_packs[0]: must be alert_events, service_levels,',
