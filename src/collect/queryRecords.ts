@@ -2,7 +2,7 @@ import type { QueryAnswer, QuerySubject } from '../api/reader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
-import type { RowDropReason } from '../nrql/queryRows.ts';
+import type { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Entity, Subject } from './entity.ts';
 import type { AccountContext } from './selection.ts';
 
@@ -18,7 +18,7 @@ export interface QueryRecord {
   rows: number | undefined;
   columns: readonly string[];
   /** Rows that became no series, since the start. */
-  readonly dropped: Record<RowDropReason, number>;
+  readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   /** What is wrong with the last rows, in sentences. */
   warnings: readonly string[];
   /** All of its series, also those that an earlier query of the account has. */

@@ -14,9 +14,7 @@ export interface Config {
 }
 
 export type AccountConfig = Readonly<z.output<typeof account>>;
-export type ApplicationSetting = AccountConfig['applications']['settings'][number];
-export type DatabaseComponent = ApplicationSetting['database_component'];
-export type CustomMetricConfig = AccountConfig['custom_metrics'][number];
+export type DatabaseComponent = AccountConfig['applications']['settings'][number]['database_component'];
 export type CollectionConfig = Readonly<z.output<typeof collection>>;
 
 /** 31 July 2027, when the vendor ends the REST interface; Unix seconds. */

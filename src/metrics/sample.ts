@@ -94,9 +94,3 @@ export const GROUPS = [
 ] as const;
 
 export type Group = (typeof GROUPS)[number];
-
-/**
- * The groups that have an interval of their own: custom metrics travel with the metric data of their scope, and each query
- * has its own.
- */
-export type TimedGroup = Exclude<Group, 'custom_metrics' | 'queries'>;

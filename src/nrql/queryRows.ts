@@ -37,7 +37,7 @@ export interface RowReading {
   }[])[];
   /** For each metric: how many series its limit has cut. */
   readonly cut: readonly number[];
-  readonly dropped: Readonly<Record<RowDropReason, number>>;
+  readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
   /** The columns in which something stood that is no number, sorted. */
   readonly badColumns: readonly string[];
   /** The columns that the rows have. */
@@ -45,7 +45,6 @@ export interface RowReading {
 }
 
 export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
-export type RowDropReason = (typeof ROW_DROP_REASONS)[number];
 
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';

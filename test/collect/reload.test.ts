@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { CustomMetricConfig } from '../../src/config/config.ts';
+import type { AccountConfig } from '../../src/config/config.ts';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Answer } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
-const QUEUE: CustomMetricConfig = {
+const QUEUE: AccountConfig['custom_metrics'][number] = {
   name: 'newrelic_custom_queue_depth',
   help: 'Jobs waiting',
   match: 'Custom/Queue/{queue}/depth',
@@ -269,7 +269,7 @@ describe('a reload', () => {
     const world = new World();
     world.populate(1);
     await world.scrape();
-    const bad: CustomMetricConfig = { ...QUEUE, match: '{a}/{b}' };
+    const bad: AccountConfig['custom_metrics'][number] = { ...QUEUE, match: '{a}/{b}' };
     expect(() =>
       world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
     ).toThrow();

@@ -9,7 +9,7 @@ import {
   unmatched,
 } from '../../src/collect/selection.ts';
 import { coversApplication, neededGroups } from '../../src/collect/refresh.ts';
-import type { CustomMetricConfig } from '../../src/config/config.ts';
+import type { AccountConfig } from '../../src/config/config.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { GROUPS } from '../../src/metrics/sample.ts';
 import { application, keyTransaction } from './support/bodies.ts';
@@ -18,7 +18,7 @@ import { FakeReader } from './support/fakeReader.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 import { NERDGRAPH } from './support/world.ts';
 
-const DEPTH: CustomMetricConfig = {
+const DEPTH: AccountConfig['custom_metrics'][number] = {
   name: 'depth',
   help: 'Jobs that wait.',
   match: 'Custom/Queue/{queue}/depth',
@@ -118,7 +118,7 @@ describe('a scope', () => {
   });
 
   it('needs for custom metrics the data of the applications or the hosts that they are about, and no other', () => {
-    const needs = (...scopes: CustomMetricConfig['scope'][]) => {
+    const needs = (...scopes: AccountConfig['custom_metrics'][number]['scope'][]) => {
       const definitions = scopes.map((scope, index) => ({ ...DEPTH, name: `depth_${index}`, scope }));
       const context = { reader, customMetrics: customMetrics(definitions) };
       return neededGroups({ groups: new Set(['custom_metrics']) }, context);

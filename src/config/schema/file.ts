@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { stringify } from 'yaml';
-import type { TimedGroup } from '../../metrics/sample.ts';
+import type { Group } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
 import { explain, flatten, type Issue, type Path } from '../fault.ts';
 import { account } from './account.ts';
@@ -9,6 +9,7 @@ import { escapePlaceholders } from '../yaml/placeholders.ts';
 const interval = (preset: string, description: string) =>
   notes(duration({ least: '1s' }).prefault(preset), { description });
 
+/** Custom metrics travel with the metric data of their scope, and each query has an interval of its own. */
 const intervals = z.strictObject({
   applications: interval('1m', 'The application list with its rolling summaries.'),
   key_transactions: interval('1m', 'The key transaction list with its rolling summaries.'),
@@ -17,7 +18,7 @@ const intervals = z.strictObject({
   hosts: interval('5m', 'Host lists with their rolling summaries.'),
   instances: interval('5m', 'Instance lists with their rolling summaries.'),
   metric_names: interval('6h', 'Metric name lists: database types, and names for custom metrics.'),
-} satisfies Record<TimedGroup, unknown>);
+} satisfies Record<Exclude<Group, 'custom_metrics' | 'queries'>, unknown>);
 
 /** What holds for all accounts. */
 export const collection = z.strictObject({

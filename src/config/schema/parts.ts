@@ -2,19 +2,6 @@ import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
 import { typeMismatch } from '../fault.ts';
 
-/** What the documentation knows of a key beyond its type: how its value is written, and one to show. */
-export interface KeyNotes {
-  readonly description: string;
-  /** Name of the value's grammar in the reference page, such as `<duration>`. */
-  readonly placeholder?: string;
-  /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
-  readonly example?: unknown;
-  /** Which values of the grammar are allowed, where not all are. */
-  readonly range?: string;
-  /** What holds when the key is absent, where that is not a fixed value. */
-  readonly otherwise?: string;
-}
-
 /** The timers of the runtime overflow after 24.8 days. */
 const LONGEST = '24d';
 
@@ -70,8 +57,21 @@ export function scale() {
   return notes(number.default(1), { description: 'Multiplied into the value, for instance to get to base units.' });
 }
 
-/** Attaches what the documentation says of a key. */
-export function notes<T extends z.ZodType>(schema: T, notes: KeyNotes): T {
+/** Attaches what the documentation says of a key beyond its type: how its value is written, and one to show. */
+export function notes<T extends z.ZodType>(
+  schema: T,
+  notes: {
+    readonly description: string;
+    /** Name of the value's grammar in the reference page, such as `<duration>`. */
+    readonly placeholder?: string;
+    /** For keys without a default: a value for the example file. Not spelled `examples`, which editors offer to insert. */
+    readonly example?: unknown;
+    /** Which values of the grammar are allowed, where not all are. */
+    readonly range?: string;
+    /** What holds when the key is absent, where that is not a fixed value. */
+    readonly otherwise?: string;
+  },
+): T {
   return schema.meta({ ...notes });
 }
 

@@ -3,20 +3,13 @@ import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { mayBeSecret } from '../../config/fault.ts';
 import { readFile } from '../../config/files.ts';
-import {
-  CIPHER_SUITES,
-  CURVES,
-  TLS13_CIPHER_SUITES,
-  TLS_VERSIONS,
-  type ClientAuthType,
-  type TlsSection,
-} from './webConfigFile.ts';
+import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
 /** What a TLS server needs; `context` can be swapped while it runs. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
   /** Undefined where the file does not speak of it: nothing is asked of clients then. */
-  readonly clientAuth: ClientAuthType | undefined;
+  readonly clientAuth: TlsSection['client_auth_type'];
   /** Undefined: any subject alternative name will do. */
   readonly allowedSans: readonly string[] | undefined;
 }

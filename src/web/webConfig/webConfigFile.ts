@@ -50,8 +50,6 @@ const CLIENT_AUTH_TYPES = [
   'RequireAndVerifyClientCert',
 ] as const;
 
-export type ClientAuthType = (typeof CLIENT_AUTH_TYPES)[number];
-
 const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/;
 
 const cipherSuite = z.enum([...Object.keys(CIPHER_SUITES), ...TLS13_CIPHER_SUITES]);
