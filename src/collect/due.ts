@@ -54,7 +54,7 @@ export function dueAt(held: Times, { interval, stretch }: Pace): number {
 }
 
 /**
- * The interval that budget and calls at once allow, in milliseconds: the configured one, or, slowed by `stretch`, that
+ * The interval that budget and concurrent calls allow, in milliseconds: the configured one, or, slowed by `stretch`, that
  * many times the interval at which the group would be read (nothing is read more than once per window, and windows are a
  * minute apart).
  */
@@ -134,7 +134,7 @@ export function planCalls(
 export type Plan = ReturnType<typeof planCalls>;
 
 /**
- * The factor by which calls at once slow an account. It follows a need that grows at once and with some room, and one that
+ * The factor by which the number of concurrent calls slows an account. It follows a need that grows at once and with some room, and one that
  * shrinks only when it has become clearly less, so that measured durations do not make it go up and down.
  *
  * @param before the factor until now, at least 1

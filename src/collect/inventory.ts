@@ -18,6 +18,7 @@ import {
 import {
   type AccountContext,
   effectiveSettings,
+  isEnabled,
   readsMetricData,
   selectKeyTransactions,
   selects,
@@ -42,7 +43,7 @@ export class Inventory {
    */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
-  /** Grows whenever an entity comes or goes. */
+  /** Grows whenever an entity comes or goes: the plan is then made anew. */
   version = 0;
   readonly #context: Readonly<AccountContext>;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
@@ -303,8 +304,8 @@ export class Inventory {
     const record = { application, settings, labels, samples: undefined, rolling, data };
     data.customNameList = this.#keep(customMetrics.length > 0, data.customNameList, 'custom_names', subject);
     data.hostList = this.#keep(settings.hosts, data.hostList, 'hosts', subject);
-    const instances = account.instances && reader.instances !== undefined;
-    data.instanceList = this.#keep(instances, data.instanceList, 'instances', subject);
+    const readsInstances = isEnabled(this.#context, 'instances');
+    data.instanceList = this.#keep(readsInstances, data.instanceList, 'instances', subject);
     if (data.customNameList === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
       data.wanted = {};

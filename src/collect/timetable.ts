@@ -47,7 +47,7 @@ export interface CurrentWindow extends TimeRange {
 export class Timetable {
   /** The window that was read or asked for last. */
   window: CurrentWindow;
-  /** What a steady state of what is asked for costs, as of the last refresh. */
+  /** What a steady state of what is asked for costs, as it was made last. */
   plan: Plan;
   readonly #context: Readonly<AccountContext>;
   readonly #inventory: Inventory;
@@ -61,6 +61,7 @@ export class Timetable {
   #madeOf = { at: -Infinity, entities: 0, changes: 0 };
   /** The plan that is being made now. */
   #underWay: Promise<void> | undefined;
+  /** By how much the number of concurrent calls slows it. */
   #slowed = 1;
   /** How often an entity began to count. */
   #newlyAsked = 0;
@@ -112,8 +113,8 @@ export class Timetable {
   }
 
   /**
-   * The configured interval of an entity, or of a group: the name lists of custom metrics are kept as long as the others, and
-   * of queries the shortest counts.
+   * The configured interval of an entity, or of a group. Name lists of custom metrics have that of `metric_names`; of queries
+   * the shortest is the group's, whichever are asked for.
    */
   intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
     if (interval !== undefined) return interval;
@@ -235,8 +236,8 @@ export class Timetable {
     const calls = new Map<Group, number>();
     const callsPerEntity = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
-      const needed = this.#kinds.callsFor(kind, ofKind, this.window) * this.#refreshesOf(ofKind);
-      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed);
+      const needed = this.#kinds.callsFor(kind, ofKind, this.window);
+      calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(ofKind));
       callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
@@ -254,8 +255,8 @@ export class Timetable {
     return planCalls(calls, intervals, { perMinute, slowed: this.#slowed, byPlaces });
   }
 
-  /** How often entities of one kind are read while their group is refreshed once: less than once where their interval is longer. */
-  #refreshesOf(entities: readonly Entity[]): number {
+  /** How often an entity of one kind is read while its group is refreshed once: below 1 where intervals of its own are longer. */
+  #shareOfRefreshes(entities: readonly Entity[]): number {
     let refreshes = 0;
     for (const entity of entities) {
       const interval = this.intervalOf({ group: entity.group });
