@@ -74,8 +74,9 @@ export class AccountAnswer {
     const { applicationId } = this.#scope;
     if (isEnabled(context, 'applications')) this.#list(inventory.applicationList);
     if (isEnabled(context, 'key_transactions')) this.#list(inventory.keyTransactionList);
-    const alone = applicationId === undefined ? undefined : inventory.applications.get(applicationId);
-    for (const record of applicationId === undefined ? inventory.applications.values() : [alone]) {
+    for (const id of applicationId === undefined ? inventory.applications.keys() : [applicationId]) {
+      // As it is by now: a list that arrives meanwhile gives new labels to it and to its hosts.
+      const record = inventory.applications.get(id);
       if (record !== undefined) this.#application(record);
       yield undefined;
     }
@@ -155,6 +156,8 @@ export class AccountAnswer {
   #list(list: Entity): void {
     const state = this.#stateOf(list);
     if (list.held === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
+    // One that brings nothing is a part of the answer, too.
+    else if (this.#needs.always.has(list.group)) this.complete &&= state === 'fresh';
     this.#window(list, state);
   }
 
@@ -190,7 +193,8 @@ export class AccountAnswer {
 
   #countCut(reading: WindowReading | undefined): void {
     if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
-    const { number } = reading.customSamples;
+    // An answer may have none of the metrics of which some are cut.
+    const number = Math.max(reading.customSamples.number, reading.samples.number);
     for (const [family, series] of reading.cut) this.cut.push({ family, series, number });
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { nextTurn } from '../../src/eventLoop/turns.ts';
 import type { Answer } from '../../src/collect/collector.ts';
-import { accountConfig, collectionConfig } from './support/config.ts';
+import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 /** More than an answer or a refresh looks at in one turn of the event loop. */
@@ -46,6 +47,27 @@ describe('an answer that is put together in portions', () => {
     expect(last.complete).toBe(true);
     const planned = last.accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics');
     expect(planned?.callsPerRefresh).toBe(MANY / 20);
+  });
+});
+
+describe('an answer in whose middle the labels change', () => {
+  it('has all of an application under the same labels', async () => {
+    const world = new World();
+    world.populate(20, 2);
+    await world.scrape();
+    let time = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    const answering = world.collector.answer(EVERYTHING);
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
+    const { blocks } = await answering;
+    clock.mockRestore();
+    const ofApplications = world.reader.applications.map(({ id }) => {
+      const own = blocks.filter(({ labels }) => labels['app_id'] === String(id));
+      return [...new Set(own.map(({ labels }) => labels['team']))];
+    });
+    expect(ofApplications.every((of) => of.length === 1)).toBe(true);
+    expect(new Set(ofApplications.flat())).toEqual(new Set([undefined, 'blue']));
   });
 });
 

@@ -498,6 +498,15 @@ describe('a scope', () => {
     expect((await world.scrape({ groups: new Set(['application_metrics']) })).complete).toBe(false);
   });
 
+  it('is not complete when a list that brought nothing could not be read again', async () => {
+    const world = new World();
+    const scope = { groups: new Set(['key_transactions'] as const) };
+    expect((await world.scrape(scope)).complete).toBe(true);
+    world.reader.fault = ({ kind }) => (kind === 'key_transactions' ? { reason: 'server' } : undefined);
+    await world.nextMinute(1);
+    expect((await world.scrape(scope)).complete).toBe(false);
+  });
+
   it('of one application does the lists and its work only', async () => {
     const world = new World();
     world.populate(3, 1);

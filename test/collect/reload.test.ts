@@ -377,6 +377,18 @@ describe('custom metrics', () => {
     expect(world.value(await world.scrape(), pool.name, { pool: 'p' })).toBe(3);
   });
 
+  it('beyond their cap count as cut with each reading, also where the answer has none of them', async () => {
+    const world = new World([accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
+    world.populate(1);
+    world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Queue/b/depth']);
+    world.reader.values = () => TRAFFIC;
+    const [first] = (await world.scrape()).cut;
+    await world.nextMinute(1);
+    const [next] = (await world.scrape()).cut;
+    expect([first?.series, next?.series]).toEqual([1, 1]);
+    expect(next?.number).toBeGreaterThan(first?.number ?? Infinity);
+  });
+
   it('of hosts have as many series as the cap allows of the hosts that there are now', async () => {
     const account = accountConfig({ custom_metrics: [{ ...QUEUE, scope: 'host', max_series: 2 }] });
     const world = new World([account], collectionConfig({ intervals: { hosts: 60_000 } }));

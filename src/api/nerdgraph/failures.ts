@@ -118,13 +118,11 @@ export function judge(
   const missing = missingAt(body, root);
   const way = list === undefined ? root : [...root, ...list];
   const isPartial = list !== undefined && missingAt(body, way) === undefined;
-  const serious = errors.filter((error) => !isPartial || !isBelow(error, way));
-  const meaning = MEANINGS.find((each) => errors.some((error) => meaningOf(error) === each));
-  const ofAccount = meaning === 'auth' || meaning === 'rate_limited';
-  if (meaning !== undefined && (serious.length > 0 || ofAccount)) {
-    const among = serious.length > 0 ? serious : errors;
-    const decisive = among.find((error) => meaningOf(error) === meaning) ?? among[0];
-    return verdictOn(decisive, status, mask);
+  // What concerns the account counts wherever it stands, of all else only what does not concern a field alone.
+  const serious = errors.filter((error) => !isPartial || !isBelow(error, way) || isOfAccount(meaningOf(error)));
+  for (const meaning of MEANINGS) {
+    const decisive = serious.findIndex((error) => meaningOf(error) === meaning);
+    if (decisive >= 0) return verdictOn(serious[decisive], status, mask);
   }
   if (missing === undefined) return undefined;
   return {
@@ -194,6 +192,10 @@ function failureOf(meaning: Meaning, words: string, status: number): CallFailure
     case 'unmatched':
       return new CallFailure('invalid_response', words, { status });
   }
+}
+
+function isOfAccount(meaning: Meaning): boolean {
+  return meaning === 'auth' || meaning === 'rate_limited';
 }
 
 function meaningOf(error: unknown): Meaning {

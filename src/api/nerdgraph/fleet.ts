@@ -82,17 +82,22 @@ export class Suspects {
     return until !== undefined && until > this.#monotonic();
   }
 
-  /** Whether a batch with any of these went on to fail for a moment at the last refresh. */
+  /** Whether a batch with any of these went on to fail for a moment when it was last read. */
   isStrained(kind: string, ids: readonly SubjectId[]): boolean {
     return this.#strained.size > 0 && ids.some((id) => this.#strained.has(keyOf(kind, id)));
   }
 
-  /** Notes that a batch went on to fail for a moment; gives whether it did at the last refresh, too: that is forgotten now. */
+  /** Notes that a batch went on to fail for a moment; gives whether it did the last time, too: that is forgotten now. */
   strain(kind: string, ids: readonly SubjectId[]): boolean {
     const keys = ids.map((id) => keyOf(kind, id));
     if (keys.filter((key) => this.#strained.delete(key)).length > 0) return true;
     for (const key of keys) this.#strained.set(key, this.#monotonic());
     return false;
+  }
+
+  /** A batch was answered whole. */
+  recovered(kind: string, ids: readonly SubjectId[]): void {
+    if (this.#strained.size > 0) for (const id of ids) this.#strained.delete(keyOf(kind, id));
   }
 
   /** Forgets what nobody asks for any more; called with every list. */

@@ -129,8 +129,14 @@ class SplitRead {
     else await this.#read(batch, true);
     if (!this.#isAnswered) return;
     const { suspects } = this.#fleet;
-    if (this.#failed.length === 0) suspects.answered(this.#query.name, ...subjectOf(batch));
-    else if (isShared(batch)) for (const part of this.#failed) suspects.broke(this.#query.name, ...subjectOf(part));
+    const { name } = this.#query;
+    if (this.#failed.length === 0) {
+      suspects.answered(name, ...subjectOf(batch));
+      suspects.recovered(
+        name,
+        batch.map(({ id }) => id),
+      );
+    } else if (isShared(batch)) for (const part of this.#failed) suspects.broke(name, ...subjectOf(part));
   }
 
   /** Whether the account answers nothing at the moment. */

@@ -39,7 +39,10 @@ export function metricsHandler(deps: WebDependencies): PlacedHandler {
     };
     const writingFrom = deps.monotonic();
     try {
-      if (await sendExposition(response, await render(), place)) writeTimes.set(kind, deps.monotonic() - writingFrom);
+      const isTaken = await sendExposition(response, await render(), place);
+      if (!isTaken && gone.aborted) throw new ClientGoneError();
+      // A HEAD takes no body, so it tells nothing.
+      if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
     } catch (error) {
       // Where nothing was learned of a scraper that gave up, the next one would come too late as well.
       if (error instanceof ClientGoneError)

@@ -171,6 +171,20 @@ describe('the body of an answer', () => {
       'rate_limited',
     ],
     ['another alias', errors('x', undefined, ['actor', 'other', 'x']), 'invalid_response'],
+    [
+      'a field below with an overload, beside one of no class that concerns nothing',
+      [...errors('x', { errorClass: 'TOO_MANY_REQUESTS' }, below), ...errors('foo')],
+      'rate_limited',
+    ],
+    [
+      'a field below that the key may not see, beside two that concern nothing',
+      [
+        ...errors('x', { errorClass: 'ACCESS_DENIED' }, below),
+        ...errors('foo'),
+        ...errors('x', { errorClass: 'TIMEOUT' }),
+      ],
+      'timeout',
+    ],
   ])('of entities may have an error that concerns %s', (_, list, reason) => {
     expect(judge({ data: listed, errors: list }, 200, MASK, LISTED)?.failure.reason).toBe(reason);
   });

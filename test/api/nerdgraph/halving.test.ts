@@ -194,6 +194,19 @@ describe('what the service words as passing', () => {
     expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
   });
 
+  it('is not divided after good answers in between, however many refreshes ago it came', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    const words = say('Something went wrong while executing your query');
+    for (let moment = 0; moment < 2; moment += 1) {
+      between.fault = whereIds(() => true, words);
+      const [outcomes, queries] = await counted(between, () => readAll(between));
+      expect([failed(outcomes), queries]).toEqual([IDS, 3]);
+      between.fault = undefined;
+      expect(failed(await readAll(between))).toEqual([]);
+    }
+    expect(between.notes.splits).toEqual([]);
+  });
+
   it('and passes costs one more call', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     let left = 1;

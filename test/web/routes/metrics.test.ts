@@ -211,6 +211,23 @@ describe('a scraper that gives up while its answer is being made', () => {
   });
 });
 
+describe('a scraper that leaves while it takes its answer', () => {
+  test('has the next answer begun earlier; a HEAD tells nothing', async () => {
+    const { app, port, origin } = await served();
+    app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    app.clock += 1_000;
+    socket.destroy();
+    await eventually(async () => {
+      await get(`${origin}/metrics`, { method: 'HEAD' });
+      expect(app.collector.refreshes.at(-1)?.waitMs).toBe(9_500 - 1_000);
+    });
+    expect(app.failures).toEqual([]);
+  });
+});
+
 describe('collect[]', () => {
   test('answers and refreshes the named groups only', async () => {
     const { app, origin } = await served();
