@@ -2,6 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { findApplication } from '../../../src/cli/upstream/reading.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
+import { accountConfig } from '../../collect/support/config.ts';
+import { FakeReader } from '../../collect/support/fakeReader.ts';
+import { VirtualClock } from '../../collect/support/virtualClock.ts';
+import { REST } from '../../collect/support/world.ts';
 
 /** An account that cannot be read, and says so after so many turns. */
 function broken(name: string, turns: number): LiveAccount {
@@ -9,8 +13,12 @@ function broken(name: string, turns: number): LiveAccount {
     for (let left = turns; left > 0; left -= 1) await turn();
     throw new Error('down');
   };
-  const reader = { readApplication: fail, listApplications: fail };
-  return { config: { name }, reader, call: {} } as unknown as LiveAccount;
+  const reader = Object.assign(new FakeReader(new VirtualClock(), REST), {
+    readApplication: fail,
+    listApplications: fail,
+  });
+  const call = { signal: new AbortController().signal, gate: { enter: () => Promise.resolve(() => undefined) } };
+  return { config: accountConfig({ name }), reader, call, close: () => Promise.resolve() };
 }
 
 describe('an application that may be in several accounts that cannot be read', () => {
