@@ -413,7 +413,7 @@ export class AccountCollector {
   #reportIdleGroups(): void {
     const busy = new Set(this.inventory.entities().map(({ group }) => group));
     for (const [group, progress] of this.progress) {
-      if (isEnabled(this.context, group) && !busy.has(group)) progress.nothingToDo();
+      if (isEnabled(this.context, group) && !busy.has(group)) progress.endWithoutWork();
     }
   }
 

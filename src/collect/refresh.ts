@@ -356,7 +356,7 @@ export class GroupProgress {
   }
 
   /** Nothing of the group had to be read: that, too, is a refresh that went well. */
-  nothingToDo(): void {
+  endWithoutWork(): void {
     if (this.#open.size === 0) this.#close(this.#clock.monotonic());
   }
 
