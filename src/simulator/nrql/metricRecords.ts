@@ -160,7 +160,7 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
 
 /** Where the records of a series go; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
 function routed({ attributes, record }: Series, groups: Groups) {
-  const facet = groups.query.facets.map(({ attribute }) => attributes[attribute]);
+  const facet = groups.query.facets.map(({ attribute }) => attributes[attribute ?? '']);
   const readers = groups.query.inputs.map((input) => readerOf(input, attributes));
   if (!facet.every((value) => typeof value === 'string') || readers.every((reader) => reader === undefined))
     return undefined;

@@ -120,8 +120,12 @@ export interface NrqlQuery {
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
   readonly where: NrqlCondition;
-  /** The attributes that rows are for. */
-  readonly facets: readonly { readonly attribute: string; readonly key: string }[];
+  /** What rows are for: attributes, and choices between them, which have no attribute of their own. */
+  readonly facets: readonly {
+    readonly attribute: string | undefined;
+    readonly key: string;
+    readonly valueOf: (lookup: (attribute: string) => Value | null) => Value | null;
+  }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   /** How many facets are answered; `Infinity` for LIMIT MAX. */
@@ -159,7 +163,7 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
   if ('select' in from) checkMetrics(from, text);
   if ('select' in from || !from.includes(METRIC)) return;
   const attributes = [
-    ...facets.map(({ attribute }) => attribute),
+    ...facets.map(({ attribute, key }) => attribute ?? key),
     ...[where, ...inputs.map((input) => input.where)].flatMap(({ comparisons }) =>
       comparisons.map(({ attribute }) => attribute),
     ),
@@ -361,10 +365,27 @@ class QueryParser {
   #facets(): NrqlQuery['facets'] {
     const reader = this.#reader;
     const facets = reader.list(() => {
-      const attribute = parseAttribute(reader);
-      return { attribute, key: this.#alias() ?? attribute };
+      const choice = reader.takeWord('IF') ? this.#choice() : undefined;
+      const attribute = choice === undefined ? parseAttribute(reader) : undefined;
+      const plain: NrqlQuery['facets'][number]['valueOf'] = (lookup) => lookup(attribute ?? '');
+      return { attribute, key: this.#alias() ?? attribute ?? 'if', valueOf: choice ?? plain };
     });
     return facets.length > MOST_FACETS ? reader.fail(`at most ${MOST_FACETS} attributes`) : facets;
+  }
+
+  /** `(condition, value, value)` behind `if`: a value is an attribute or a text. */
+  #choice(): NrqlQuery['facets'][number]['valueOf'] {
+    const reader = this.#reader;
+    reader.expectSign('(');
+    const where = parseCondition(reader);
+    const [first, second] = [0, 1].map(() => {
+      reader.expectSign(',');
+      const text = reader.peek().kind === 'text' ? reader.take().value : undefined;
+      const attribute = text === undefined ? parseAttribute(reader) : '';
+      return (lookup: (attribute: string) => Value | null) => text ?? lookup(attribute);
+    });
+    reader.expectSign(')');
+    return (lookup) => (where.meets(lookup) === true ? first : second)?.(lookup) ?? null;
   }
 
   #buckets(): number {

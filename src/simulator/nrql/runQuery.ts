@@ -74,7 +74,7 @@ function addEvent(event: StoredEvent, type: string | undefined, groups: Groups):
   const { where, facets, inputs } = groups.query;
   const valueOf = (attribute: string): Value | null => (attribute === EVENT_TYPE ? type : event[attribute]) ?? null;
   if (where.meets(valueOf) !== true) return;
-  const facet = facets.map(({ attribute }) => valueOf(attribute));
+  const facet = facets.map((each) => each.valueOf(valueOf));
   if (facet.includes(null)) return;
   const group = groups.group(facet.map(String));
   const [first] = inputs;

@@ -236,22 +236,25 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
   const { id, name, index, alertPolicyId, archetype } = application;
   if (alertPolicyId === undefined) return;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
+  const entity = {
+    'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
+    'entity.name': name,
+    'entity.type': 'APM_APPLICATION_ENTITY',
+  };
   for (const incident of alertIncidents(world, application, from, until / MINUTE)) {
-    const { conditionName, priority, fromMinute, toMinute } = incident;
+    const { conditionName, priority, fromMinute, toMinute, hasEntity } = incident;
     const openTime = fromMinute * MINUTE + 20_000;
     const closeTime = toMinute * MINUTE + 40_000;
     const said = {
       incidentId: `${hash(index, fromMinute, priority.length)}`,
       title: `${conditionName}: ${name}`,
       conditionName,
-      conditionId: 400_000 + priority.length,
+      conditionId: (hasEntity ? 400_000 : 400_100) + priority.length,
       policyId: alertPolicyId,
       policyName: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}`,
       priority,
-      'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
-      'entity.name': name,
-      'entity.type': 'APM_APPLICATION_ENTITY',
-      targetName: name,
+      ...(hasEntity ? entity : {}),
+      targetName: hasEntity ? name : 'query',
       muted: false,
       openTime,
       violationTimeLimitSeconds: LONGEST_INCIDENT_MINUTES * 60,
@@ -265,7 +268,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
 /** The incidents of an application as alerting sees them. */
 function* alertIncidents(world: World, { index, amendment }: SimulatedApplication, from: number, until: number) {
   const { seed } = world.options;
-  const slow = { conditionName: 'Slow or failing requests', priority: 'critical' };
+  const slow = { conditionName: 'Slow or failing requests', priority: 'critical', hasEntity: true };
   if (amendment.incident) yield { ...slow, ...amendment.incident };
   for (let minute = from; minute < until; minute += SPAN_MINUTES) {
     const incident = incidentNear(seed, index, minute);
@@ -278,7 +281,10 @@ function* alertIncidents(world: World, { index, amendment }: SimulatedApplicatio
   for (let start = Math.floor(from / period) * period; start < until; start += period) {
     const fromMinute = start + shift + Math.floor(fraction(seed, index, start / period, 8300) * 0.3 * DAY_MINUTES);
     const toMinute = fromMinute + 2.5 * DAY_MINUTES;
-    yield { conditionName: 'Memory grows', priority: 'warning', fromMinute, toMinute };
+    yield { conditionName: 'Memory grows', priority: 'warning', hasEntity: true, fromMinute, toMinute };
+    // A condition over all the data of an account is about no entity.
+    const few = { conditionName: 'Few orders', priority: 'warning', hasEntity: false };
+    yield { ...few, fromMinute: fromMinute + 30, toMinute };
   }
 }
 

@@ -42,6 +42,20 @@ describe.each([
   });
 });
 
+describe('the pack alert_events', () => {
+  it('counts every open alert event, those of conditions without an entity too', async () => {
+    const [pack] = (parse(readFileSync('packs/alert_events.yaml', 'utf8')) as Pack).queries;
+    const time = `SINCE ${TO - MINUTES['30d']! * MINUTE} UNTIL ${TO} LIMIT MAX`;
+    const { results } = await nrql(simulator, `${pack!.nrql}\n${time}`);
+    const inner = 'SELECT latest(event) AS event FROM NrAiIncident FACET incidentId LIMIT MAX';
+    const all = await nrql(simulator, `SELECT filter(count(*), WHERE event = 'open') AS open FROM (${inner}) ${time}`);
+    const open = results.map((row) => Number(row['open']));
+    expect(open.reduce((sum, each) => sum + each, 0)).toBe(all.results[0]!['open']);
+    const withoutEntity = results.filter(({ facet }) => (facet as readonly string[])[3] === 'none');
+    expect(withoutEntity.some((row) => row['open'] === 1)).toBe(true);
+  });
+});
+
 /** A number, or an object of numbers as `percentile` gives it. */
 function isFigure(column: unknown): boolean {
   const figures = typeof column === 'object' && column !== null ? Object.values(column) : [column];
