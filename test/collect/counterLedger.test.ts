@@ -1,0 +1,376 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { COUNTED, CounterLedger, type Booking, type CountedMinute } from '../../src/collect/counterLedger.ts';
+
+const START = 1_800_000_000 - (1_800_000_000 % 3_600);
+const at = (minute: number): number => START + 60 * minute;
+const range = (from: number, to: number) => ({ from: at(from), to: at(to) });
+/** A minute with this many web transactions, one of them with an error, in half a second each. */
+const web = (count: number): number[] => [count, 0, Math.min(count, 1), count / 2, count, 0, 0];
+const NOTHING: Booking = { late: 0, lost: 0, broken: undefined };
+
+interface Reading {
+  readonly to: number;
+  readonly minutes?: Readonly<Record<number, CountedMinute>>;
+  /** Minutes before `to` from which on the batch was read, and at which the answer ended. */
+  readonly batchFrom?: number;
+  readonly answeredTo?: number;
+}
+
+/** Reads as the exporter does: over the range that the ledger asks for. */
+function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to }: Reading): Booking {
+  const asked = ledger.nextRange(at(to));
+  const from = batchFrom === undefined ? asked.from : at(batchFrom);
+  return ledger.take({
+    asked,
+    answered: { from, to: at(answeredTo) },
+    minutes: new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values])),
+  });
+}
+
+/** A ledger whose first reading ended at minute 0. */
+function started(minutes: Reading['minutes'] = {}): CounterLedger {
+  const ledger = new CounterLedger();
+  expect(read(ledger, { to: 0, minutes })).toEqual(NOTHING);
+  return ledger;
+}
+
+const webTotal = ({ totals }: CounterLedger): number | undefined => totals[0];
+
+describe('the range of the next reading', () => {
+  it('is at first the 10 minutes before the end', () => {
+    expect(new CounterLedger().nextRange(at(0))).toEqual(range(-10, 0));
+  });
+
+  it.each([
+    ['a minute later: that minute and the 10 before it', 1, range(-10, 1)],
+    ['half an hour later: that and the 10 minutes before it', 30, range(-10, 30)],
+    ['40 minutes later: the longest range that loses nothing', 40, range(-10, 40)],
+    ['70 minutes later: no more than 50 minutes', 70, range(20, 70)],
+    ['the clock set back by 5 minutes: the 10 minutes before the end', -5, range(-15, -5)],
+    ['the clock set back by more than an hour: as the first', -60, range(-70, -60)],
+  ])('%s', (_, to, expected) => {
+    expect(started().nextRange(at(to))).toEqual(expected);
+  });
+
+  it('begins at the end of what was answered, not of what was asked', () => {
+    const ledger = started();
+    read(ledger, { to: 5, answeredTo: 3 });
+    expect(ledger.nextRange(at(6))).toEqual(range(-7, 6));
+  });
+});
+
+describe('a reading', () => {
+  it('adds nothing when it is the first, and all seven counters start at 0', () => {
+    const ledger = new CounterLedger();
+    expect(ledger.isStarted).toBe(false);
+    read(ledger, { to: 0, minutes: { [-1]: web(5) } });
+    expect(ledger.isStarted).toBe(true);
+    expect([...ledger.totals]).toEqual(COUNTED.map(() => 0));
+  });
+
+  it('adds every value of a new minute', () => {
+    const ledger = started();
+    read(ledger, { to: 1, minutes: { 0: [6, 5, 4, 3, 2, 1, 7] } });
+    expect([...ledger.totals]).toEqual([6, 5, 4, 3, 2, 1, 7]);
+  });
+
+  it('adds what a minute of the first reading gains later, which is late', () => {
+    const ledger = started({ [-1]: web(5) });
+    expect(read(ledger, { to: 1, minutes: { [-1]: web(8) } })).toEqual({ ...NOTHING, late: 3 });
+    expect(webTotal(ledger)).toBe(3);
+  });
+
+  it('counts late transactions of web and non-web, and no other late value', () => {
+    const ledger = started();
+    read(ledger, { to: 1 });
+    expect(read(ledger, { to: 2, minutes: { 0: [1, 2, 4, 8, 16, 32, 64] } }).late).toBe(3);
+    expect([...ledger.totals]).toEqual([1, 2, 4, 8, 16, 32, 64]);
+  });
+
+  it('takes nothing away when a value falls, and adds nothing when it rises again to what it was', () => {
+    const ledger = started();
+    read(ledger, { to: 1, minutes: { 0: web(9) } });
+    read(ledger, { to: 2, minutes: { 0: web(4) } });
+    read(ledger, { to: 3 });
+    read(ledger, { to: 4, minutes: { 0: web(9) } });
+    expect(webTotal(ledger)).toBe(9);
+  });
+
+  it('adds nothing for minutes before the first range, though the batch covers them', () => {
+    const ledger = new CounterLedger();
+    read(ledger, { to: 0, batchFrom: -50, minutes: { [-20]: web(5) } });
+    read(ledger, { to: 1, batchFrom: -49, minutes: { [-20]: web(5), [-11]: web(7), 0: web(1) } });
+    expect(webTotal(ledger)).toBe(1);
+  });
+
+  it('adds what a batch says of a minute of the last hour, and nothing of an older one', () => {
+    const ledger = started();
+    for (let to = 1; to <= 59; to += 1) read(ledger, { to });
+    read(ledger, { to: 60, batchFrom: 0, minutes: { 0: web(4) } });
+    expect(webTotal(ledger)).toBe(4);
+    read(ledger, { to: 61, batchFrom: 0, minutes: { 0: web(40), 1: web(2) } });
+    expect(webTotal(ledger)).toBe(6);
+  });
+
+  it('covers no minute after the end of what was answered: the next one adds it, and it is not late', () => {
+    const ledger = started();
+    read(ledger, { to: 5, answeredTo: 3, minutes: { 2: web(1) } });
+    expect(read(ledger, { to: 6, minutes: { 2: web(1), 3: web(2), 4: web(3), 5: web(4) } })).toEqual(NOTHING);
+    expect(webTotal(ledger)).toBe(10);
+  });
+});
+
+describe('a pause', () => {
+  it.each([
+    [5, 0],
+    [30, 0],
+    [40, 0],
+    [41, 0],
+    [50, 0],
+    [51, 60],
+    [70, 1_200],
+    [1_440, 83_400],
+  ])('of %i minutes loses %i seconds, and the rest is added at once', (pause, lost) => {
+    const ledger = started();
+    const minutes = Object.fromEntries(Array.from({ length: pause }, (_, minute) => [minute, web(1)]));
+    const { from } = ledger.nextRange(at(pause));
+    const answered = Object.fromEntries(Object.entries(minutes).filter(([minute]) => at(Number(minute)) >= from));
+    expect(read(ledger, { to: pause, minutes: answered })).toEqual({ ...NOTHING, lost });
+    expect(webTotal(ledger)).toBe(pause - lost / 60);
+  });
+
+  it('in which the application did not report loses nothing', () => {
+    const ledger = started();
+    ledger.reports(false, at(1));
+    ledger.reports(false, at(2));
+    ledger.reports(true, at(200));
+    expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual({ ...NOTHING, lost: 60 });
+    expect(webTotal(ledger)).toBe(3);
+  });
+
+  it('in which it did not report at first, and was not read later, loses what came later', () => {
+    const ledger = started();
+    ledger.reports(false, at(0));
+    ledger.reports(true, at(30));
+    expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
+  });
+
+  it('is judged by the minutes that lie before the range, which are lost for good', () => {
+    const ledger = started();
+    read(ledger, { to: 70 });
+    read(ledger, { to: 71, batchFrom: 10, minutes: { 15: web(8), 25: web(2) } });
+    expect(webTotal(ledger)).toBe(2);
+  });
+
+  it('of a clock that was set back by more than an hour begins anew, and keeps the counters', () => {
+    const ledger = started();
+    read(ledger, { to: 1, minutes: { 0: web(7) } });
+    expect(read(ledger, { to: -120, minutes: { [-121]: web(5) } })).toEqual(NOTHING);
+    expect(read(ledger, { to: -119, minutes: { [-121]: web(6), [-120]: web(1) } }).late).toBe(1);
+    expect(webTotal(ledger)).toBe(9);
+  });
+});
+
+describe('a minute that cannot be read', () => {
+  it('fails the reading, which adds nothing and moves no end', () => {
+    const ledger = started();
+    expect(read(ledger, { to: 2, minutes: { 0: web(3), 1: 'broken' } })).toEqual({ ...NOTHING, broken: at(1) });
+    expect(webTotal(ledger)).toBe(0);
+    expect(ledger.nextRange(at(3))).toEqual(range(-10, 3));
+    expect(read(ledger, { to: 3, minutes: { 0: web(3), 1: web(2) } })).toEqual(NOTHING);
+    expect(webTotal(ledger)).toBe(5);
+  });
+
+  it('is lost 10 minutes after it was first asked for, and fails no reading from then on', () => {
+    const ledger = started();
+    for (let to = 1; to <= 10; to += 1) {
+      expect(read(ledger, { to, minutes: { 0: 'broken' } })).toEqual({ ...NOTHING, broken: at(0) });
+    }
+    expect(read(ledger, { to: 11, minutes: { 0: 'broken', 5: web(4) } })).toEqual({ ...NOTHING, lost: 60 });
+    expect(webTotal(ledger)).toBe(4);
+  });
+
+  it('adds nothing once it is lost, though it can be read later', () => {
+    const ledger = started();
+    for (let to = 1; to <= 11; to += 1) read(ledger, { to, minutes: { 0: 'broken' } });
+    read(ledger, { to: 12, batchFrom: -1, minutes: { 0: web(9) } });
+    expect(webTotal(ledger)).toBe(0);
+  });
+
+  it('is lost once, also where it then lies before what can be asked for', () => {
+    const ledger = started();
+    let lost = 0;
+    for (let to = 1; to <= 80; to += 1) {
+      const minutes = Object.fromEntries(Array.from({ length: to }, (_, minute) => [minute, 'broken' as const]));
+      const booking = read(ledger, { to, minutes });
+      expect(booking.broken).toBeDefined();
+      lost += booking.lost;
+    }
+    // All but those that were first asked for within the last 10 minutes.
+    expect(lost).toBe(60 * 70);
+  });
+
+  it('takes nothing away from what was read of it before, and is not lost then', () => {
+    const ledger = started();
+    read(ledger, { to: 1, minutes: { 0: web(3) } });
+    expect(read(ledger, { to: 2, minutes: { 0: 'broken' } }).broken).toBe(at(0));
+    expect(read(ledger, { to: 11, minutes: { 0: 'broken' } })).toEqual(NOTHING);
+    expect(webTotal(ledger)).toBe(3);
+  });
+
+  it('starts no counters: the first good reading does', () => {
+    const ledger = new CounterLedger();
+    expect(read(ledger, { to: 0, minutes: { [-3]: 'broken' } }).broken).toBe(at(-3));
+    expect(ledger.isStarted).toBe(false);
+    read(ledger, { to: 1, minutes: { [-3]: web(8) } });
+    expect([ledger.isStarted, webTotal(ledger)]).toEqual([true, 0]);
+  });
+});
+
+const value = fc.constantFrom(0, 0, 1, 2, 5, 100);
+const minuteOf = fc.oneof(
+  { weight: 8, arbitrary: fc.array(value, { minLength: COUNTED.length, maxLength: COUNTED.length }) },
+  { weight: 1, arbitrary: fc.constant('broken' as const) },
+);
+const readings = fc.array(
+  fc.record({
+    /** Minutes since the reading before: below 0, the clock was set back. */
+    pass: fc.oneof(
+      { weight: 10, arbitrary: fc.integer({ min: 0, max: 6 }) },
+      { weight: 2, arbitrary: fc.integer({ min: -20, max: 90 }) },
+    ),
+    /** How much longer the range of the batch is, and how much earlier the answer ends. */
+    longer: fc.integer({ min: 0, max: 40 }),
+    shorter: fc.constantFrom(0, 0, 0, 1, 4),
+    fails: fc.boolean(),
+    minutes: fc.dictionary(fc.integer({ min: 1, max: 55 }).map(String), minuteOf, { maxKeys: 20 }),
+  }),
+  { maxLength: 40 },
+);
+
+/** The same by its definition: every minute is remembered for ever, and sums are taken at the end. */
+class Oracle {
+  readonly #highest = new Map<number, { values: number[]; baseline: readonly number[] }>();
+  readonly #firstCovered = new Map<number, number>();
+  readonly #givenUp = new Set<number>();
+  readonly booked = { lost: 0, late: 0 };
+  late = 0;
+  /** The newest minute, from START. */
+  newest = -Infinity;
+  #start = Infinity;
+  #settled = -Infinity;
+
+  take(
+    asked: ReturnType<typeof range>,
+    answered: ReturnType<typeof range>,
+    given: ReadonlyMap<number, CountedMinute>,
+    { lost, late, broken }: Booking,
+  ): void {
+    this.booked.lost += lost;
+    this.booked.late += late;
+    this.newest = Math.max(this.newest, (answered.to - START) / 60);
+    const isFirst = this.#start === Infinity;
+    if (!isFirst) this.#settled = Math.max(this.#settled, asked.from);
+    const covered: number[] = [];
+    for (let minute = answered.from; minute < answered.to; minute += 60) {
+      if (minute >= at(this.newest - 60) && minute >= (isFirst ? asked.from : this.#start)) covered.push(minute);
+    }
+    const unread = covered.filter((minute) => {
+      const first = this.#firstCovered.get(minute) ?? asked.to;
+      this.#firstCovered.set(minute, first);
+      const isSettled = !this.#highest.has(minute) && minute < this.#settled;
+      if (given.get(minute) !== 'broken' || this.#givenUp.has(minute) || isSettled) return false;
+      if (asked.to - first < 600) return true;
+      if (!this.#highest.has(minute)) this.#givenUp.add(minute);
+      return false;
+    });
+    expect(broken).toBe(unread[0]);
+    if (broken !== undefined) return;
+    if (isFirst) this.#start = this.#settled = asked.from;
+    for (const minute of covered) this.#raise(minute, given.get(minute) ?? web(0), isFirst);
+  }
+
+  #raise(minute: number, values: CountedMinute, isFirst: boolean): void {
+    const known = this.#highest.get(minute);
+    if (values === 'broken' || this.#givenUp.has(minute) || (known === undefined && minute < this.#settled)) return;
+    const raised = values.map((each, index) => Math.max(each, known?.values[index] ?? 0));
+    if (known !== undefined)
+      this.late += raised.slice(0, 2).reduce((sum, each, index) => sum + each - (known.values[index] ?? 0), 0);
+    this.#highest.set(minute, { values: raised, baseline: known?.baseline ?? (isFirst ? raised : web(0)) });
+  }
+
+  totals(): number[] {
+    return COUNTED.map((_, index) =>
+      [...this.#highest.values()].reduce(
+        (sum, { values, baseline }) => sum + (values[index] ?? 0) - (baseline[index] ?? 0),
+        0,
+      ),
+    );
+  }
+
+  /** 60 for each minute before what can still be asked for, and each given up, that no reading gave. */
+  lost(): number {
+    const lost = new Set(this.#givenUp);
+    for (let minute = this.#start; minute < this.#settled; minute += 60)
+      if (!this.#highest.has(minute)) lost.add(minute);
+    return 60 * lost.size;
+  }
+}
+
+describe('whatever the order of readings, gaps, late growth, falls and broken minutes', () => {
+  it('the counter is the sum over minutes of the highest value seen, what is lost is what was never seen, and nothing falls', () => {
+    fc.assert(
+      fc.property(readings, (steps) => {
+        const ledger = new CounterLedger();
+        const oracle = new Oracle();
+        let now = 0;
+        let before = [...ledger.totals];
+        for (const { pass, longer, shorter, fails, minutes } of steps) {
+          now = Math.max(now + pass, oracle.newest - 50);
+          if (fails) continue;
+          const asked = ledger.nextRange(at(now));
+          const answered = range(Math.max((asked.from - START) / 60 - longer, now - 50), now - shorter);
+          const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
+          oracle.take(asked, answered, given, ledger.take({ asked, answered, minutes: given }));
+          const after = [...ledger.totals];
+          for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
+          before = after;
+        }
+        expect(before).toEqual(oracle.totals());
+        expect([oracle.booked.lost, oracle.booked.late]).toEqual([oracle.lost(), oracle.late]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('any split of the same data into readings counts the same', () => {
+    const world = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 120, maxLength: 120 });
+    const pauses = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 3, maxLength: 120 });
+    fc.assert(
+      fc.property(world, pauses, (counts, steps) => {
+        const ledger = started(Object.fromEntries(counts.slice(0, 10).map((count, index) => [index - 10, web(count)])));
+        let to = 0;
+        for (const step of steps) {
+          if (to + step > 110) break;
+          to += step;
+          const { from } = ledger.nextRange(at(to));
+          const minutes: Record<number, CountedMinute> = {};
+          for (let minute = (from - START) / 60; minute < to; minute += 1)
+            minutes[minute] = web(counts[minute + 10] ?? 0);
+          expect(read(ledger, { to, minutes })).toEqual(NOTHING);
+        }
+        expect(webTotal(ledger)).toBe(counts.slice(10, to + 10).reduce((sum, count) => sum + count, 0));
+      }),
+    );
+  });
+});
+
+it('a thousand ledgers hold at most 5 MB', () => {
+  const before = process.memoryUsage();
+  const ledgers = Array.from({ length: 1_000 }, () => started({ [-1]: web(1) }));
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  expect(ledgers.length).toBe(1_000);
+  expect(arrayBuffers - before.arrayBuffers).toBeLessThan(4_500_000);
+  expect(heapUsed - before.heapUsed).toBeLessThan(20_000_000);
+});
