@@ -137,7 +137,7 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
     );
-    for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute)) {
+    for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute, now)) {
       const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
       const silent = (pending.get(instance.host) ?? []).filter(({ record, group, readers, choosesFacet }) => {
         const found = record(done);

@@ -156,7 +156,7 @@ function metricData(
   const spans = range.spans.flatMap((span) => {
     const from = Math.max(span.from, end - RETENTION_MINUTES);
     const to = Math.min(span.to, end);
-    return to <= from ? [] : [{ span, minutes: to - from, sums: world.sum(scope, metrics, from, to) }];
+    return to <= from ? [] : [{ span, minutes: to - from, sums: world.sum(scope, metrics, from, to, now) }];
   });
   const found = metrics
     .map((metric, index) => ({ metric, index }))

@@ -22,18 +22,19 @@ const METRICS_OF_TRANSACTION = {
   browser: (name: string) => [`EndUser/${name}`, undefined, `EndUser/Apdex/${name}`],
 };
 
-/** The figures of some minutes: zeros of a metric that the scope does not have, undefined for page views that it does not have. */
+/** The figures of some minutes as they are at `now`: zeros of a metric that the scope does not have, undefined for page views that it does not have. */
 function rolling(
   world: World,
   scope: WorldScope,
   of: keyof typeof METRICS,
   names: readonly (string | undefined)[],
   [from, to]: readonly [from: number, to: number],
+  now: number,
 ): RollingFigures | undefined {
   const metrics = names.map((name) => (name === undefined ? undefined : world.metric(scope, name)));
   if (of === 'browser' && metrics[0] === undefined) return undefined;
   const known = metrics.filter((metric) => metric !== undefined);
-  const sums = world.sum(scope, known, from, to);
+  const sums = world.sum(scope, known, from, to, now);
   const [calls = EMPTY, errors = EMPTY, apdex = EMPTY] = metrics.map(
     (metric) => sums[metric === undefined ? -1 : known.indexOf(metric)],
   );
@@ -57,7 +58,7 @@ export function rollingSummary(
 ): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
   // Four on the minute, three after it.
-  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)]);
+  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)], now);
 }
 
 /** A key transaction over the last ten complete minutes; zeros (no page views) when idle, undefined when it does not report. */
@@ -71,7 +72,7 @@ export function keyTransactionSummary(
   const { transaction, application } = key.source;
   const names = key.state === 'idle' ? [] : METRICS_OF_TRANSACTION[of](transaction);
   const end = firstIncompleteMinute(now);
-  return rolling(world, world.whole(application), of, names, [end - 10, end]);
+  return rolling(world, world.whole(application), of, names, [end - 10, end], now);
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */

@@ -148,6 +148,25 @@ export function instanceMinute(
   };
 }
 
+/** The seed of lateness is another one than that of traffic, so that late data change no figure. */
+const LATENESS = 0x1a7e;
+const LATEST_MINUTES = 8;
+
+/**
+ * The minute from which on the data of an instance about a minute can be read: the next one, or, for this share of the
+ * harvests, one to eight minutes later.
+ */
+export function arrivalMinute(
+  seed: number,
+  application: number,
+  ordinal: number,
+  minute: number,
+  share: number,
+): number {
+  const chance = fraction(seed ^ LATENESS, application, ordinal, minute);
+  return chance >= share ? minute + 1 : minute + 2 + Math.floor((LATEST_MINUTES * chance) / share);
+}
+
 /** Further chance of a minute: a number in [0, 1) for each salt. */
 export function chanceOf({ entropy }: InstanceMinute, salt: number): number {
   return fraction(entropy, salt);

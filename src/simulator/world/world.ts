@@ -3,6 +3,7 @@ import {
   INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,
+  MINUTE,
   silentFrom,
   type SimulatedApplication,
   type SimulatedHost,
@@ -12,7 +13,7 @@ import {
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
 import { type Archetype, ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
-import { type InstanceMinute, applicationMinute, instanceMinute } from './traffic.ts';
+import { type InstanceMinute, applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
 
 /** What figures are asked for: a whole application, one of its hosts, or one of its instances. */
 export interface WorldScope {
@@ -36,6 +37,8 @@ export interface WorldOptions {
   readonly hostMetrics: 'documented' | 'all';
   /** The account that all of it is in. */
   readonly accountId: number;
+  /** The share, from 0 to 1, of the harvests (what one instance did in one minute) that arrive one to eight minutes late. */
+  readonly lateData: number;
 }
 
 /** Ids are arithmetic, so that each is found without a table and stays the same when the world grows. */
@@ -232,15 +235,16 @@ export class World {
     return reach === 'agent' && this.options.hostMetrics === 'all';
   }
 
-  /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn. */
+  /** Adds up the minutes from `fromMinute` to before `toMinute`, for each metric of the list in turn, as they are at `now`. */
   sum(
     scope: WorldScope,
     metrics: readonly MetricDefinition[],
     fromMinute: number,
     toMinute: number,
+    now = Infinity,
   ): readonly TimesliceSum[] {
     const sums = metrics.map((metric) => ({ metric, sum: new TimesliceSum() }));
-    for (const { done } of this.minutes(scope, fromMinute, toMinute)) {
+    for (const { done } of this.minutes(scope, fromMinute, toMinute, now)) {
       for (const { metric, sum } of sums) {
         const record = metric.record(done);
         if (record !== undefined) sum.add(record);
@@ -249,22 +253,30 @@ export class World {
     return sums.map(({ sum }) => sum);
   }
 
-  /** What the instances of a scope did in each minute from `fromMinute` to before `toMinute` in which they reported. */
+  /**
+   * What the instances of a scope did in each minute from `fromMinute` to before `toMinute` in which they reported, without
+   * what has not arrived at `now` (milliseconds since 1970).
+   */
   *minutes(
     { application, instances, instancesOfApplication }: WorldScope,
     fromMinute: number,
     toMinute: number,
+    now = Infinity,
   ): Generator<
     { readonly done: InstanceMinute; readonly instance: SimulatedInstance; readonly minute: number },
     void,
     undefined
   > {
-    const { seed } = this.options;
+    const { seed, lateData } = this.options;
+    const seen = now / MINUTE;
     const end = Math.min(toMinute, silentFrom(application));
     for (let minute = fromMinute; minute < end; minute += 1) {
       const shared = applicationMinute(seed, application, minute);
       for (const instance of instances) {
-        const done = instanceMinute(seed, application, instance.ordinal, instancesOfApplication, shared);
+        const { ordinal } = instance;
+        const isLate = lateData > 0 && arrivalMinute(seed, application.index, ordinal, minute, lateData) > seen;
+        if (isLate) continue;
+        const done = instanceMinute(seed, application, ordinal, instancesOfApplication, shared);
         yield { done, instance, minute };
       }
     }
@@ -288,5 +300,6 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     keyTransactions: options.keyTransactions ?? Math.max(8, Math.floor(applications / 2)),
     hostMetrics: options.hostMetrics ?? 'documented',
     accountId: options.accountId ?? 1_234_567,
+    lateData: options.lateData ?? 0,
   });
 }

@@ -155,3 +155,40 @@ describe('an amended world', () => {
     expect(count(world, where, 'Errors/all', MINUTE_NOW - 3000, MINUTE_NOW - 10)).toBe(0);
   });
 });
+
+describe('late data', () => {
+  const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
+  const sums = (world: World, now?: number): unknown => {
+    const where = scope(world, { application: FIRST });
+    const metrics = names.flatMap((name) => world.metric(where, name) ?? []);
+    return world.sum(where, metrics, MINUTE_NOW - 3, MINUTE_NOW, now);
+  };
+  const punctual = createWorld();
+  const late = createWorld({ lateData: 0.5 });
+
+  it('are all there once they have arrived, the same as without lateness', () => {
+    expect(sums(late)).toEqual(sums(punctual));
+    expect(sums(late, (MINUTE_NOW + 8) * MINUTE)).toEqual(sums(punctual));
+  });
+
+  it('are missing in part when the minutes end, and never take anything back', () => {
+    const where = scope(late, { application: FIRST });
+    const counts = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((after) => {
+      const metric = late.metric(where, 'HttpDispatcher');
+      if (metric === undefined) throw new Error('no such metric');
+      return late.sum(where, [metric], MINUTE_NOW - 3, MINUTE_NOW, (MINUTE_NOW + after) * MINUTE)[0]?.count ?? NaN;
+    });
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(new Set(counts).size).toBeGreaterThan(3);
+  });
+
+  it('are the share that was asked for', () => {
+    const where = scope(punctual, { application: FIRST });
+    const arrived = (lateData: number): number => {
+      const minutes = createWorld({ lateData }).minutes(where, MINUTE_NOW - 1, MINUTE_NOW, MINUTE_NOW * MINUTE);
+      return [...minutes].length;
+    };
+    expect(arrived(0)).toBe(where.instances.length);
+    expect(arrived(1)).toBe(0);
+  });
+});
