@@ -64,8 +64,8 @@ describe('deploy/compose.yaml', () => {
     expect(secrets).toEqual(['new_relic_api_key']);
     expect(environment).toEqual({
       NEW_RELIC_API_KEY_FILE: '/run/secrets/new_relic_api_key',
-      NEW_RELIC_REGION: '${NEW_RELIC_REGION:-us}',
-      NEW_RELIC_API: '${NEW_RELIC_API:-rest}',
+      NEW_RELIC_REGION: '${NEW_RELIC_REGION:?the region of the account, which is us, eu, gov or jp}',
+      NEW_RELIC_API: '${NEW_RELIC_API:-nerdgraph}',
       NEW_RELIC_ACCOUNT_ID: '${NEW_RELIC_ACCOUNT_ID:-}',
     });
   });

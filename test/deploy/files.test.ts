@@ -21,3 +21,19 @@ test('the address of the project is that of package.json', () => {
   expect(textOf('deploy/systemd/newrelic-apm-exporter.service')).toContain(`\nDocumentation=${HOME}\n`);
   expect(textOf('package.json')).toContain(`"url": "git+${HOME}.git"`);
 });
+
+test.each([
+  [
+    'README.md',
+    /docker run [\s\S]{1,80}-e NEW_RELIC_API_KEY -e NEW_RELIC_REGION -e NEW_RELIC_API -e NEW_RELIC_ACCOUNT_ID/,
+  ],
+  ['deploy/systemd/newrelic-apm-exporter.service', /region: us\n# +api: nerdgraph\n/],
+])('%s names the region and the interface of the account', (path, words) => {
+  expect(textOf(path)).toMatch(words);
+});
+
+test('the unit says how to check a configuration whose key systemd hands over', () => {
+  const unit = textOf('deploy/systemd/newrelic-apm-exporter.service');
+  expect(unit).toMatch(/^# Check: {3}sudo CREDENTIALS_DIRECTORY=\S+ node \S+ check /m);
+  expect(unit).toContain('configuration (mode 0644');
+});

@@ -79,12 +79,12 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     const render = (given: unknown): Promise<Resource[]> => rendered(folder, given);
 
     test.each([
-      ['with its own values', {}],
-      ['with a secret of its own', { keys: { files: { 'api-key': 'NRAK-1' } } }],
+      ['with its own values', NEEDED],
+      ['with a secret of its own', { ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } }],
       ['with everything', EVERYTHING],
       [
         'with little',
-        { scrape: { mode: 'none' }, prometheusRule: { enabled: false }, networkPolicy: { enabled: false } },
+        { ...NEEDED, scrape: { mode: 'none' }, prometheusRule: { enabled: false }, networkPolicy: { enabled: false } },
       ],
     ])('fits the published schemas, %s', async (_, given) => {
       const resources = await render(given);
@@ -100,16 +100,39 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test('gives the program the configuration that is in the values, which is valid', async () => {
-      const [config] = ofKind(await render({}), 'ConfigMap');
+      const [config] = ofKind(await render(NEEDED), 'ConfigMap');
       const text = z.object({ data: z.object({ 'config.yaml': z.string() }) }).parse(config).data['config.yaml'];
       const loaded = loadConfig({ path: '/etc/config.yaml', text }, {});
-      expect('config' in loaded && loaded.config.accounts[0]?.api_key_file).toBe(
-        '/run/secrets/newrelic-apm-exporter/api-key',
+      expect('config' in loaded && loaded.config.accounts[0]).toMatchObject({
+        api: 'nerdgraph',
+        region: 'us',
+        api_key_file: '/run/secrets/newrelic-apm-exporter/api-key',
+      });
+    });
+
+    test('mounts volumes of the user, such as files of queries', async () => {
+      const [volume, mount] = [
+        { name: 'queries', configMap: { name: 'new-relic-queries' } },
+        { name: 'queries', mountPath: '/etc/newrelic-apm-exporter-queries', readOnly: true },
+      ];
+      const [deployment] = ofKind(
+        await render({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] }),
+        'Deployment',
       );
+      expect(deployment).toMatchObject({
+        spec: {
+          template: {
+            spec: {
+              containers: [{ volumeMounts: expect.arrayContaining([mount]) as unknown }],
+              volumes: expect.arrayContaining([volume]) as unknown,
+            },
+          },
+        },
+      });
     });
 
     test('a changed configuration starts the pod anew, a changed key does not', async () => {
-      const podOf = async (given: unknown) => ofKind(await render(given), 'Deployment')[0]?.['spec'];
+      const podOf = async (given: object) => ofKind(await render({ ...NEEDED, ...given }), 'Deployment')[0]?.['spec'];
       const first = await podOf({ keys: { files: { 'api-key': 'NRAK-1' } } });
       expect(await podOf({ keys: { files: { 'api-key': 'NRAK-2' } } })).toEqual(first);
       expect(
@@ -153,8 +176,18 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
     });
 
     test.each([
-      ['two secrets', { keys: { existingSecret: 'mine', files: { 'api-key': 'NRAK-1' } } }, /exclude each other/],
-    ])('does not take %s', async (_, given, words) => {
+      [
+        'two secrets',
+        { ...NEEDED, keys: { existingSecret: 'mine', files: { 'api-key': 'NRAK-1' } } },
+        /exclude each other/,
+      ],
+      ['no image, which would never start', { keys: NEEDED.keys }, /image\.repository is empty: name the place/],
+      [
+        'no key where the configuration reads one from the mounted secret',
+        { image: NEEDED.image },
+        /keys\.existingSecret is empty: name a secret .* user key under the key "api-key"/,
+      ],
+    ])('refuses %s, and says what to set', async (_, given, words) => {
       await expect(render(given)).rejects.toThrow(words);
     });
   },
@@ -175,10 +208,7 @@ await describeReal('the chart and the kustomization', {
     afterAll(() => rmSync(folder, { recursive: true }));
 
     test('give the same for equal values', async () => {
-      const chart = await rendered(folder, {
-        image: { repository: 'registry.example.com/newrelic-apm-exporter' },
-        keys: { files: { 'api-key': 'NRAK-1' } },
-      });
+      const chart = await rendered(folder, { ...NEEDED, keys: { files: { 'api-key': 'NRAK-1' } } });
       const kustomized = await kustomize();
       const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
       expect(chart.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
@@ -194,7 +224,7 @@ await describeReal('the chart and the kustomization', {
       writeFileSync(file, before + patches.replaceAll(/^# ?/gm, ''));
       const kustomized = await kustomize();
       writeFileSync(file, text);
-      const chart = await rendered(folder, { keys: { files: { 'api-key': 'NRAK-1' } }, web: { tls: true } });
+      const chart = await rendered(folder, { ...NEEDED, web: { tls: true } });
       expect(ofKind(chart, 'ServiceMonitor').map(comparable)).toEqual(
         ofKind(kustomized, 'ServiceMonitor').map(comparable),
       );
@@ -215,8 +245,14 @@ await describeReal('the chart and the kustomization', {
   },
 });
 
+/** Without these the chart refuses to install. */
+const NEEDED = {
+  image: { repository: 'registry.example.com/newrelic-apm-exporter' },
+  keys: { existingSecret: 'new-relic' },
+};
+
 const EVERYTHING = {
-  image: { digest: `sha256:${'a'.repeat(64)}` },
+  image: { ...NEEDED.image, digest: `sha256:${'a'.repeat(64)}` },
   imagePullSecrets: [{ name: 'registry' }],
   labels: { release: 'kube-prometheus-stack' },
   podAnnotations: { 'example.com/team': 'payments' },

@@ -106,7 +106,11 @@ describe('the deployment', () => {
     const configMount = container.volumeMounts[0]?.mountPath;
     const secretMount = container.volumeMounts[1]?.mountPath;
     expect(container.args).toEqual(['serve', `--config.file=${configMount}/config.yaml`]);
-    expect('config' in loaded && loaded.config.accounts[0]?.api_key_file).toBe(`${secretMount}/api-key`);
+    expect('config' in loaded && loaded.config.accounts[0]).toMatchObject({
+      api: 'nerdgraph',
+      region: 'us',
+      api_key_file: `${secretMount}/api-key`,
+    });
     expect('config' in loaded && loaded.config.collection.window).toBe(300_000);
   });
 });

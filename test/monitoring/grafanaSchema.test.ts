@@ -33,6 +33,12 @@ const FIELDS = new Map([
 /** What Grafana writes into every export, of a dashboard and of a variable, and its types do not have. */
 const OF_AN_EXPORT = ['__inputs', '__elements', '__requires', 'definition'];
 
+/** What the data source Prometheus reads of an annotation, which the types of the whole leave to it. */
+const OF_THE_DATA_SOURCE = ['expr', 'titleFormat', 'useValueForTime'];
+const annotation = z
+  .looseObject({})
+  .transform((all) => Object.fromEntries(Object.entries(all).filter(([key]) => !OF_THE_DATA_SOURCE.includes(key))));
+
 const panels = z.array(
   z.looseObject({
     type: z.string(),
@@ -41,7 +47,7 @@ const panels = z.array(
     fieldConfig: z.looseObject({ defaults: z.looseObject({ custom: z.unknown().optional() }) }).optional(),
   }),
 );
-const content = z.looseObject({ panels });
+const content = z.looseObject({ panels, annotations: z.looseObject({ list: z.array(annotation).optional() }) });
 const imported = z.object({
   __inputs: z.tuple([
     z.object({ name: z.literal('DS_PROMETHEUS'), type: z.literal('datasource'), pluginId: z.literal('prometheus') }),

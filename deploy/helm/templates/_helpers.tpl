@@ -36,8 +36,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- default (include "exporter.fullname" .) .Values.keys.existingSecret -}}
 {{- end -}}
 
+{{- /* "true" where keys are mounted. Without them, an account whose key is such a file could never start. */ -}}
 {{- define "exporter.hasKeys" -}}
-{{- if or .Values.keys.existingSecret .Values.keys.files }}true{{ end -}}
+{{- if or .Values.keys.existingSecret .Values.keys.files -}}
+true
+{{- else -}}
+{{- range .Values.config.accounts -}}
+{{- if hasPrefix "/run/secrets/newrelic-apm-exporter/" (default "" .api_key_file) -}}
+{{- fail (printf "keys.existingSecret is empty: name a secret in the namespace of the release that has the user key under the key %q, because config.accounts reads it from %s" (base .api_key_file) .api_key_file) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- /* How Prometheus speaks to the exporter. */ -}}

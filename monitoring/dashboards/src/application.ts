@@ -1,10 +1,10 @@
-import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
+import { AnnotationQueryBuilder, RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { ClassicDashboard } from './frame.ts';
 import { HOST_ADDRESS, frame } from './frame.ts';
 import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, table } from './panels.ts';
 import { breakdown, charts, figures, window } from './scopePanels.ts';
-import { APP, RECORDED_APP, by, healthRank, select } from './selectors.ts';
-import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
+import { ACCOUNT, APP, by, healthRank, select } from './selectors.ts';
+import { DATASOURCE, accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const HOST_IDS = ['host', 'host_id'];
 const HOSTS_DESCRIPTION =
@@ -15,6 +15,14 @@ const KEY_IDS = ['key_transaction', 'key_transaction_id'];
 const host = (family: string): string => by(HOST_IDS, select(`newrelic_host_${family}`, APP));
 const key = (family: string): string => by(KEY_IDS, select(`newrelic_key_transaction_${family}`, APP));
 
+/**
+ * The newest deployment of the chosen application in milliseconds, one series for each version. Applications and the entities of
+ * the pack `deployments` share their name only: its label `entity` is matched with `app`.
+ */
+const DEPLOYMENTS =
+  `1000 * ${by(['account', 'entity', 'version'], select('newrelic_deployment_timestamp_seconds', ACCOUNT))} * on (account, entity) ` +
+  `group_left () label_replace(group by (account, app) (${select('newrelic_application_info', APP)}), "entity", "$1", "app", "(.*)")`;
+
 /** One application: where its time goes, how much it does, how well, on which hosts. */
 export function applicationDashboard(): ClassicDashboard {
   const dashboard = frame('application', 'One application in depth.', [
@@ -22,7 +30,18 @@ export function applicationDashboard(): ClassicDashboard {
     ...jobAndInstance('newrelic_application_info'),
     accountOfApplications(),
     application('one'),
-  ]).withRow(new RowBuilder('Now'));
+  ])
+    .annotation(
+      new AnnotationQueryBuilder()
+        .name('Deployments')
+        .datasource(DATASOURCE)
+        .enable(true)
+        .iconColor('blue')
+        .expr(DEPLOYMENTS)
+        .titleFormat('{{entity}} {{version}}')
+        .useValueForTime(true),
+    )
+    .withRow(new RowBuilder('Now'));
   for (const panel of figures('application')) dashboard.withPanel(panel);
 
   dashboard.withRow(new RowBuilder('Web transactions')).withPanel(breakdown('application'));
@@ -42,15 +61,19 @@ export function applicationDashboard(): ClassicDashboard {
         { title: 'Web throughput', expression: host('web_requests_per_second'), unit: 'reqps' },
         { title: 'Error ratio', expression: host('error_ratio'), unit: 'percentunit', display: ERROR_COLUMN },
         { title: 'Apdex', expression: host('apdex_score'), unit: 'short', display: APDEX_COLUMN },
-        { title: 'Memory', expression: host('memory_used_bytes'), unit: 'bytes' },
+        { title: 'Memory of a process', expression: host('memory_used_bytes'), unit: 'bytes' },
         { title: 'CPU', expression: host('cpu_usage_ratio'), unit: 'percentunit' },
       ]).overrideByName('host', columnLink('Open the host', HOST_ADDRESS)),
     )
     .withPanel(
-      lines({ title: 'Memory by host', description: 'Physical memory of the processes on each host.', unit: 'bytes' }, [
-        [host('memory_used_bytes'), '{{host}} ({{host_id}})'],
-        [select('account_app:newrelic_host_memory_used_bytes:sum', RECORDED_APP), 'all hosts'],
-      ]).min(0),
+      lines(
+        {
+          title: 'Memory of a process by host',
+          description: 'Physical memory of a process, the mean over the processes of the application on each host.',
+          unit: 'bytes',
+        },
+        [[host('memory_used_bytes'), '{{host}} ({{host_id}})']],
+      ).min(0),
     )
     .withPanel(
       lines(

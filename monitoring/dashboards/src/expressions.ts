@@ -19,7 +19,9 @@ export interface VariableQuery {
 }
 
 const targets = z.array(z.object({ refId: z.string(), expr: z.string() })).default([]);
+const annotations = z.object({ list: z.array(z.object({ name: z.string(), expr: z.string() })).default([]) });
 const committed = z.object({
+  annotations,
   panels: z.array(z.object({ type: z.string(), title: z.string(), description: z.string().default(''), targets })),
   templating: z.object({
     list: z.array(z.object({ name: z.string(), type: z.string(), query: z.unknown() })),
@@ -27,10 +29,17 @@ const committed = z.object({
 });
 const query = z.object({ query: z.string() });
 
-/** Every query of every panel of every dashboard. */
+/** Every query of every panel and of every annotation of every dashboard. */
 export function dashboardExpressions(): DashboardExpression[] {
-  return parsed().flatMap(({ dashboard, content }) =>
-    content.panels.flatMap((panel) =>
+  return parsed().flatMap(({ dashboard, content }) => [
+    ...content.annotations.list.map(({ name, expr }) => ({
+      dashboard,
+      panel: name,
+      description: `Empty without the query pack ${name.toLowerCase()}.`,
+      refId: 'annotation',
+      expression: expr,
+    })),
+    ...content.panels.flatMap((panel) =>
       panel.targets.map(({ refId, expr }) => ({
         dashboard,
         panel: panel.title,
@@ -39,7 +48,7 @@ export function dashboardExpressions(): DashboardExpression[] {
         expression: expr,
       })),
     ),
-  );
+  ]);
 }
 
 /** Every query variable of every dashboard. */
@@ -56,7 +65,7 @@ export function variableQueries(): VariableQuery[] {
  * what "All" means, `$__rate_interval` by the given range.
  */
 export function substitute(expression: string, values: Readonly<Record<string, string>> = {}, range = '5m'): string {
-  return expression.replace(/\$(\w+)/g, (_, name: string) =>
+  return expression.replace(/\$([a-z_]\w*)/gi, (_, name: string) =>
     name === '__rate_interval' ? range : (values[name] ?? '.+'),
   );
 }

@@ -29,7 +29,8 @@ export function fleetDashboard(): ClassicDashboard {
       stat(
         {
           title: 'Applications',
-          description: 'Applications that New Relic lists for the chosen accounts.',
+          description:
+            'Applications that are exported: those that New Relic lists and the configuration does not leave out.',
           unit: 'short',
         },
         [[`count(${each('info')})`, 'applications']],

@@ -22,9 +22,14 @@ export function hostDashboard(): ClassicDashboard {
   return dashboard
     .withRow(new RowBuilder('Machine'))
     .withPanel(
-      lines({ title: 'Memory', description: 'Physical memory of the processes on this host.', unit: 'bytes' }, [
-        [window('host', 'memory_used_bytes'), 'memory'],
-      ]).min(0),
+      lines(
+        {
+          title: 'Memory of a process',
+          description: 'Physical memory of a process, the mean over the processes of the application on this host.',
+          unit: 'bytes',
+        },
+        [[window('host', 'memory_used_bytes'), 'memory of a process']],
+      ).min(0),
     )
     .withPanel(
       lines(
