@@ -13,6 +13,8 @@ export const DEFAULT_SETTINGS = {
   callsPerMinute: 0,
   /** The accounts that NerdGraph names to the key; undefined: that of the world. It shows nothing of one that is not named. */
   accounts: undefined as readonly { readonly id: number; readonly name: string }[] | undefined,
+  /** The user of each key; a key that is not named, and without this every key, is of one and the same user. */
+  users: undefined as Readonly<Record<string, number>> | undefined,
   /** NRQL queries beyond this many in a minute of the clock get an error; 0 for no limit. */
   nrqlPerMinute: 3000,
   /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */

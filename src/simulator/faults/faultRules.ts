@@ -12,6 +12,7 @@ export const CALL_KINDS = [
   'key_transaction',
   'metric_names',
   'metric_data',
+  'graphql_user',
   'graphql_accounts',
   'graphql_applications',
   'graphql_key_transactions',

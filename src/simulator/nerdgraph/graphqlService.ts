@@ -55,7 +55,9 @@ interface DocumentCall {
 }
 
 const MOST_GUIDS = 25;
+/** Of one user, by whichever key. */
 const MOST_CALLS_AT_ONCE = 25;
+const USER = 1_000_000;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceAnswer {
   return { status, body: { errors: [{ message }] }, headers };
@@ -88,8 +90,8 @@ export class GraphqlService {
   readonly #options: ServiceOptions;
   readonly #schema: GraphQLSchema;
   readonly #queries: MinuteLimit;
-  /** Calls under way, by key. */
-  readonly #running = new Map<string, number>();
+  /** Calls under way, by user. */
+  readonly #running = new Map<number, number>();
 
   private constructor(options: ServiceOptions, schema: GraphQLSchema) {
     this.#options = options;
@@ -105,8 +107,9 @@ export class GraphqlService {
 
   async read(incoming: IncomingMessage, response: ServerResponse, body: string): Promise<ServiceCall> {
     const key = sentKey(incoming.headers)?.value ?? '';
-    const running = this.#count(key, 1);
-    response.once('close', () => this.#count(key, -1));
+    const user = this.#userOf(key);
+    const running = this.#count(user, 1);
+    response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
     const asked = request === undefined ? [] : await this.#asked(request);
     return {
@@ -182,6 +185,7 @@ export class GraphqlService {
       });
 
     const actor = {
+      user: () => field('graphql_user', '', () => ({ value: { id: this.#userOf(key ?? '') }, rows: 1 })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
         if (key !== undefined && (id !== accountId || !isListed))
@@ -222,11 +226,15 @@ export class GraphqlService {
     return { actor: level === 'actor' ? null : actor };
   }
 
-  /** Calls of a key under way, after this many more. */
-  #count(key: string, more: 1 | -1): number {
-    const running = (this.#running.get(key) ?? 0) + more;
-    if (running === 0) this.#running.delete(key);
-    else this.#running.set(key, running);
+  #userOf(key: string): number {
+    return this.#options.settings.users?.[key] ?? USER;
+  }
+
+  /** Calls of a user under way, after this many more. */
+  #count(user: number, more: 1 | -1): number {
+    const running = (this.#running.get(user) ?? 0) + more;
+    if (running === 0) this.#running.delete(user);
+    else this.#running.set(user, running);
     return running;
   }
 }

@@ -112,8 +112,8 @@ describe('the GraphQL call', () => {
     }
   });
 
-  it('gets 429 beyond 25 at once of one key, whatever other keys do', async () => {
-    const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'another'] });
+  it('gets 429 beyond 25 at once of one user, by whichever key, whatever other users do', async () => {
+    const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'second', 'another'], users: { another: 2 } });
     busy.faults.add({ effect: 'hang', times: 25 });
     const aborting = new AbortController();
     setMaxListeners(0, aborting.signal);
@@ -127,7 +127,7 @@ describe('the GraphQL call', () => {
     };
     const hanging = Promise.allSettled(Array.from({ length: 25 }, () => status(DEMO_API_KEY, aborting.signal)));
     await expect.poll(() => busy.faults.entries()[0]!.matched).toBe(25);
-    expect([await status(), await status('another')]).toEqual([429, 200]);
+    expect([await status(), await status('second'), await status('another')]).toEqual([429, 429, 200]);
     aborting.abort();
     await hanging;
     await expect.poll(() => busy.requests.running).toBe(0);

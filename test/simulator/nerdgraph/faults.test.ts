@@ -29,6 +29,7 @@ const error = ({ errors }: GraphqlBody): unknown => errors?.[0]?.extensions?.['e
 
 describe('a fault on a GraphQL call', () => {
   it.each([
+    ['graphql_user', '{ actor { user { id } } }'],
     ['graphql_accounts', '{ actor { accounts { id } } }'],
     ['graphql_applications', `{ actor { entitySearch(query: "${APPLICATIONS}") { count } } }`],
     ['graphql_key_transactions', `{ actor { entitySearch(query: "${KEY_TRANSACTIONS}") { count } } }`],
