@@ -3,7 +3,7 @@
  * `node --import tsx bench/answersCase.ts <runs> <answers per run> <address>`; prints JSON.
  */
 import { Agent } from 'undici';
-import type { Gate } from '../src/api/reader.ts';
+import type { RateLimiter } from '../src/api/upstreamReader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
 import { METRIC } from '../src/formulas/metricInputs.ts';
 import { queryNames } from '../src/metrics/windowFamilies.ts';
@@ -21,8 +21,8 @@ const AT_ONCE = 32;
 
 const [runs = 0, answers = 0] = process.argv.slice(2).map(Number);
 const address = process.argv[4] ?? '';
-const gate: Gate = { enter: () => Promise.resolve(() => undefined) };
-const call = { signal: new AbortController().signal, gate };
+const limiter: RateLimiter = { acquire: () => Promise.resolve(() => undefined) };
+const call = { signal: new AbortController().signal, limiter };
 const reader = createRestReader({
   baseUrl: address,
   keyHeader: 'X-Api-Key',
@@ -33,7 +33,7 @@ const reader = createRestReader({
   maxConcurrent: AT_ONCE,
   raw: false,
   tls: {},
-  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore, split: ignore, noted: ignore },
+  observer: { started: ignore, ended: ignore, failed: fail, retried: ignore, split: ignore, serviceMessage: ignore },
   environment: {},
   now: Date.now,
   monotonic: () => performance.now(),

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { Exposition, finishAnswer } from '../src/exposition/exposition.ts';
+import { Exposition, finishExposition } from '../src/exposition/exposition.ts';
 import { Gauge, Registry } from 'prom-client';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import type { Block } from '../src/metrics/sample.ts';
@@ -45,7 +45,7 @@ function ours(compressed: boolean): Contender {
     },
     render: async () => {
       const options = { format: 'text', gzip: compressed, maxSeries: 1e9 } as const;
-      const { pieces } = await finishAnswer(await exposition.collect(blocks, options), []);
+      const { pieces } = await finishExposition(await exposition.collect(blocks, options), []);
       return pieces.reduce((sum, { length }) => sum + length, 0);
     },
   };

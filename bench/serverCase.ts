@@ -5,8 +5,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
-import { Exposition, finishAnswer, type RenderOptions } from '../src/exposition/exposition.ts';
-import { AnswersUnderWay, clientGone, sendExposition, wantedBy } from '../src/web/sending.ts';
+import { Exposition, finishExposition, type RenderOptions } from '../src/exposition/exposition.ts';
+import { InFlightBytes, clientGone, sendExposition, renderOptionsOf } from '../src/web/sending.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
@@ -18,19 +18,19 @@ const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
   samples: writer.write(group, samples),
 }));
 const wanted = { format: 'text', gzip: false, maxSeries: 1e9 } as const;
-const render = async (options: RenderOptions) => finishAnswer(await exposition.collect(blocks, options), []);
+const render = async (options: RenderOptions) => finishExposition(await exposition.collect(blocks, options), []);
 const bare = Buffer.concat((await render(wanted)).pieces);
 
-const underWay = new AnswersUnderWay(() => performance.now());
+const inFlight = new InFlightBytes(() => performance.now());
 const server = createServer((request, response) => {
   if (request.url === '/bare') {
     response.setHeader('Content-Length', bare.length);
     response.end(bare);
     return;
   }
-  void render(wantedBy(request, { max_series: 1e9 })).then((answer) => {
-    const gone = clientGone(response, () => underWay.end(response));
-    return sendExposition(response, answer, { gone, underWay });
+  void render(renderOptionsOf(request, { max_series: 1e9 })).then((answer) => {
+    const gone = clientGone(response, () => inFlight.end(response));
+    return sendExposition(response, answer, { gone, inFlight });
   });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -1,4 +1,4 @@
-import type { Api } from '../../src/api/reader.ts';
+import type { Api } from '../../src/api/upstreamReader.ts';
 import { SECTIONS } from '../../src/metrics/catalogue.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES, type ExporterFamily } from '../../src/metrics/catalogueExporter.ts';
 import { markdownTable } from './markdownTable.ts';

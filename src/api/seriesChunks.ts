@@ -1,4 +1,4 @@
-import type { SeriesChunk, TimeRange } from './reader.ts';
+import type { SeriesChunk, TimeRange } from './upstreamReader.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

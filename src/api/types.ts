@@ -24,7 +24,7 @@ export class UpstreamError extends Error {
     readonly endpoint: string;
     readonly status?: number | undefined;
     /** Whether upstream itself says that it passes. */
-    readonly isSaidToPass?: boolean;
+    readonly isTransient?: boolean;
   };
 
   constructor(message: string, failure: UpstreamError['failure'], options?: ErrorOptions) {

@@ -1,9 +1,9 @@
 import process from 'node:process';
-import { counted, formatFault } from '../config/fault.ts';
+import { counted, formatDiagnostic } from '../config/diagnostic.ts';
 import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
-import type { Diagnosis } from '../api/reader.ts';
-import type { AccountStatus, EntityStatus } from '../collect/accountStatus.ts';
+import type { Diagnosis } from '../api/upstreamReader.ts';
+import type { AccountStatus, TaskStatus } from '../collect/accountStatus.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus } from './process.ts';
@@ -19,12 +19,12 @@ export function check(
   findings: readonly Findings[],
   { stdout, stderr }: Readonly<Record<'stdout' | 'stderr', Pick<NodeJS.WritableStream, 'write'>>>,
 ): 0 | 2 {
-  for (const { name, faults, warnings } of findings) {
-    if (faults.length === 0) stdout.write(`${name}: valid\n`);
-    const asFaults = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
-    for (const fault of [...faults, ...asFaults]) stderr.write(`${formatFault(fault)}\n`);
+  for (const { name, diagnostics, warnings } of findings) {
+    if (diagnostics.length === 0) stdout.write(`${name}: valid\n`);
+    const asDiagnostics = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
+    for (const diagnostic of [...diagnostics, ...asDiagnostics]) stderr.write(`${formatDiagnostic(diagnostic)}\n`);
   }
-  return findings.some(({ faults }) => faults.length > 0) ? 2 : 0;
+  return findings.some(({ diagnostics }) => diagnostics.length > 0) ? 2 : 0;
 }
 
 /** The command `check`: the files, and with `--live` the accounts too. */
@@ -70,9 +70,9 @@ async function report(
   diagnose: () => Promise<Diagnosis>,
 ): Promise<{ readonly text: string; readonly failed: boolean }> {
   const { name, region, base_url } = account;
-  const place = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
+  const target = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
   const reported = (verdict: string, lines: readonly string[], failed: boolean): { text: string; failed: boolean } => ({
-    text: [`${place}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
+    text: [`${target}: ${verdict}`, ...lines.map((line) => `  ${line}`)].map(escapeUnsafe).join('\n'),
     failed,
   });
   const warnings = (status?.warnings ?? []).map((warning) => `warning: ${warning}`);
@@ -81,12 +81,12 @@ async function report(
     return reported('no applications are read', lines, hasFailedQuery(status));
   }
   if (status?.up !== true || status.applications === undefined) {
-    const list = status?.entities.find(({ group }) => group === 'applications');
+    const list = status?.tasks.find(({ group }) => group === 'applications');
     const verdict = status?.refused === undefined ? 'the application list cannot be read' : 'the key is refused';
     const lines = [...(list?.reason === 'auth' ? [KEY_HINT] : []), ...warnings];
     return reported(`${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
-  const failing = status.entities.filter(({ problem, query }) => problem !== undefined && query === undefined);
+  const failing = status.tasks.filter(({ problem, query }) => problem !== undefined && query === undefined);
   const { applications, visible } = status;
   const reporting = applications.filter((application) => application.reporting).length;
   const found = await diagnose().catch((error: unknown): Diagnosis & { readonly problem: string } => {
@@ -133,11 +133,11 @@ function hasFailedQuery({ queries }: AccountStatus): boolean {
 }
 
 function planLine({ plan }: AccountStatus): string {
-  const fits = plan.stretch > 1 ? 'which does not fit' : 'every group keeps its interval';
+  const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
   return `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
 }
 
-function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly EntityStatus[]): string {
+function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly TaskStatus[]): string {
   if (account.key_transactions === false) return 'not read';
   if (failing.some(({ group }) => group === 'key_transactions')) return 'cannot be read';
   return `${status.visible.keyTransactions} visible, ${status.keyTransactions} exported`;

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { NAME } from './version.ts';
-import { suggest } from '../config/fault.ts';
+import { suggest } from '../config/diagnostic.ts';
 import {
   addCommonFlags,
   addSimulatorFlags,

@@ -5,8 +5,8 @@ import { createLogger } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
 import { type AccountConfig, endOfLife, type Config } from '../config/config.ts';
-import { counted, formatFault, type Fault } from '../config/fault.ts';
-import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/find.ts';
+import { counted, formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
+import { DEFAULT_CONFIG_FILE, describeOrigin, findConfig, readFrom } from '../config/configSource.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
@@ -54,14 +54,14 @@ interface ConfigurationFiles {
 export interface LoadedConfiguration {
   readonly path: string | undefined;
   readonly config: Config;
-  readonly warnings: readonly Fault[];
+  readonly warnings: readonly Diagnostic[];
 }
 
 /** What is wrong with one file, or with the environment, and how to speak of it. */
 export interface Findings {
   readonly name: string;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
 }
 
 /**
@@ -70,20 +70,20 @@ export interface Findings {
  */
 export async function loadOrExit(files: ConfigurationFiles): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
-  exitOnFaults(findings);
+  exitOnDiagnostics(findings);
   if (loaded === undefined) throw new ExitStatus(2);
   return loaded;
 }
 
 /** Validates the web configuration alone, if there is one; otherwise as loadOrExit. */
 export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
-  exitOnFaults(webFindings(webConfigFile));
+  exitOnDiagnostics(webFindings(webConfigFile));
 }
 
-function exitOnFaults(findings: readonly Findings[]): void {
-  const faults = findings.flatMap((found) => found.faults);
-  for (const fault of faults) process.stderr.write(`${formatFault(fault)}\n`);
-  if (faults.length > 0) throw new ExitStatus(2);
+function exitOnDiagnostics(findings: readonly Findings[]): void {
+  const diagnostics = findings.flatMap((found) => found.diagnostics);
+  for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`);
+  if (diagnostics.length > 0) throw new ExitStatus(2);
 }
 
 /** Reads every file, also after one that is at fault, so that all faults are told in one round. */
@@ -93,12 +93,15 @@ export async function readFiles(
   exists = existsSync,
 ): Promise<{ readonly loaded: LoadedConfiguration | undefined; readonly findings: readonly Findings[] }> {
   const found = findConfig(configFile, env, exists);
-  const read = 'faults' in found ? found : await readFrom(found.path, env, once);
+  const read = 'diagnostics' in found ? found : await readFrom(found.path, env, once);
   const path = 'path' in found ? found.path : undefined;
   const name = 'path' in found ? (found.path ?? 'environment') : DEFAULT_CONFIG_FILE;
-  const findings = 'faults' in read ? { faults: read.faults, warnings: [] } : { faults: [], warnings: read.warnings };
+  const findings =
+    'diagnostics' in read
+      ? { diagnostics: read.diagnostics, warnings: [] }
+      : { diagnostics: [], warnings: read.warnings };
   return {
-    loaded: 'faults' in read ? undefined : { path, ...read },
+    loaded: 'diagnostics' in read ? undefined : { path, ...read },
     findings: [{ name, ...findings }, ...webFindings(webConfigFile)],
   };
 }
@@ -106,5 +109,5 @@ export async function readFiles(
 function webFindings(webConfigFile: string | undefined): Findings[] {
   if (webConfigFile === undefined) return [];
   const web = loadWebConfig(webConfigFile);
-  return [{ name: webConfigFile, faults: 'faults' in web ? web.faults : [], warnings: [] }];
+  return [{ name: webConfigFile, diagnostics: 'diagnostics' in web ? web.diagnostics : [], warnings: [] }];
 }

@@ -105,7 +105,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
     },
   ];
   const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts }) }, {});
-  if ('faults' in loaded) throw new Error(loaded.faults.map(({ message }) => message).join('; '));
+  if ('diagnostics' in loaded) throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
   if (flags.configFile === undefined) return loaded.config;
   const { config } = await loadOrExit({ configFile: flags.configFile, once: true });
   return { ...loaded.config, collection: config.collection };

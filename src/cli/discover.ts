@@ -1,10 +1,10 @@
 import { Document } from 'yaml';
 import type { Application, KeyTransaction, Host, Instance } from '../api/types.ts';
-import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/reading.ts';
+import { findApplications, findKeyTransactions, readAll, type FoundByAccount } from './upstream/readForCommand.ts';
 import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
-import type { ApplicationSubject, BatchRead, Outcome } from '../api/reader.ts';
+import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
-import { counted } from '../config/fault.ts';
+import { counted } from '../config/diagnostic.ts';
 import { table, showProgress } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';
@@ -40,7 +40,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
         session.complain(sentence, isRefusedKey(error));
       };
       const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, named);
-      if (lists !== undefined) found.push(await withMachines(account, lists, session, note));
+      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, session, note));
     }
     if (found.length > 0) session.print(formatDiscovered(found, format));
     if (failures > 0) throw new ExitStatus(1);
@@ -99,7 +99,7 @@ function listsOfNamed(
   return lists.applications.length + lists.keyTransactions.length === 0 ? undefined : lists;
 }
 
-async function withMachines(
+async function withHostsAndInstances(
   { config, reader, call }: LiveAccount,
   lists: Pick<Discovered, 'everything' | 'keyTransactions'> & { readonly applications: readonly Application[] },
   { config: { collection } }: CommandContext,

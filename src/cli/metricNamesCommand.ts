@@ -5,7 +5,7 @@ import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import type { CommonOptions } from './flags.ts';
 import { ExitStatus } from './process.ts';
-import { findApplication, readOne } from './upstream/reading.ts';
+import { findApplication, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
 /** With `--no-all-pages`: a list can have a thousand pages, seconds each. */

@@ -1,7 +1,7 @@
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/fault.ts';
+import { counted } from '../config/diagnostic.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
@@ -27,8 +27,8 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
     const unread = statuses.filter(
       ({ applications, groups }) => applications === undefined && groups.some(({ group }) => group === 'applications'),
     );
-    for (const { name, entities } of unread) {
-      const { problem = 'nothing was read', reason } = entities.find(({ group }) => group === 'applications') ?? {};
+    for (const { name, tasks } of unread) {
+      const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
       const sentence = `account ${name}: the application list cannot be read: ${escapeUnsafe(problem)}`;
       complain(sentence, reason === 'auth');
     }
@@ -46,8 +46,8 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
  *
  * @param series expected of the groups at most, the exporter's own and those of queries left out
  */
-function planOf({ name, plan, entities, warnings }: AccountStatus, series: number) {
-  const countOf = (group: Group): number => entities.filter((entity) => entity.group === group).length;
+function planOf({ name, plan, tasks, warnings }: AccountStatus, series: number) {
+  const countOf = (group: Group): number => tasks.filter((entity) => entity.group === group).length;
   return {
     account: name,
     callsPerMinute: plan.callsPerMinute,
@@ -55,7 +55,7 @@ function planOf({ name, plan, entities, warnings }: AccountStatus, series: numbe
     /** Calls per minute as a share of the budget; above 1 it does not fit. */
     share: plan.callsPerMinute / plan.budget,
     /** 1 when it fits, else the factor by which every group is refreshed slower. */
-    stretch: plan.stretch,
+    stretch: plan.slowdown,
     /** Whose metric data the calls read. */
     counted: { applications: countOf('application_metrics'), hosts: countOf('host_metrics') },
     series,
@@ -72,9 +72,9 @@ function planOf({ name, plan, entities, warnings }: AccountStatus, series: numbe
 }
 
 /** Settings that would each make a plan fit that does not, with their values. */
-export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): string[] {
+export function remedies({ groups, callsPerMinute, budget, slowdown }: Plan): string[] {
   // Calls that are too slow for the places are not helped by fewer or more of them per minute.
-  if (stretch <= 1 || callsPerMinute <= budget) return [];
+  if (slowdown <= 1 || callsPerMinute <= budget) return [];
   const found: string[] = [];
   const needed = Math.ceil(callsPerMinute);
   if (needed <= ACCOUNT_LIMIT) found.push(`limits.requests_per_minute: ${needed}`);
@@ -86,7 +86,7 @@ export function remedies({ groups, callsPerMinute, budget, stretch }: Plan): str
     if (interval <= LONGEST_ADVISED) found.push(`collection.intervals.${group}: ${formatDuration(interval)}`);
   }
   if (found.length === 0) {
-    found.push(`collection.intervals: each of them ${Math.ceil(stretch)} times as long`);
+    found.push(`collection.intervals: each of them ${Math.ceil(slowdown)} times as long`);
   }
   return [`each of these would make it fit: ${found.join('; ')}`];
 }

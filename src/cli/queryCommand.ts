@@ -1,13 +1,13 @@
 import process from 'node:process';
 import { stringify } from 'yaml';
-import type { QueryAnswer } from '../api/reader.ts';
+import type { QueryResult } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/fault.ts';
+import { counted } from '../config/diagnostic.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
-import { Exposition, finishAnswer } from '../exposition/exposition.ts';
+import { Exposition, finishExposition } from '../exposition/exposition.ts';
 import { queryLabelProblem } from '../config/queries.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
@@ -16,7 +16,7 @@ import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from './flags.ts';
 import { UsageError } from './process.ts';
 import { table } from './terminal.ts';
-import { readOne } from './upstream/reading.ts';
+import { readOne } from './upstream/readForCommand.ts';
 import { withAccounts } from './upstream/session.ts';
 
 export interface QueryOptions extends CommonOptions {
@@ -44,11 +44,11 @@ export async function runQuery(nrql: string | undefined, options: QueryOptions):
       const { rules } = preparedAlone(definition);
       const window = definition.window === undefined ? undefined : definition.window / 1000;
       const subject = { nrql: definition.nrql, window, rules };
-      const answer = await readOne(account.reader.queries, subject, range, account.call);
-      const { from, to } = answer.window;
+      const result = await readOne(account.reader.queries, subject, range, account.call);
+      const { from, to } = result.window;
       const times = [from, to].map((time) => new Date(time * 1000).toISOString().replace(':00.000Z', 'Z'));
-      process.stderr.write(`${counted(answer.rows.length, 'row')}, from ${times.join(' to ')}\n`);
-      print(await written(account.config, definition, answer, options));
+      process.stderr.write(`${counted(result.rows.length, 'row')}, from ${times.join(' to ')}\n`);
+      print(await written(account.config, definition, result, options));
     },
     prepare,
   );
@@ -86,26 +86,26 @@ function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQu
 function written(
   account: AccountConfig,
   definition: QueryDefinition,
-  answer: QueryAnswer,
+  result: QueryResult,
   { format }: QueryOptions,
 ): string | Promise<string> {
   switch (format) {
     case 'table':
-      return rowTable(definition, answer);
+      return rowTable(definition, result);
     case 'json': {
-      const { window, rows } = answer;
+      const { window, rows } = result;
       const document = { account: account.name, query: definition.name, nrql: definition.nrql, window, rows };
       return `${JSON.stringify(document, undefined, 2)}\n`;
     }
     case 'yaml':
-      return queryYaml(definition, columnsOf(definition, answer.rows), Object.keys(account.labels));
+      return queryYaml(definition, columnsOf(definition, result.rows), Object.keys(account.labels));
     case 'metrics':
-      return exposition(account, definition, answer);
+      return exposition(account, definition, result);
   }
 }
 
 /** The rows with their facets first, for people. */
-function rowTable({ nrql }: QueryDefinition, { rows }: QueryAnswer): string {
+function rowTable({ nrql }: QueryDefinition, { rows }: QueryResult): string {
   const facets = readStatement(nrql).facets.map(({ name }, index) => name ?? `facet ${String(index + 1)}`);
   const columns = columnsOf({ nrql }, rows);
   const lines = rows.map((row) => {
@@ -192,7 +192,7 @@ function labelsOf({ nrql, labels }: QueryDefinition, staticLabels: readonly stri
 async function exposition(
   account: AccountConfig,
   definition: QueryDefinition,
-  { rows, facets }: QueryAnswer,
+  { rows, facets }: QueryResult,
 ): Promise<string> {
   const metrics = metricsOf(definition.name, columnsOf(definition, rows)).map((metric) => ({ ...metric, scale: 1 }));
   const isGiven = definition.metrics.length === 0;
@@ -208,7 +208,7 @@ async function exposition(
   const samples = new SampleWriter().write('queries', querySamples(query, reading));
   const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
   const options = { format: 'text', gzip: false, maxSeries: Infinity } as const;
-  const { pieces } = await finishAnswer(await new Exposition().collect([block], options), []);
+  const { pieces } = await finishExposition(await new Exposition().collect([block], options), []);
   return Buffer.concat(pieces).toString('utf8');
 }
 

@@ -2,7 +2,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { formatFault } from '../config/fault.ts';
+import { formatDiagnostic } from '../config/diagnostic.ts';
 import type { ConfigResult } from '../config/load.ts';
 import { errorText, withStack } from '../log/logger.ts';
 import type { ReloadResult } from '../web/dependencies.ts';
@@ -19,8 +19,8 @@ import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts';
 import { HOME, REVISION, VERSION } from './version.ts';
-import { observeCalls, openReader } from './upstream/readers.ts';
-import { describeOrigin, readFrom } from '../config/find.ts';
+import { observeCalls, openReader } from './upstream/createReader.ts';
+import { describeOrigin, readFrom } from '../config/configSource.ts';
 import { loadOrExit, readFiles, describeInterfaceEnd, openLog } from './configuration.ts';
 import { ExitStatus, runService } from './process.ts';
 
@@ -67,21 +67,21 @@ export class Reloader {
     const { read, apply, ended, logger, mask } = this.#options;
     try {
       const result = await read();
-      if ('faults' in result) {
-        const faults = result.faults.map(formatFault);
+      if ('diagnostics' in result) {
+        const diagnostics = result.diagnostics.map(formatDiagnostic);
         ended(false);
-        logger.error({ trigger, faults }, 'The configuration is invalid, the running one stays');
-        return { ok: false, faults };
+        logger.error({ trigger, faults: diagnostics }, 'The configuration is invalid, the running one stays');
+        return { ok: false, diagnostics };
       }
       apply(result.config);
       ended(true);
-      for (const warning of result.warnings) logger.warn(formatFault(warning));
+      for (const warning of result.warnings) logger.warn(formatDiagnostic(warning));
       logger.info({ trigger }, 'Configuration reloaded');
       return { ok: true };
     } catch (error) {
       ended(false);
       logger.error({ trigger, err: withStack(error) }, 'The configuration cannot be used, the running one stays');
-      return { ok: false, faults: [mask(errorText(error, false))] };
+      return { ok: false, diagnostics: [mask(errorText(error, false))] };
     }
   }
 }
@@ -225,7 +225,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
     async () => {
       const { path, config, warnings } = await loadOrExit({ ...flags, once: false });
       logger.info(describeOrigin(path));
-      for (const warning of warnings) logger.warn(formatFault(warning));
+      for (const warning of warnings) logger.warn(formatDiagnostic(warning));
       for (const account of config.accounts) {
         const end = describeInterfaceEnd(account, Date.now());
         if (end !== undefined)

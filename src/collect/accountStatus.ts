@@ -1,17 +1,17 @@
 import type { FamilyScope as EntityScope } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { wanted, type ApplicationData } from './records.ts';
+import { selectedNames, type ApplicationData } from './records.ts';
 import { endOfLife } from '../config/config.ts';
 import type { EntityMatch } from '../config/match.ts';
 import type { CustomMetric } from '../metrics/customMetrics.ts';
 import { isEnabled, unmatched, type AccountContext } from './selection.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { AccountAnswer, type GroupTally } from './answer.ts';
+import { AccountSnapshot, type GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
-import type { Entity } from './entity.ts';
+import type { Task } from './task.ts';
 import type { QueryRecord } from './queryRecords.ts';
-import type { AnswerTime, EntityState } from './due.ts';
+import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
 
 /** Things about an account that somebody should look at, each a sentence that says what to change. */
@@ -43,22 +43,22 @@ function fewApplications({ inventory, up }: AccountCollector): string[] {
 
 /** Custom metrics whose metric upstream answers, and never with the value that is configured. */
 function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
-  const answered = new Map<CustomMetric, string>();
+  const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
   for (const { data } of inventory.applications.values()) {
     if (found.size === customMetrics.length) break;
     for (const scope of ['application', 'host'] as const) {
       const [host] = data?.hosts.values() ?? [];
       const reading = scope === 'application' ? data?.reading : host?.reading;
-      for (const { metric, metricName } of data?.wanted[scope]?.custom.matches ?? []) {
+      for (const { metric, metricName } of data?.selected[scope]?.custom.matches ?? []) {
         const values = reading?.values.metrics.get(metricName);
         if (values === undefined) continue;
         if (Object.hasOwn(values, metric.definition.value)) found.add(metric);
-        else answered.set(metric, metricName);
+        else withoutValue.set(metric, metricName);
       }
     }
   }
-  return [...answered]
+  return [...withoutValue]
     .filter(([metric]) => !found.has(metric))
     .map(
       ([{ definition }, metricName]) =>
@@ -99,19 +99,19 @@ function unmatchedTemplates({ context, inventory }: AccountCollector): string[] 
     );
 }
 
-function tightLimits({ timetable, context }: AccountCollector): string[] {
-  const { callsPerMinute, budget, carriedByPlaces, stretch } = timetable.plan;
-  if (stretch <= 1) return [];
+function tightLimits({ schedule, context }: AccountCollector): string[] {
+  const { callsPerMinute, budget, concurrencyCapacity, slowdown } = schedule.plan;
+  if (slowdown <= 1) return [];
   const needed = `a refresh of everything needs ${Math.ceil(callsPerMinute)} calls per minute`;
-  const slower = `so every group is refreshed ${stretch.toFixed(1)} times slower`;
+  const slower = `so every group is refreshed ${slowdown.toFixed(1)} times slower`;
   const remedy = 'lengthen collection.intervals, or narrow applications.include';
-  if (stretch <= callsPerMinute / budget || carriedByPlaces === undefined) {
+  if (slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined) {
     return [`limits.requests_per_minute: ${needed} and the budget is ${budget}, ${slower}: raise it, ${remedy}`];
   }
   const { max_concurrent_requests: places } = context.account.limits;
-  const seconds = ((60 * places) / carriedByPlaces).toFixed(1);
+  const seconds = ((60 * places) / concurrencyCapacity).toFixed(1);
   return [
-    `limits.max_concurrent_requests: ${needed}, and ${places} at once carry ${Math.floor(carriedByPlaces)} while one ` +
+    `limits.max_concurrent_requests: ${needed}, and ${places} at once carry ${Math.floor(concurrencyCapacity)} while one ` +
       `takes ${seconds} s, ${slower}: raise it, ${remedy}`,
   ];
 }
@@ -122,12 +122,12 @@ export type AccountStatus = ReturnType<typeof statusOf>;
  * Everything about one account; times are Unix seconds, and what is not known yet is undefined. What only the pages show is
  * put together when it is asked for.
  *
- * @param answer of the whole account
+ * @param snapshot of the whole account
  * @param wallNow Unix milliseconds
  */
-export function statusOf(account: AccountCollector, answer: AccountAnswer, time: AnswerTime, wallNow: number) {
+export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
   const { now } = time;
-  const { inventory, limiter, timetable, context, up } = account;
+  const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
   const { account: config } = context;
   const paused = budget.pausedUntil(now);
@@ -144,9 +144,9 @@ export function statusOf(account: AccountCollector, answer: AccountAnswer, time:
     /** Why the account is stopped but for one list call per interval; undefined when it is not. */
     refused: account.refused,
     /** End of the newest window served. */
-    windowEnd: answer.newestWindowEnd,
+    windowEnd: snapshot.newestWindowEnd,
     groups: GROUPS.filter((group) => isEnabled(context, group)).map((group) =>
-      groupStatus(account, group, answer.of(group)),
+      groupStatus(account, group, snapshot.of(group)),
     ),
     /** Calls per minute: as configured, and as in force now (lower while recovering from an overload answer). */
     budget: {
@@ -171,9 +171,9 @@ export function statusOf(account: AccountCollector, answer: AccountAnswer, time:
     /** In the order of the configuration. */
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** What a steady state of what is known now costs. */
-    plan: timetable.plan,
-    get entities() {
-      return inventory.entities().map((entity) => entityStatus(account, entity, timetable.stateOf(entity, time)));
+    plan: schedule.plan,
+    get tasks() {
+      return inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time)));
     },
     get warnings() {
       return warningsOf(account);
@@ -210,36 +210,36 @@ function applicationCounts({ applications, listedApplications }: Inventory) {
 
 export type GroupStatus = ReturnType<typeof groupStatus>;
 
-function groupStatus(account: AccountCollector, group: Group, { entities, oldestWindowEnd }: GroupTally) {
-  const { timetable } = account;
+function groupStatus(account: AccountCollector, group: Group, { tasks, oldestWindowEnd }: GroupTally) {
+  const { schedule } = account;
   const progress = account.progress.get(group);
   // While the account is refused, only its list is read.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
-    intervalSeconds: timetable.intervalOf({ group }) / 1000,
-    effectiveIntervalSeconds: timetable.effectiveIntervalOf({ group }) / 1000,
+    intervalSeconds: schedule.intervalOf({ group }) / 1000,
+    effectiveIntervalSeconds: schedule.effectiveIntervalOf({ group }) / 1000,
     success: refused ? false : progress?.success,
     lastSuccess: progress?.lastSuccess,
     durationSeconds: progress?.seconds,
-    entities,
+    tasks: tasks,
     oldestWindowEnd: Number.isFinite(oldestWindowEnd) ? oldestWindowEnd : undefined,
   };
 }
 
 export type QueryStatus = ReturnType<typeof queryStatus>;
 
-function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time: AnswerTime) {
-  const { entity, query, rows, columns, cut, samples, dropped } = record;
-  const state = timetable.stateOf(entity, time);
+function queryStatus({ schedule }: AccountCollector, record: QueryRecord, time: EvaluationTime) {
+  const { task, query, rows, columns, cut, samples, dropped } = record;
+  const state = schedule.stateOf(task, time);
   return {
     name: query.definition.name,
     nrql: query.definition.nrql,
     state,
-    success: entity.tried ? entity.failures === 0 : undefined,
+    success: task.tried ? task.failures === 0 : undefined,
     /** Seconds the last attempt took. */
-    seconds: entity.seconds,
-    lastSuccess: entity.held === undefined ? undefined : entity.held.shownAt / 1000,
+    seconds: task.seconds,
+    lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
     rows,
     columns,
     labels: query.rules.labels,
@@ -248,14 +248,14 @@ function queryStatus({ timetable }: AccountCollector, record: QueryRecord, time:
     series: state === 'missing' ? 0 : samples.values.length,
     /** Rows that became no series, since the start. */
     dropped: { ...dropped },
-    problem: entity.problem?.text,
+    problem: task.problem?.text,
   };
 }
 
-export type EntityStatus = ReturnType<typeof entityStatus>;
+export type TaskStatus = ReturnType<typeof taskStatus>;
 
-function entityStatus({ inventory }: AccountCollector, entity: Entity, state: EntityState) {
-  const { group, subject, failures, problem, seconds, held } = entity;
+function taskStatus({ inventory }: AccountCollector, task: Task, state: TaskState) {
+  const { group, subject, failures, problem, seconds, lastRead } = task;
   const { applicationId, hostKey, query } = subject;
   return {
     group,
@@ -271,7 +271,7 @@ function entityStatus({ inventory }: AccountCollector, entity: Entity, state: En
     problem: problem?.text,
     /** Seconds the last attempt took. */
     seconds,
-    windowEnd: held?.windowEnd,
+    windowEnd: lastRead?.windowEnd,
   };
 }
 
@@ -287,8 +287,8 @@ const OTHER_COMPONENTS = 2;
  * The series of an account once all of it has been read: those of the lists as they are, those of the metric data at
  * most, because what an application does not report shows in the data only.
  */
-export function expectedSeries(account: AccountCollector, time: AnswerTime): number {
-  const lists = AccountAnswer.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
+export function expectedSeries(account: AccountCollector, time: EvaluationTime): number {
+  const lists = AccountSnapshot.atOnce(account, { groups: LIST_GROUPS }, time).blocks;
   let series = lists.reduce((sum, { samples }) => sum + samples.values.length, 0);
   for (const { data } of account.inventory.applications.values()) {
     if (data !== undefined) series += ofApplication(account.context, data);
@@ -299,7 +299,7 @@ export function expectedSeries(account: AccountCollector, time: AnswerTime): num
 function ofApplication({ customMetrics }: Readonly<AccountContext>, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const customSeries = (scope: EntityScope): number =>
-    wanted(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
+    selectedNames(customMetrics, data, scope).custom.matches.reduce((sum, { series }) => sum + series, 0);
   return (
     builtIn('application', components) +
     customSeries('application') +

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { UpstreamReader, Diagnosis } from '../api/reader.ts';
+import type { UpstreamReader, Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
@@ -9,11 +9,11 @@ import type { AccountContext } from './selection.ts';
 import { AccountLog, type Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { applicationViews, expectedSeries, noticesOf, statusOf, type AccountStatus } from './accountStatus.ts';
-import { AccountAnswer } from './answer.ts';
-import { probeResult, type ProbeResult } from './probeAnswer.ts';
-import type { AnswerTime } from './due.ts';
+import { AccountSnapshot } from './accountSnapshot.ts';
+import { probeResult, type ProbeResult } from './probeResult.ts';
+import type { EvaluationTime } from './due.ts';
 import type { Clock } from './clock.ts';
-import { SharedPlaces } from './limiter.ts';
+import { SharedConcurrency } from './limiter.ts';
 
 /** How often the timer looks for due work; what is due is decided by the windows and intervals, not by the timer. */
 const TICK = 10_000;
@@ -29,10 +29,10 @@ interface CollectorDependencies {
   /** Opens the reader of an account. Throws when it cannot be opened. */
   readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
   /** As in an account's context. */
-  readonly everythingCounts?: boolean;
+  readonly ignoreDemand?: boolean;
 }
 
-export type Answer = Awaited<ReturnType<Collector['answer']>>;
+export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
 
 /** Collects all accounts of a configuration; each has its own budget and knows nothing of the others. */
 export class Collector {
@@ -44,7 +44,7 @@ export class Collector {
   /** Readers of before a reload, until they are closed. */
   readonly #retired = new Set<UpstreamReader>();
   /** What accounts of one key share, by the mark of the key. */
-  #places = new Map<string, SharedPlaces>();
+  #concurrency = new Map<string, SharedConcurrency>();
   readonly #writer = new SampleWriter();
   /** Start of the newest refresh, by the monotonic clock; in background mode answers are judged by it. */
   #lastRefresh: number | undefined;
@@ -52,8 +52,8 @@ export class Collector {
   constructor(config: Config, dependencies: CollectorDependencies) {
     this.#config = config;
     this.#dependencies = dependencies;
-    for (const context of this.#open(config)) this.#enter(context);
-    this.#sharePlaces();
+    for (const context of this.#open(config)) this.#add(context);
+    this.#shareConcurrency();
   }
 
   /**
@@ -70,7 +70,7 @@ export class Collector {
       const { name } = context.account;
       const account = before.get(name);
       if (account === undefined || !isSameAccount(account.context.account, context.account)) {
-        this.#enter(context);
+        this.#add(context);
         continue;
       }
       before.delete(name);
@@ -84,7 +84,7 @@ export class Collector {
       account.stop();
       void account.context.reader.close();
     }
-    this.#sharePlaces();
+    this.#shareConcurrency();
   }
 
   /**
@@ -101,7 +101,7 @@ export class Collector {
     this.#lastRefresh = this.#dependencies.clock.monotonic();
     const accounts = this.#accountsOf(scope);
     for (const account of accounts) account.noticeKey();
-    this.#sharePlaces();
+    this.#shareConcurrency();
     const ended = await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     if (ended.every(Boolean)) this.refreshedOnce = true;
     for (const account of accounts) writeNotices(account);
@@ -133,24 +133,24 @@ export class Collector {
    * clock, judges freshness by the start of the scrape that is answered; in background mode the newest refresh of the
    * timer decides instead. Never rejects.
    */
-  async answer(scope: Scope, asOf?: number) {
+  async snapshot(scope: Scope, asOf?: number) {
     const time = this.#time(asOf);
     const wallNow = this.#dependencies.clock.now();
-    const answers: AccountAnswer[] = [];
+    const snapshots: AccountSnapshot[] = [];
     const accounts: AccountStatus[] = [];
     // One after the other: each gives its turn to other work.
     for (const account of this.#accountsOf(scope)) {
-      account.timetable.moveOn();
-      const answer = await AccountAnswer.inPortions(account, scope, time);
-      answers.push(answer);
-      accounts.push(statusOf(account, answer, time, wallNow));
+      account.schedule.advanceWindow();
+      const snapshot = await AccountSnapshot.inPortions(account, scope, time);
+      snapshots.push(snapshot);
+      accounts.push(statusOf(account, snapshot, time, wallNow));
     }
     return {
-      blocks: answers.flatMap(({ blocks }) => blocks),
-      /** True when every due entity of the scope is fresh. */
-      complete: answers.every(({ complete }) => complete),
+      blocks: snapshots.flatMap(({ blocks }) => blocks),
+      /** True when every due task of the scope is fresh. */
+      complete: snapshots.every(({ complete }) => complete),
       /** Series left out by the caps of custom metrics and queries, reading by reading. */
-      cut: answers.flatMap(({ cut }) => cut),
+      cut: snapshots.flatMap(({ cut }) => cut),
       /** Of the same moment as the series: nothing counts as fresh that is not in them. */
       accounts,
     };
@@ -160,10 +160,10 @@ export class Collector {
   status(): readonly AccountStatus[] {
     const time = this.#time(undefined);
     return this.#accountsOf().map((account) => {
-      account.timetable.updateAtOnce();
+      account.schedule.updateAtOnce();
       // The state is the same whatever a scope asks for.
-      const answer = AccountAnswer.atOnce(account, { groups: new Set() }, time);
-      return statusOf(account, answer, time, this.#dependencies.clock.now());
+      const snapshot = AccountSnapshot.atOnce(account, { groups: new Set() }, time);
+      return statusOf(account, snapshot, time, this.#dependencies.clock.now());
     });
   }
 
@@ -175,8 +175,8 @@ export class Collector {
     const time = this.#time(undefined);
     const reading = this.#accountsOf().filter(({ context }) => context.account.applications.read);
     return reading.map((account) => {
-      const { inventory, timetable, context } = account;
-      const isServed = timetable.stateOf(inventory.applicationList, time) !== 'missing';
+      const { inventory, schedule, context } = account;
+      const isServed = schedule.stateOf(inventory.applicationList, time) !== 'missing';
       return {
         account: context.account.name,
         listed: isServed ? inventory.listedApplications?.length : undefined,
@@ -198,8 +198,8 @@ export class Collector {
   async diagnose(accountName: string, signal: AbortSignal): Promise<Diagnosis> {
     const account = this.#accounts.get(accountName);
     if (account === undefined) throw new Error(`there is no account ${accountName}`);
-    const { timetable, limiter, context } = account;
-    return context.reader.diagnose(timetable.moveOn(), { signal, gate: limiter, patient: true });
+    const { schedule, limiter, context } = account;
+    return context.reader.diagnose(schedule.advanceWindow(), { signal, limiter: limiter, patient: true });
   }
 
   /** Refreshes and answers for one application; waits at most `waitMs` milliseconds, or until the signal. Never rejects. */
@@ -231,15 +231,15 @@ export class Collector {
   }
 
   /** By default an answer is asked for now; in background mode the newest refresh says what should be there. */
-  #time(asOf: number | undefined): AnswerTime {
+  #time(asOf: number | undefined): EvaluationTime {
     const now = this.#dependencies.clock.monotonic();
-    const asked = this.#config.collection.background ? this.#lastRefresh : asOf;
-    return { asOf: Math.min(asked ?? now, now), now };
+    const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;
+    return { asOf: Math.min(startedAt ?? now, now), now };
   }
 
   /** Builds everything of a configuration that can fail. Throws what `openReader` throws, and then leaves nothing open. */
   #open(config: Config): AccountContext[] {
-    const { clock, openReader, everythingCounts = false } = this.#dependencies;
+    const { clock, openReader, ignoreDemand = false } = this.#dependencies;
     const opened: AccountContext[] = [];
     try {
       for (const account of config.accounts) {
@@ -254,7 +254,7 @@ export class Collector {
         const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
         const { collection } = config;
         const own = { account, collection, customMetrics: families, queries };
-        opened.push({ ...openReader(account, config), ...own, writer: this.#writer, clock, everythingCounts });
+        opened.push({ ...openReader(account, config), ...own, writer: this.#writer, clock, ignoreDemand });
       }
       return opened;
     } catch (error) {
@@ -263,24 +263,24 @@ export class Collector {
     }
   }
 
-  #enter(context: AccountContext): void {
+  #add(context: AccountContext): void {
     const { name } = context.account;
     const log = new AccountLog(this.#dependencies.log.child({ account: name }));
     this.#accounts.set(name, new AccountCollector(context, log));
   }
 
   /** Accounts that use one key for NerdGraph share its calls at once. */
-  #sharePlaces(): void {
-    const places = new Map<string, SharedPlaces>();
+  #shareConcurrency(): void {
+    const concurrency = new Map<string, SharedConcurrency>();
     for (const account of this.#accounts.values()) {
       const { context, keyMark } = account;
       const { reader } = context;
       if (reader.api !== 'nerdgraph' && reader.queries === undefined) continue;
-      const ofKey = places.get(keyMark) ?? this.#places.get(keyMark) ?? new SharedPlaces();
-      places.set(keyMark, ofKey);
+      const ofKey = concurrency.get(keyMark) ?? this.#concurrency.get(keyMark) ?? new SharedConcurrency();
+      concurrency.set(keyMark, ofKey);
       account.limiter.share(ofKey);
     }
-    this.#places = places;
+    this.#concurrency = concurrency;
   }
 
   /** Work in flight goes on with the old reader, through pages, retries and pauses; then its connections are closed. */
@@ -296,7 +296,7 @@ export class Collector {
 
 /** Once a minute is enough: what they are made of changes with the window. */
 function writeNotices(account: AccountCollector): void {
-  const { to } = account.timetable.window;
+  const { to } = account.schedule.window;
   if (account.noticedFor === to) return;
   account.noticedFor = to;
   account.log.warnings(noticesOf(account));

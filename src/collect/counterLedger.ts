@@ -1,4 +1,4 @@
-import type { TimeRange } from '../api/reader.ts';
+import type { TimeRange } from '../api/upstreamReader.ts';
 
 const MINUTE = 60;
 /** How far back the value of a minute can still grow. */

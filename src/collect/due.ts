@@ -1,14 +1,14 @@
-import type { TimeRange } from '../api/reader.ts';
-import type { HeldTimes } from './entity.ts';
+import type { TimeRange } from '../api/upstreamReader.ts';
+import type { ReadTimes } from './task.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 
 const MINUTE = 60_000;
 
-/** How far an entity's held value is from what is due. */
-export type EntityState = 'fresh' | 'stale' | 'missing';
+/** How far a task's held value is from what is due. */
+export type TaskState = 'fresh' | 'stale' | 'missing';
 
 /** When an answer was asked for, which decides what is fresh, and when it is put together: the monotonic clock, ms. */
-export interface AnswerTime {
+export interface EvaluationTime {
   readonly asOf: number;
   readonly now: number;
 }
@@ -28,7 +28,7 @@ export function windowAt(
 }
 
 /** From when on a window can be read, in Unix milliseconds; the next one follows a minute later. */
-export function windowStart(windowEnd: number, delay: number): number {
+export function readableAt(windowEnd: number, delay: number): number {
   return windowEnd * 1000 + delay;
 }
 
@@ -36,45 +36,50 @@ const FIRST_RETRY = 5_000;
 const LONGEST_RETRY = 300_000;
 
 /** All times here are milliseconds of the monotonic clock. */
-type Times = Pick<HeldTimes, 'windowStart' | 'readAt'>;
+type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
 /** How often something is read: its configured interval, and the factor by which it is slowed (1 = not). */
 interface Pace {
   readonly interval: number;
-  readonly stretch: number;
+  readonly slowdown: number;
 }
 
 /**
  * When a held value is due again: once the window has moved on and the interval has passed. An interval of whole minutes
- * is counted in windows; any other, and one that is stretched, by the clock.
+ * is counted in windows; any other, and one that is slowed, by the clock.
  */
-export function dueAt(held: Times, { interval, stretch }: Pace): number {
-  if (stretch <= 1 && interval % MINUTE === 0) return held.windowStart + interval;
-  return Math.max(held.windowStart + MINUTE, held.readAt + effectiveInterval(interval, stretch));
+export function dueAt(lastRead: Times, { interval, slowdown }: Pace): number {
+  if (slowdown <= 1 && interval % MINUTE === 0) return lastRead.readableAt + interval;
+  return Math.max(lastRead.readableAt + MINUTE, lastRead.readAt + effectiveInterval(interval, slowdown));
 }
 
 /**
- * The interval that budget and concurrent calls allow, in milliseconds: the configured one, or, slowed by `stretch`, that
+ * The interval that budget and concurrent calls allow, in milliseconds: the configured one, or, slowed by `slowdown`, that
  * many times the interval at which the group would be read (nothing is read more than once per window, and windows are a
  * minute apart).
  */
-export function effectiveInterval(interval: number, stretch: number): number {
-  return stretch > 1 ? Math.max(interval, MINUTE) * stretch : interval;
+export function effectiveInterval(interval: number, slowdown: number): number {
+  return slowdown > 1 ? Math.max(interval, MINUTE) * slowdown : interval;
 }
 
 /**
  * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` past the time it was due,
  * which `now`, the time of the answer, decides; then `missing`.
  */
-export function stateOf(held: Times | undefined, pace: Pace, maxAge: number, { asOf, now }: AnswerTime): EntityState {
-  if (held === undefined) return 'missing';
-  const due = dueAt(held, pace);
+export function stateOf(
+  lastRead: Times | undefined,
+  pace: Pace,
+  maxAge: number,
+  { asOf, now }: EvaluationTime,
+): TaskState {
+  if (lastRead === undefined) return 'missing';
+  const due = dueAt(lastRead, pace);
   if (asOf < due) return 'fresh';
   return now <= due + maxAge ? 'stale' : 'missing';
 }
 
 /**
- * How long a failed entity is left alone, in milliseconds: 5 seconds (or its interval, where that is shorter), doubling
+ * How long a failed task is left alone, in milliseconds: 5 seconds (or its interval, where that is shorter), doubling
  * up to its interval or 5 minutes, whichever is shorter.
  *
  * @param failures failed attempts in a row, at least 1
@@ -87,36 +92,40 @@ export function retryDelay(failures: number, interval: number): number {
  * When something is tried again a whole interval after the attempt that ended at `attempt.readAt`. Counted as healthy
  * work is: by the clock, a scrape every minute would find a minute not quite over and skip every other turn.
  */
-export function nextTurn(attempt: Times, interval: number): number {
+export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
-  return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, { interval, stretch: 1 })) : byClock;
+  return interval % MINUTE === 0 ? Math.min(byClock, dueAt(attempt, { interval, slowdown: 1 })) : byClock;
 }
 
-/** When an entity that has just failed is due again; see `retryDelay` and `nextTurn`. */
+/** When a task that has just failed is due again; see `retryDelay` and `nextRegularAttempt`. */
 export function retryAt(failures: number, attempt: Times, interval: number): number {
   const longest = Math.min(interval, LONGEST_RETRY);
   const wait = retryDelay(failures, interval);
-  return wait < longest ? attempt.readAt + wait : nextTurn(attempt, longest);
+  return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 
-/** How much room is left when the calls at once slow an account, so that its entities are read before they are due. */
+/** How much room is left when the calls at once slow an account, so that its tasks are read before they are due. */
 const HEADROOM = 1.1;
 
 /** By how much less has to be needed before an account that was slowed gets faster again. */
 const RELIEF = 1.3;
 
 /**
- * What a steady state costs, and how far it must be slowed to be carried: `stretch` is 1 when every group can be refreshed at
+ * What a steady state costs, and how far it must be slowed to be carried: `slowdown` is 1 when every group can be refreshed at
  * its interval, else the factor by which all of them slow. Intervals are in milliseconds.
  *
  * @param calls how many one refresh of each group takes; groups that are off are left out
- * @param carried calls per minute by the budget, and by the calls at once at the measured duration (undefined before one was
- *   measured); and the factor by which calls at once slow the account, from `slowedBy`
+ * @param capacity calls per minute by the budget, and by the calls at once at the measured duration (undefined before one was
+ *   measured); and the factor by which calls at once slow the account, from `concurrencySlowdown`
  */
 export function planCalls(
   calls: ReadonlyMap<Group, number>,
   intervalOf: (group: Group) => number,
-  carried: { readonly perMinute: number; readonly slowed: number; readonly byPlaces: number | undefined },
+  capacity: {
+    readonly perMinute: number;
+    readonly concurrencySlowdown: number;
+    readonly concurrencyCapacity: number | undefined;
+  },
 ) {
   const rates = GROUPS.filter((group) => calls.has(group)).map((group) => {
     const callsPerRefresh = calls.get(group) ?? 0;
@@ -126,9 +135,15 @@ export function planCalls(
     return { group, callsPerRefresh, interval, callsPerMinute };
   });
   const callsPerMinute = rates.reduce((sum, rate) => sum + rate.callsPerMinute, 0);
-  const stretch = Math.max(1, callsPerMinute / carried.perMinute, carried.slowed);
-  const groups = rates.map((rate) => ({ ...rate, effectiveInterval: effectiveInterval(rate.interval, stretch) }));
-  return { groups, callsPerMinute, budget: carried.perMinute, carriedByPlaces: carried.byPlaces, stretch };
+  const slowdown = Math.max(1, callsPerMinute / capacity.perMinute, capacity.concurrencySlowdown);
+  const groups = rates.map((rate) => ({ ...rate, effectiveInterval: effectiveInterval(rate.interval, slowdown) }));
+  return {
+    groups,
+    callsPerMinute,
+    budget: capacity.perMinute,
+    concurrencyCapacity: capacity.concurrencyCapacity,
+    slowdown,
+  };
 }
 
 export type Plan = ReturnType<typeof planCalls>;
@@ -140,7 +155,7 @@ export type Plan = ReturnType<typeof planCalls>;
  * @param before the factor until now, at least 1
  * @param needed calls per minute divided by those that can be carried
  */
-export function slowedBy(before: number, needed: number): number {
+export function concurrencySlowdown(before: number, needed: number): number {
   if (needed <= before && needed >= before / RELIEF) return before;
   return needed <= 1 && before <= 1 ? 1 : Math.max(1, needed * HEADROOM);
 }

@@ -1,11 +1,11 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { hostPlaces } from '../metrics/customMetrics.ts';
+import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
-import { Entity, type Kind, type Subject } from './entity.ts';
+import { Task, type Kind, type Subject } from './task.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
-  entitiesOf,
+  tasksOf,
   recalculate,
   reconsiderDatabase,
   type ApplicationData,
@@ -28,12 +28,12 @@ import {
 const REMEMBERED = 3_600_000;
 
 /**
- * What an account serves: its applications with their hosts, instances and key transactions, each with the entities that
+ * What an account serves: its applications with their hosts, instances and key transactions, each with the tasks that
  * are read for it. The lists decide: what is gone from a list that was read whole is gone from here.
  */
 export class Inventory {
-  readonly applicationList: Entity;
-  readonly keyTransactionList: Entity;
+  readonly applicationList: Task;
+  readonly keyTransactionList: Task;
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
@@ -43,7 +43,7 @@ export class Inventory {
    */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
-  /** Grows whenever an entity comes or goes: the plan is then made anew. */
+  /** Grows whenever a task comes or goes: the plan is then made anew. */
   version = 0;
   readonly #context: Readonly<AccountContext>;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
@@ -51,7 +51,7 @@ export class Inventory {
   #otherOwners: readonly Application[] = [];
   /** How many applications were listed since when, oldest first: what was in force within the last hour. */
   #counts: { readonly listed: number; readonly at: number }[] = [];
-  readonly #left: Entity[] = [];
+  readonly #removed: Task[] = [];
 
   constructor(context: Readonly<AccountContext>) {
     this.#context = context;
@@ -80,28 +80,28 @@ export class Inventory {
   }
 
   /** The lists of the account that it reads. */
-  lists(): Entity[] {
+  lists(): Task[] {
     const { applications, key_transactions } = this.#context.account;
     if (!applications.read) return [];
     return key_transactions === false ? [this.applicationList] : [this.applicationList, this.keyTransactionList];
   }
 
   /** Everything that is read, or what matters to one application: lists first. */
-  entities(applicationId?: number): readonly Entity[] {
+  tasks(applicationId?: number): readonly Task[] {
     const found = this.lists();
     for (const { keyTransaction, rolling } of this.#keyTransactions.values()) {
-      if (rolling !== undefined && concerns(keyTransaction, applicationId)) found.push(rolling.entity);
+      if (rolling !== undefined && concerns(keyTransaction, applicationId)) found.push(rolling.task);
     }
-    if (applicationId !== undefined) return [...found, ...this.entitiesOfApplication({ applicationId })];
-    for (const record of this.applications.values()) entitiesOf(record, found);
-    for (const { entity } of this.queries.all()) found.push(entity);
+    if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
+    for (const record of this.applications.values()) tasksOf(record, found);
+    for (const { task } of this.queries.all()) found.push(task);
     return found;
   }
 
   /** Everything that is read of the application that a subject belongs to. */
-  entitiesOfApplication(subject: Subject): readonly Entity[] {
+  tasksOfApplication(subject: Subject): readonly Task[] {
     const record = this.recordOf(subject);
-    return record === undefined ? [] : entitiesOf(record);
+    return record === undefined ? [] : tasksOf(record);
   }
 
   /** The application that a subject belongs to; undefined when there is none such any more. */
@@ -118,32 +118,32 @@ export class Inventory {
     return hostKey === undefined ? undefined : this.dataOf(subject)?.hosts.get(hostKey);
   }
 
-  /** The list that says whether what an entity is about exists; undefined for a list of the account, and for a query. */
-  #listOf({ kind, subject }: Entity): Entity | undefined {
+  /** The list that says whether what a task is about exists; undefined for a list of the account, and for a query. */
+  #listOf({ kind, subject }: Task): Task | undefined {
     if (kind === 'applications' || kind === 'key_transactions' || kind === 'queries') return undefined;
     if (kind === 'key_transaction_rolling') return this.keyTransactionList;
     return subject.hostKey === undefined ? this.applicationList : this.dataOf(subject)?.hostList;
   }
 
   /**
-   * Upstream does not know an entity: it may be gone. The list that it is from tells, and is made overdue; once that was read
-   * since then and still has the entity, its interval holds again.
+   * Upstream does not know a task: it may be gone. The list that it is from tells, and is made overdue; once that was read
+   * since then and still has the task, its interval holds again.
    *
    * @param windowEnd of the window of now
    * @returns that list; undefined when it was read since then, or just before
    */
-  readListAgain(entity: Entity, windowEnd: number): Entity | undefined {
-    const since = (entity.unknownSince ??= this.#context.clock.monotonic());
-    const list = this.#listOf(entity);
-    if (list?.held === undefined || list.held.windowEnd >= windowEnd) return undefined;
+  readListAgain(task: Task, windowEnd: number): Task | undefined {
+    const since = (task.unknownSince ??= this.#context.clock.monotonic());
+    const list = this.#listOf(task);
+    if (list?.lastRead === undefined || list.lastRead.windowEnd >= windowEnd) return undefined;
     if (list.failures === 0 && list.startedAt >= since) return undefined;
     if (list.state === 'idle') list.overdue = true;
     return list;
   }
 
-  /** The entities that have left since this was asked last: nobody waits for them any more. */
-  takeLeft(): readonly Entity[] {
-    return this.#left.splice(0);
+  /** The tasks that have left since this was asked last: nobody waits for them any more. */
+  takeRemoved(): readonly Task[] {
+    return this.#removed.splice(0);
   }
 
   /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
@@ -187,15 +187,15 @@ export class Inventory {
   setHosts(of: ApplicationRecord | undefined, hosts: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { application, data } = of;
-    const places = hostPlaces(hosts.map(({ key }) => key));
+    const ranks = hostRanks(hosts.map(({ key }) => key));
     const before = data.hosts.size;
     data.hosts = this.#sync(
       data.hosts,
       hosts,
       ({ key }) => key,
-      (host, before) => this.#hostRecord(application, host, places.get(host.key) ?? 0, before),
+      (host, before) => this.#hostRecord(application, host, ranks.get(host.key) ?? 0, before),
     );
-    if (data.hosts.size !== before) delete data.wanted.host;
+    if (data.hosts.size !== before) delete data.selected.host;
   }
 
   /** Takes over the instances of an application; nothing where its metric data are read no longer. */
@@ -236,7 +236,7 @@ export class Inventory {
     if (otherCustomMetrics) {
       for (const { data } of this.applications.values()) {
         if (data === undefined) continue;
-        data.wanted = {};
+        data.selected = {};
         if (data.customNameList !== undefined) data.customNameList.overdue = true;
         recalculate(data, this.#context);
       }
@@ -247,8 +247,8 @@ export class Inventory {
       this.listedApplications = undefined;
       this.listedKeyTransactions = undefined;
       // When they are read again, it is as for the first time: until then, nobody knows what there is.
-      this.applicationList.held = undefined;
-      this.keyTransactionList.held = undefined;
+      this.applicationList.lastRead = undefined;
+      this.keyTransactionList.lastRead = undefined;
       this.#counts = [];
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
@@ -257,7 +257,7 @@ export class Inventory {
   }
 
   /**
-   * Records brought up to date with a list that was read whole, in its order: those that stay are updated, the entities of
+   * Records brought up to date with a list that was read whole, in its order: those that stay are updated, the tasks of
    * those that are gone are dropped. An entry that a list has twice, because it changed between two of its pages, counts
    * once, as it was last.
    */
@@ -272,17 +272,17 @@ export class Inventory {
       const key = keyOf(entry);
       next.set(key, recordOf(entry, next.get(key) ?? before.get(key)));
     }
-    for (const [key, row] of before) if (!next.has(key)) this.#retire(entitiesOf(row));
+    for (const [key, row] of before) if (!next.has(key)) this.#retire(tasksOf(row));
     return next;
   }
 
-  /** With the entities that its state and the configuration ask for; those that exist already stay. */
+  /** With the tasks that its state and the configuration ask for; those that exist already stay. */
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, customMetrics, reader } = this.#context;
     const labels = writeLabels(applicationLabels(account.name, account.labels, application), before?.labels);
     const settings = effectiveSettings(account, application);
     if (!readsMetricData(account, application)) {
-      if (before !== undefined) this.#retire(entitiesOf(before));
+      if (before !== undefined) this.#retire(tasksOf(before));
       return { application, settings, labels, samples: undefined, rolling: undefined, data: undefined };
     }
     const subject = { applicationId: application.id };
@@ -295,7 +295,7 @@ export class Inventory {
       customNames: undefined,
       hostList: undefined,
       hosts: new Map<string, HostRecord>(),
-      wanted: {},
+      selected: {},
       instanceList: undefined,
       instances: new Map<number, InstanceRecord>(),
       database: undefined,
@@ -308,7 +308,7 @@ export class Inventory {
     data.instanceList = this.#keep(readsInstances, data.instanceList, 'instances', subject);
     if (data.customNameList === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
-      data.wanted = {};
+      data.selected = {};
     }
     const isRelabelled = before !== undefined && before.labels !== labels;
     if (data.hostList === undefined) this.setHosts(record, []);
@@ -326,7 +326,7 @@ export class Inventory {
     return record;
   }
 
-  #hostRecord(application: Application, host: Host, place: number, before: HostRecord | undefined): HostRecord {
+  #hostRecord(application: Application, host: Host, rank: number, before: HostRecord | undefined): HostRecord {
     const { account } = this.#context;
     const subject = { applicationId: application.id, hostKey: host.key };
     return {
@@ -334,7 +334,7 @@ export class Inventory {
       labels: writeLabels(hostLabels(account.name, account.labels, application, host), before?.labels),
       samples: before?.host === host ? before.samples : undefined,
       rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
-      place,
+      rank,
       metrics: before?.metrics ?? this.#make('host_metrics', subject),
       reading: before?.reading,
     };
@@ -350,9 +350,9 @@ export class Inventory {
     const owner = applicationId === undefined ? undefined : names.get(applicationId);
     const labels = keyTransactionLabels(account.name, account.labels, owner, keyTransaction);
     const subject = { keyTransactionId: id, applicationId };
-    // With another application it is an entity of that one's.
+    // With another application it is a task of that one's.
     const isMoved = before !== undefined && before.keyTransaction.applicationId !== applicationId;
-    if (isMoved) this.#retire(entitiesOf(before));
+    if (isMoved) this.#retire(tasksOf(before));
     return {
       keyTransaction,
       labels: writeLabels(labels, before?.labels),
@@ -362,13 +362,13 @@ export class Inventory {
     };
   }
 
-  #make(kind: Kind, subject: Subject): Entity {
+  #make(kind: Kind, subject: Subject): Task {
     this.version += 1;
-    return new Entity(kind, subject, this.#context.clock.monotonic());
+    return new Task(kind, subject, this.#context.clock.monotonic());
   }
 
-  /** The entity there is, or a new one, while it is wanted; else none. */
-  #keep(wanted: boolean, before: Entity | undefined, kind: Kind, subject: Subject): Entity | undefined {
+  /** The task there is, or a new one, while it is wanted; else none. */
+  #keep(wanted: boolean, before: Task | undefined, kind: Kind, subject: Subject): Task | undefined {
     if (wanted) return before ?? this.#make(kind, subject);
     if (before !== undefined) this.#retire([before]);
     return undefined;
@@ -377,15 +377,15 @@ export class Inventory {
   /** The rolling values there are, or new ones, where the interface has them apart from the list. */
   #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
     if (this.#context.reader.rolling === undefined) return undefined;
-    return before ?? { entity: this.#make(kind, subject), values: undefined };
+    return before ?? { task: this.#make(kind, subject), values: undefined };
   }
 
-  /** What these entities still bring is dropped. */
-  #retire(entities: readonly Entity[]): void {
-    for (const entity of entities) {
+  /** What these tasks still bring is dropped. */
+  #retire(tasks: readonly Task[]): void {
+    for (const task of tasks) {
       this.version += 1;
-      entity.gone = true;
-      this.#left.push(entity);
+      task.gone = true;
+      this.#removed.push(task);
     }
   }
 }

@@ -1,18 +1,18 @@
-import type { BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/reader.ts';
+import type { BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
-import type { Entity, Kind } from './entity.ts';
+import type { Task, Kind } from './task.ts';
 import type { Inventory } from './inventory.ts';
-import { NOTHING_WANTED, takeOverMetrics, wanted, type ApplicationData } from './records.ts';
+import { NOTHING_SELECTED, selectedNames, takeOverMetrics, type ApplicationData } from './records.ts';
 import { type AccountContext, onlyIds, ownersToAskFor } from './selection.ts';
 
 /**
- * How the entities of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
+ * How the tasks of one kind are read: many at a time, as many as one call carries. What is read of one is taken over into
  * the inventory by a function, which gives the end of the window that was answered.
  */
-type EntityRead = BatchRead<Entity, () => number>;
+type TaskRead = BatchRead<Task, () => number>;
 
-/** Why an entity could not be read; an error that is none of upstream's is one of ours. */
+/** Why a task could not be read; an error that is none of upstream's is one of ours. */
 export interface Failed {
   readonly error: unknown;
 }
@@ -20,18 +20,18 @@ export interface Failed {
 /** One kind of data. */
 interface KindRow {
   /** How it is read over the interface of now. */
-  readonly read: () => EntityRead;
+  readonly read: () => TaskRead;
   /** False while it has to wait for the first reading of something else. Without it there is nothing to wait for. */
-  readonly isReady?: (entity: Entity) => boolean;
+  readonly isReady?: (task: Task) => boolean;
   /** True while its call may hang as another call does: it gets no more than some of the calls at once. */
-  readonly isDoubtful?: (entity: Entity) => boolean;
+  readonly isSuspect?: (task: Task) => boolean;
   /** What may have become due because one has been read: the whole account, its application, or at most itself. */
   readonly unlocks: 'everything' | 'application' | 'itself';
 }
 
 /**
  * The table of what is read for an account. Its order, which decides ties, and the group of each kind stand in
- * `GROUP_OF`. A kind that is added has a name there, a row here, and entities that the inventory makes.
+ * `GROUP_OF`. A kind that is added has a name there, a row here, and tasks that the inventory makes.
  */
 export class Kinds {
   readonly #context: Readonly<AccountContext>;
@@ -41,7 +41,7 @@ export class Kinds {
   constructor(context: Readonly<AccountContext>, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    const dataOf = ({ subject }: Entity): ApplicationData | undefined => inventory.dataOf(subject);
+    const dataOf = ({ subject }: Task): ApplicationData | undefined => inventory.dataOf(subject);
     const rolling: KindRow = {
       read: () =>
         mapped(context.reader.rolling, rollingOf, ({ subject }, values) => inventory.setRolling(subject, values)),
@@ -50,8 +50,8 @@ export class Kinds {
     const metricData: KindRow = {
       read: () => this.#metricData(),
       // The names to ask for have been read, or tried and given up.
-      isReady: (entity) => {
-        const data = dataOf(entity);
+      isReady: (task) => {
+        const data = dataOf(task);
         return data !== undefined && data.datastoreList?.tried !== false && data.customNameList?.tried !== false;
       },
       unlocks: 'itself',
@@ -63,9 +63,9 @@ export class Kinds {
       key_transaction_rolling: rolling,
       metric_names: {
         read: () =>
-          mapped(context.reader.datastores, applicationOf, (entity, names) => {
-            const data = dataOf(entity);
-            if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), wanted: {} });
+          mapped(context.reader.datastores, applicationOf, (task, names) => {
+            const data = dataOf(task);
+            if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
           }),
         unlocks: 'application',
       },
@@ -81,7 +81,7 @@ export class Kinds {
       host_rolling: rolling,
       host_metrics: {
         ...metricData,
-        isDoubtful: (entity) => entity.held === undefined && dataOf(entity)?.metrics.held === undefined,
+        isSuspect: (task) => task.lastRead === undefined && dataOf(task)?.metrics.lastRead === undefined,
       },
       instances: {
         read: () =>
@@ -95,7 +95,7 @@ export class Kinds {
           mapped(
             context.reader.queries,
             ({ subject }) => inventory.queries.subjectOf(subject),
-            ({ subject }, answer) => inventory.queries.arrive(subject, answer),
+            ({ subject }, result) => inventory.queries.arrive(subject, result),
             ({ window }) => window.to,
           ),
         unlocks: 'itself',
@@ -103,57 +103,57 @@ export class Kinds {
     };
   }
 
-  /** How many of these entities of one kind, in their order, go into the next call. */
-  nextCall(entities: readonly Entity[], window: TimeRange): number {
-    const [first] = entities;
-    return first === undefined ? 0 : this.#rows[first.kind].read().nextCall(entities, window).count;
+  /** How many of these tasks of one kind, in their order, go into the next call. */
+  nextCall(tasks: readonly Task[], window: TimeRange): number {
+    const [first] = tasks;
+    return first === undefined ? 0 : this.#rows[first.kind].read().nextCall(tasks, window).count;
   }
 
-  /** How many calls it takes to read all of these entities of one kind. */
-  callsFor(kind: Kind, entities: readonly Entity[], window: TimeRange): number {
-    return this.#rows[kind].read().callsFor(entities, window);
+  /** How many calls it takes to read all of these tasks of one kind. */
+  callsFor(kind: Kind, tasks: readonly Task[], window: TimeRange): number {
+    return this.#rows[kind].read().callsFor(tasks, window);
   }
 
-  isReady(entity: Entity): boolean {
-    return this.#rows[entity.kind].isReady?.(entity) ?? true;
+  isReady(task: Task): boolean {
+    return this.#rows[task.kind].isReady?.(task) ?? true;
   }
 
-  isDoubtful(entity: Entity): boolean {
-    return this.#rows[entity.kind].isDoubtful?.(entity) ?? false;
+  isSuspect(task: Task): boolean {
+    return this.#rows[task.kind].isSuspect?.(task) ?? false;
   }
 
-  /** What may have become due because an entity has ended; of one application only, where an id is given. */
-  unlockedBy(entity: Entity, applicationId: number | undefined): Iterable<Entity> {
-    switch (this.#rows[entity.kind].unlocks) {
+  /** What may have become due because a task has ended; of one application only, where an id is given. */
+  unlockedBy(task: Task, applicationId: number | undefined): Iterable<Task> {
+    switch (this.#rows[task.kind].unlocks) {
       case 'everything':
-        return this.#inventory.entities(applicationId);
+        return this.#inventory.tasks(applicationId);
       case 'application':
-        return this.#inventory.entitiesOfApplication(entity.subject);
+        return this.#inventory.tasksOfApplication(task.subject);
       case 'itself':
-        return [entity];
+        return [task];
     }
   }
 
   /**
-   * Reads entities of one kind with one call and takes over what it brought, in portions between which other work goes on.
+   * Reads tasks of one kind with one call and takes over what it brought, in portions between which other work goes on.
    * Gives for each, in their order, the end of the window that was answered, or why it failed. Never rejects.
    */
-  async read(entities: readonly Entity[], window: TimeRange, call: CallOptions): Promise<readonly (number | Failed)[]> {
-    const [first] = entities;
+  async read(tasks: readonly Task[], window: TimeRange, call: CallOptions): Promise<readonly (number | Failed)[]> {
+    const [first] = tasks;
     if (first === undefined) return [];
     const results: (number | Failed)[] = [];
     try {
-      const outcomes = await this.#rows[first.kind].read().read(entities, window, call);
-      await inSlices(entities.entries(), ([index, entity]) => {
-        results.push(takeOver(entity, outcomes[index], window));
+      const outcomes = await this.#rows[first.kind].read().read(tasks, window, call);
+      await inSlices(tasks.entries(), ([index, task]) => {
+        results.push(takeOver(task, outcomes[index], window));
       });
     } catch (error) {
-      return entities.map(() => ({ error }));
+      return tasks.map(() => ({ error }));
     }
     return results;
   }
 
-  #applications(): EntityRead {
+  #applications(): TaskRead {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
     const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
@@ -163,7 +163,7 @@ export class Kinds {
     });
   }
 
-  #keyTransactions(): EntityRead {
+  #keyTransactions(): TaskRead {
     const { account, reader } = this.#context;
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
@@ -180,40 +180,40 @@ export class Kinds {
   }
 
   /** The names that the account's custom metrics match. */
-  #customNames(): EntityRead {
+  #customNames(): TaskRead {
     const { customMetrics, reader } = this.#context;
     const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
     return mapped(
       reader.customNames,
-      (entity) => ({ ...applicationOf(entity), filters }),
+      (task) => ({ ...applicationOf(task), filters }),
       ({ subject }, names) => {
         const data = this.#inventory.dataOf(subject);
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
-        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], wanted: {} });
+        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], selected: {} });
       },
     );
   }
 
   /** Everything wanted of applications, or of their hosts, over one window. */
-  #metricData(): EntityRead {
+  #metricData(): TaskRead {
     const { customMetrics, reader } = this.#context;
     return mapped(
       reader.metricData,
-      (entity) => {
-        const { kind, subject } = entity;
+      (task) => {
+        const { kind, subject } = task;
         const data = this.#inventory.dataOf(subject);
         const scope = kind === 'host_metrics' ? 'host' : 'application';
-        const asked = data === undefined ? NOTHING_WANTED : wanted(customMetrics, data, scope);
-        const { applicationId } = applicationOf(entity);
-        return { applicationId, hostKey: subject.hostKey, names: asked.names, values: asked.values, asked };
+        const selected = data === undefined ? NOTHING_SELECTED : selectedNames(customMetrics, data, scope);
+        const { applicationId } = applicationOf(task);
+        return { applicationId, hostKey: subject.hostKey, names: selected.names, values: selected.values, selected };
       },
       // What is known of the names may change while a call is under way: an answer is read as it was asked for.
-      ({ kind, subject }, { window, metrics, datastores }, { asked }) => {
+      ({ kind, subject }, { window, metrics, datastores }, { selected }) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
         if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
         const values = { seconds: window.to - window.from, metrics };
-        const input = { values, datastores: datastores === undefined ? asked.datastores : 'all' };
+        const input = { values, datastores: datastores === undefined ? selected.datastores : 'all' };
         takeOverMetrics(record, host, input, this.#context);
       },
       ({ window }) => window.to,
@@ -221,10 +221,10 @@ export class Kinds {
   }
 }
 
-/** Takes over what was read of an entity, unless that has left the inventory meanwhile. */
-function takeOver(entity: Entity, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
+/** Takes over what was read of a task, unless that has left the inventory meanwhile. */
+function takeOver(task: Task, outcome: Outcome<() => number> | undefined, window: TimeRange): number | Failed {
   if (outcome === undefined || 'error' in outcome) return { error: outcome?.error };
-  if (entity.gone) return window.to;
+  if (task.gone) return window.to;
   try {
     return outcome.value();
   } catch (error) {
@@ -233,11 +233,11 @@ function takeOver(entity: Entity, outcome: Outcome<() => number> | undefined, wi
 }
 
 /** A list of the account: one subject, which is read by a method of its own. */
-function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): EntityRead {
+function wholeList(calls: number, read: (call: CallOptions) => Promise<() => void>): TaskRead {
   return {
     nextCall: () => ({ count: 1, calls }),
     callsFor: () => calls,
-    read: async (_entities, range, call) => {
+    read: async (_tasks, range, call) => {
       const arrive = await read(call);
       return [
         {
@@ -252,31 +252,31 @@ function wholeList(calls: number, read: (call: CallOptions) => Promise<() => voi
 }
 
 /**
- * A read of the upstream reader, by entity instead of by subject.
+ * A read of the upstream reader, by task instead of by subject.
  *
  * @param windowEnd the end of the window that was answered, where that may be another one than was asked for
  */
-function mapped<S, A, Own extends S>(
-  read: BatchRead<S, A> | undefined,
-  subjectOf: (entity: Entity) => Own,
-  arrive: (entity: Entity, answer: A, subject: Own) => void,
-  windowEnd?: (answer: A) => number,
-): EntityRead {
+function mapped<S, R, Own extends S>(
+  read: BatchRead<S, R> | undefined,
+  subjectOf: (task: Task) => Own,
+  arrive: (task: Task, result: R, subject: Own) => void,
+  windowEnd?: (result: R) => number,
+): TaskRead {
   if (read === undefined) throw new Error('this interface has no such data');
   return {
-    nextCall: (entities, range) => read.nextCall(entities.map(subjectOf), range),
-    callsFor: (entities, range) => read.callsFor(entities.map(subjectOf), range),
-    read: async (entities, range, call) => {
-      const subjects = entities.map(subjectOf);
+    nextCall: (tasks, range) => read.nextCall(tasks.map(subjectOf), range),
+    callsFor: (tasks, range) => read.callsFor(tasks.map(subjectOf), range),
+    read: async (tasks, range, call) => {
+      const subjects = tasks.map(subjectOf);
       const outcomes = await read.read(subjects, range, call);
-      return entities.map((entity, index) => {
+      return tasks.map((task, index) => {
         const outcome = outcomes[index];
         const subject = subjects[index];
         if (outcome === undefined || subject === undefined)
           throw new Error('the upstream reader gave fewer outcomes than it was given subjects');
         if ('error' in outcome) return outcome;
         const value = (): number => {
-          arrive(entity, outcome.value, subject);
+          arrive(task, outcome.value, subject);
           return windowEnd?.(outcome.value) ?? range.to;
         };
         return { value };
@@ -285,14 +285,14 @@ function mapped<S, A, Own extends S>(
   };
 }
 
-function applicationOf({ subject: { applicationId } }: Entity): { readonly applicationId: number } {
+function applicationOf({ subject: { applicationId } }: Task): { readonly applicationId: number } {
   if (applicationId === undefined) throw new Error('an entity that belongs to no application has no application id');
   return { applicationId };
 }
 
-function rollingOf(entity: Entity): RollingSubject {
-  const { hostKey, keyTransactionId } = entity.subject;
+function rollingOf(task: Task): RollingSubject {
+  const { hostKey, keyTransactionId } = task.subject;
   if (keyTransactionId !== undefined) return { kind: 'key_transaction', keyTransactionId };
-  const { applicationId } = applicationOf(entity);
+  const { applicationId } = applicationOf(task);
   return hostKey === undefined ? { kind: 'application', applicationId } : { kind: 'host', applicationId, hostKey };
 }

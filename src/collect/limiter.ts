@@ -1,14 +1,14 @@
 import { abortReason } from '../api/http/address.ts';
-import type { Gate, Overload } from '../api/reader.ts';
+import type { RateLimiter, Overload } from '../api/upstreamReader.ts';
 import { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
 
 const MINUTE = 60_000;
 
 /** NerdGraph refuses more calls at once than this from one key, whatever accounts they read. */
-const PLACES_OF_KEY = 25;
+const SLOTS_OF_KEY = 25;
 
-/** What an account needs of the places of its key counts this long after it was last said, in milliseconds. */
+/** What an account needs of the slots of its key counts this long after it was last said, in milliseconds. */
 const NEED_HOLDS = 600_000;
 
 /** Calls that are spread over a minute are as far apart as this part of what would fill it: the rest is room. */
@@ -26,28 +26,28 @@ export interface Limits {
 /** Ends a call; with the overload, where that was the answer. */
 type Release = (overload?: Overload) => void;
 
-/** A place taken ahead for work that is about to start, and what its calls came to. */
+/** A slot taken ahead for work that is about to start, and what its calls came to. */
 export interface Reservation {
-  /** The gate the work enters by: its first call uses the place, later ones wait for theirs. */
-  readonly gate: Gate;
+  /** The limiter the work enters by: its first call uses the slot, later ones wait for theirs. */
+  readonly limiter: RateLimiter;
   /** How many of its calls have ended, how long they took together in milliseconds, and when the last of them began. */
   readonly calls: { count: number; ms: number; lastStart: number };
-  /** Gives the place back if no call was made. */
+  /** Gives the slot back if no call was made. */
   cancel(): void;
 }
 
 /**
- * Grants the calls of one account: under its budget, its calls at once, and the places that its key has. Calls of work that
+ * Grants the calls of one account: under its budget, its calls at once, and the slots that its key has. Calls of work that
  * has begun (pages, retries, parts) wait here, first come first served, and go before new work. All times are
  * milliseconds of the monotonic clock.
  */
-export class Limiter implements Gate {
+export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #waiting: (() => void)[] = [];
-  #places: number;
-  #shared: SharedPlaces | undefined;
+  #slots: number;
+  #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
   /** Moving average of how long a call that ended well took; undefined before the first. */
   #averageCall: number | undefined;
@@ -56,16 +56,16 @@ export class Limiter implements Gate {
   #lastReserved = -Infinity;
   #closed = false;
 
-  /** @param changed called when a place or a call of the budget may have come free for new work */
+  /** @param changed called when a slot or a call of the budget may have come free for new work */
   constructor(limits: Limits, clock: Clock, changed: () => void) {
     this.budget = new Budget(limits.requests_per_minute);
-    this.#places = limits.max_concurrent_requests;
+    this.#slots = limits.max_concurrent_requests;
     this.#clock = clock;
     this.#changed = changed;
     this.#lastProgress = clock.monotonic();
   }
 
-  /** Calls of begun work that wait for a place or the budget. */
+  /** Calls of begun work that wait for a slot or the budget. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -85,11 +85,11 @@ export class Limiter implements Gate {
   /** Changes the limits (reload); what was spent stays spent. */
   resize(limits: Limits): void {
     this.budget.perMinute = limits.requests_per_minute;
-    this.#places = limits.max_concurrent_requests;
+    this.#slots = limits.max_concurrent_requests;
   }
 
-  /** From now on calls take a place of these as well; those in flight give theirs back to where they took it. */
-  share(shared: SharedPlaces | undefined): void {
+  /** From now on calls take a slot of these as well; those in flight give theirs back to where they took it. */
+  share(shared: SharedConcurrency | undefined): void {
     if (shared === this.#shared) return;
     this.#shared?.leave(this);
     this.#shared = shared;
@@ -97,15 +97,15 @@ export class Limiter implements Gate {
 
   /**
    * Calls per minute that the calls at once carry, at the measured duration of a call; undefined before one was measured.
-   * Of the places of the key the account has what the others leave, at least its share.
+   * Of the slots of the key the account has what the others leave, at least its share.
    *
    * @param callsPerMinute what the account needs
    */
-  carriedByPlaces(callsPerMinute: number): number | undefined {
+  concurrencyCapacity(callsPerMinute: number): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
-    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.#places);
-    const shared = this.#shared?.placesFor(this, needed, this.#clock.monotonic()) ?? Infinity;
-    return (MINUTE * Math.min(this.#places, shared)) / this.#averageCall;
+    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE, this.#slots);
+    const shared = this.#shared?.slotsFor(this, needed, this.#clock.monotonic()) ?? Infinity;
+    return (MINUTE * Math.min(this.#slots, shared)) / this.#averageCall;
   }
 
   /** True when so many calls, of which so many have not begun, can end before `deadline`, by budget, pause and usual pace. */
@@ -113,7 +113,7 @@ export class Limiter implements Gate {
     const now = this.#clock.monotonic();
     const waiting = Math.min(calls, queued + this.waiting);
     if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
-    const rounds = Math.floor(calls / this.#places);
+    const rounds = Math.floor(calls / this.#slots);
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
@@ -125,7 +125,7 @@ export class Limiter implements Gate {
     this.budget.accepted(lastStart);
   }
 
-  enter(signal: AbortSignal): Promise<Release> {
+  acquire(signal: AbortSignal): Promise<Release> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(abortReason(signal));
@@ -141,12 +141,12 @@ export class Limiter implements Gate {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiting.push(grant);
-      this.admit();
+      this.drain();
     });
   }
 
   /**
-   * Takes a place for new work, if one is free and no begun work waits for it; else `changed` is called when one may be.
+   * Takes a slot for new work, if one is free and no begun work waits for it; else `changed` is called when one may be.
    *
    * @param isSpread true: not sooner after the last one than calls are apart that the budget spreads over a minute
    */
@@ -163,9 +163,9 @@ export class Limiter implements Gate {
     const calls = { count: 0, ms: 0, lastStart: 0 };
     return {
       calls,
-      gate: {
-        enter: async (signal) => {
-          const release = taken ?? (await this.enter(signal));
+      limiter: {
+        acquire: async (signal) => {
+          const release = taken ?? (await this.acquire(signal));
           taken = undefined;
           const startedAt = this.#clock.monotonic();
           return (overload) => {
@@ -186,16 +186,16 @@ export class Limiter implements Gate {
   }
 
   /** Lets waiting calls in as far as there is room, and looks again when the budget next allows a call. */
-  admit(): void {
+  drain(): void {
     // One time for both: had a pause ended between two readings, the calls would neither be let in nor be woken later.
     const now = this.#clock.monotonic();
     while (this.#waiting.length > 0 && this.#isOpen(now)) this.#waiting.shift()?.();
     this.#wakeLater(now);
   }
 
-  /** Lets waiting calls in and has new work look: a place or the budget may have come free. */
+  /** Lets waiting calls in and has new work look: a slot or the budget may have come free. */
   wake(): void {
-    this.admit();
+    this.drain();
     if (!this.#closed) this.#changed();
   }
 
@@ -206,9 +206,9 @@ export class Limiter implements Gate {
     this.#shared?.leave(this);
   }
 
-  /** Asks for a place of the key last: whoever asks in vain is woken when its turn comes. */
+  /** Asks for a slot of the key last: whoever asks in vain is woken when its turn comes. */
   #isOpen(now: number): boolean {
-    if (this.budget.inFlight >= this.#places || this.budget.nextStart(now) !== now) return false;
+    if (this.budget.inFlight >= this.#slots || this.budget.nextStart(now) !== now) return false;
     return this.#shared?.isFreeFor(this) ?? true;
   }
 
@@ -232,7 +232,7 @@ export class Limiter implements Gate {
   }
 
   /**
-   * A place that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
+   * A slot that is taken comes free with its call; only the budget needs a timer. One that is set stays where the budget
    * allows a call by now: work that asked in vain a moment earlier counts on it.
    */
   #wakeLater(now: number, earliest = now): void {
@@ -248,30 +248,30 @@ export class Limiter implements Gate {
   }
 }
 
-/** Calls at once over several accounts, which one key shares. Accounts that wait for a place take turns. */
-export class SharedPlaces {
+/** Calls at once over several accounts, which one key shares. Accounts that wait for a slot take turns. */
+export class SharedConcurrency {
   readonly #most: number;
-  /** The accounts that asked for a place in vain, in the order of their turns. */
-  readonly #waiting = new Set<Limiter>();
-  /** How many places each account would use, and when it said so. */
-  readonly #needs = new Map<Limiter, { readonly places: number; readonly at: number }>();
+  /** The accounts that asked for a slot in vain, in the order of their turns. */
+  readonly #waiting = new Set<AccountLimiter>();
+  /** How many slots each account would use, and when it said so. */
+  readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
   /** Whose turn it is, or that it has been used; undefined while nobody waits. */
-  #turn: Limiter | 'used' | undefined;
+  #turn: AccountLimiter | 'used' | undefined;
 
-  constructor(most = PLACES_OF_KEY) {
+  constructor(most = SLOTS_OF_KEY) {
     this.#most = most;
   }
 
-  /** True when the account may take a place now; else it is woken when its turn comes. */
-  isFreeFor(limiter: Limiter): boolean {
+  /** True when the account may take a slot now; else it is woken when its turn comes. */
+  isFreeFor(account: AccountLimiter): boolean {
     if (
       this.#taken < this.#most &&
-      (this.#turn === limiter || (this.#turn === undefined && this.#waiting.size === 0))
+      (this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0))
     ) {
       return true;
     }
-    this.#waiting.add(limiter);
+    this.#waiting.add(account);
     return false;
   }
 
@@ -281,7 +281,7 @@ export class SharedPlaces {
     if (this.#turn !== undefined) this.#turn = 'used';
   }
 
-  /** Gives a place back: those that wait have a turn each, as long as places are free. */
+  /** Gives a slot back: those that wait have a turn each, as long as slots are free. */
   release(): void {
     this.#taken -= 1;
     if (this.#turn !== undefined) return;
@@ -296,26 +296,26 @@ export class SharedPlaces {
   }
 
   /**
-   * How many places an account can count on: all of them where everybody has enough, else what the accounts that need less
+   * How many slots an account can count on: all of them where everybody has enough, else what the accounts that need less
    * than their share leave, in equal parts.
    */
-  placesFor(limiter: Limiter, needed: number, now: number): number {
-    this.#needs.set(limiter, { places: needed, at: now });
+  slotsFor(account: AccountLimiter, needed: number, now: number): number {
+    this.#needs.set(account, { slots: needed, at: now });
     let free = this.#most;
     const needs: number[] = [];
-    for (const { places, at } of this.#needs.values()) if (now - at <= NEED_HOLDS) needs.push(places);
+    for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_HOLDS) needs.push(slots);
     needs.sort((a, b) => a - b);
-    for (const [index, places] of needs.entries()) {
+    for (const [index, slots] of needs.entries()) {
       const share = free / (needs.length - index);
-      if (places > share) return share;
-      free -= places;
+      if (slots > share) return share;
+      free -= slots;
     }
     return this.#most;
   }
 
-  /** An account uses these places no longer. */
-  leave(limiter: Limiter): void {
-    this.#waiting.delete(limiter);
-    this.#needs.delete(limiter);
+  /** An account uses these slots no longer. */
+  leave(account: AccountLimiter): void {
+    this.#waiting.delete(account);
+    this.#needs.delete(account);
   }
 }

@@ -1,15 +1,15 @@
-import type { QueryAnswer, QuerySubject } from '../api/reader.ts';
+import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
 import type { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
-import type { Entity, Subject } from './entity.ts';
+import type { Task, Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
 
 /** A query of the account, and what was read of it last. */
 export interface QueryRecord {
   readonly query: Query;
-  readonly entity: Entity;
+  readonly task: Task;
   readonly labels: WrittenLabels;
   samples: WrittenSamples;
   /** Series that the query's own limit has cut, by family; `number` is that of the samples. */
@@ -31,12 +31,12 @@ const MOST_NAMED = 20;
 /** The queries of an account, in the order of its configuration. */
 export class QueryRecords {
   readonly #context: Readonly<AccountContext>;
-  readonly #make: (name: string) => Entity;
+  readonly #make: (name: string) => Task;
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
 
-  constructor(context: Readonly<AccountContext>, make: (name: string) => Entity) {
+  constructor(context: Readonly<AccountContext>, make: (name: string) => Task) {
     this.#context = context;
     this.#make = make;
   }
@@ -52,9 +52,9 @@ export class QueryRecords {
   /**
    * Takes over the queries of the configuration: one that gives the same rows as before keeps what is held of it.
    *
-   * @returns the entities of those that have left, or ask for something else
+   * @returns the tasks of those that have left, or ask for something else
    */
-  configure(): readonly Entity[] {
+  configure(): readonly Task[] {
     const { account, queries, reader } = this.#context;
     const before = this.#records;
     const next = new Map<string, QueryRecord>();
@@ -75,17 +75,15 @@ export class QueryRecords {
       const record: QueryRecord =
         known !== undefined && isSame(known.query, query)
           ? { ...known, labels }
-          : { ...fresh, labels, entity: this.#make(name) };
-      record.entity.interval = interval;
+          : { ...fresh, labels, task: this.#make(name) };
+      record.task.interval = interval;
       next.set(name, record);
     }
     this.#records = next;
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
     for (const record of next.values()) this.#publish(record);
-    return Array.from(before.values(), ({ entity }) => entity).filter(
-      (entity) => this.of(entity.subject)?.entity !== entity,
-    );
+    return Array.from(before.values(), ({ task }) => task).filter((task) => this.of(task.subject)?.task !== task);
   }
 
   /** What is asked for a query. */
@@ -97,7 +95,7 @@ export class QueryRecords {
   }
 
   /** Takes over the rows of a query. */
-  arrive(subject: Subject, { rows, reading }: QueryAnswer): void {
+  arrive(subject: Subject, { rows, reading }: QueryResult): void {
     const record = this.of(subject);
     if (record === undefined) return;
     const { query, dropped } = record;

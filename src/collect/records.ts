@@ -2,11 +2,11 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
 import { customMatches, customSamples, type CustomMetric } from '../metrics/customMetrics.ts';
-import { entitySamples } from '../metrics/entityFamilies.ts';
+import { listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { queryNames, usedValues, windowSamples } from '../metrics/windowFamilies.ts';
-import type { Entity } from './entity.ts';
+import type { Task } from './task.ts';
 import type { AccountContext, effectiveSettings } from './selection.ts';
 
 /** What upstream answered about an application or a host over one window. */
@@ -34,14 +34,14 @@ interface Listed {
   /** Made of what the list says and of the rolling values; undefined: the next answer writes them. */
   samples: WrittenSamples | undefined;
   /** Rolling values that are read apart from the list; undefined where the list brings them. */
-  readonly rolling: { readonly entity: Entity; values: RollingValues | undefined } | undefined;
+  readonly rolling: { readonly task: Task; values: RollingValues | undefined } | undefined;
 }
 
 export interface HostRecord extends Listed {
   readonly host: Host;
   /** Which of its application's hosts it is, from 0, where they share the cap of a custom metric. */
-  readonly place: number;
-  readonly metrics: Entity;
+  readonly rank: number;
+  readonly metrics: Task;
   reading: WindowReading | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface KeyTransactionRecord extends Listed {
 }
 
 /** What a metric data call asks for about an application, or about each of its hosts. */
-export interface WantedNames {
+export interface SelectedNames {
   /** Every metric name, each once. */
   readonly names: readonly string[];
   /** The values of a metric that the calculations or the custom metrics read. */
@@ -67,18 +67,18 @@ export interface WantedNames {
 /** What is read for an application besides its entry in the list, and what was read. */
 export interface ApplicationData {
   /** The list of its datastore metrics; undefined where metric data bring them. */
-  readonly datastoreList: Entity | undefined;
+  readonly datastoreList: Task | undefined;
   datastores: readonly string[] | undefined;
-  readonly metrics: Entity;
+  readonly metrics: Task;
   reading: WindowReading | undefined;
   /** The list of the metric names that its custom metrics may match; undefined without custom metrics. */
-  customNameList: Entity | undefined;
+  customNameList: Task | undefined;
   customNames: readonly string[] | undefined;
-  hostList: Entity | undefined;
+  hostList: Task | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   /** What its metric data calls ask for, and those of its hosts; nothing when that may have changed. */
-  wanted: { application?: WantedNames; host?: WantedNames };
-  instanceList: Entity | undefined;
+  selected: { application?: SelectedNames; host?: SelectedNames };
+  instanceList: Task | undefined;
   instances: ReadonlyMap<number, InstanceRecord>;
   /**
    * The database kind that counts, and the datastore metrics that the answer could hold when it was decided. Undefined until
@@ -99,8 +99,8 @@ export interface ApplicationRecord extends Listed {
 export type ListRecord = ApplicationRecord | HostRecord | InstanceRecord | KeyTransactionRecord;
 
 /** Everything that is read of something in a list, of an application with its hosts, at the end of `found`. */
-export function entitiesOf(record: ListRecord, found: Entity[] = []): Entity[] {
-  add(record.rolling?.entity, found);
+export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
+  add(record.rolling?.task, found);
   if ('metrics' in record) found.push(record.metrics);
   if (!('data' in record) || record.data === undefined) return found;
   const { datastoreList, customNameList, metrics, hostList, instanceList, hosts } = record.data;
@@ -109,12 +109,12 @@ export function entitiesOf(record: ListRecord, found: Entity[] = []): Entity[] {
   found.push(metrics);
   add(hostList, found);
   add(instanceList, found);
-  for (const host of hosts.values()) entitiesOf(host, found);
+  for (const host of hosts.values()) tasksOf(host, found);
   return found;
 }
 
-function add(entity: Entity | undefined, found: Entity[]): void {
-  if (entity !== undefined) found.push(entity);
+function add(task: Task | undefined, found: Task[]): void {
+  if (task !== undefined) found.push(task);
 }
 
 /** The samples of a list entry; `isTooOld`: without the rolling values that are read apart. */
@@ -134,12 +134,12 @@ function writeListed(
   values: RollingValues | undefined,
 ): WrittenSamples {
   if ('application' in record) {
-    const samples = entitySamples('applications', record.application, values, account.applications.tags);
+    const samples = listedFamilySamples('applications', record.application, values, account.applications.tags);
     return writer.write('applications', samples);
   }
-  if ('host' in record) return writer.write('hosts', entitySamples('hosts', record.host, values));
-  if ('instance' in record) return writer.write('instances', entitySamples('instances', record.instance));
-  return writer.write('key_transactions', entitySamples('key_transactions', record.keyTransaction, values));
+  if ('host' in record) return writer.write('hosts', listedFamilySamples('hosts', record.host, values));
+  if ('instance' in record) return writer.write('instances', listedFamilySamples('instances', record.instance));
+  return writer.write('key_transactions', listedFamilySamples('key_transactions', record.keyTransaction, values));
 }
 
 const NO_MATCHES = customMatches([], []);
@@ -148,7 +148,7 @@ const NO_MATCHES = customMatches([], []);
 const BUILT_IN_NAMES = queryNames([]);
 
 /** Of an application whose metric data are read no longer. */
-export const NOTHING_WANTED: WantedNames = {
+export const NOTHING_SELECTED: SelectedNames = {
   names: [],
   values: usedValues,
   custom: NO_MATCHES,
@@ -157,17 +157,21 @@ export const NOTHING_WANTED: WantedNames = {
 
 /**
  * What to ask for about an application, or each of its hosts, whose caps its hosts share. Made once: who changes the lists of
- * names, the custom metrics, or the number of hosts sets `data.wanted` to nothing.
+ * names, the custom metrics, or the number of hosts sets `data.selected` to nothing.
  */
-export function wanted(customMetrics: readonly CustomMetric[], data: ApplicationData, scope: FamilyScope): WantedNames {
-  return (data.wanted[scope] ??= toWanted(customMetrics, data, scope));
+export function selectedNames(
+  customMetrics: readonly CustomMetric[],
+  data: ApplicationData,
+  scope: FamilyScope,
+): SelectedNames {
+  return (data.selected[scope] ??= toSelected(customMetrics, data, scope));
 }
 
-function toWanted(
+function toSelected(
   customMetrics: readonly CustomMetric[],
   { customNames, datastores, hosts }: ApplicationData,
   scope: FamilyScope,
-): WantedNames {
+): SelectedNames {
   const ofScope = customMetrics.filter(({ definition }) => definition.scope === scope);
   const entities = scope === 'host' ? hosts.size : 1;
   const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
@@ -177,11 +181,11 @@ function toWanted(
     customs.set(metricName, values.add(metric.definition.value));
   }
   const builtIn = datastores === undefined || datastores.length === 0 ? BUILT_IN_NAMES : queryNames(datastores);
-  const asked = { custom, datastores: datastores?.join() };
-  if (customs.size === 0) return { ...asked, names: builtIn, values: usedValues };
+  const shared = { custom, datastores: datastores?.join() };
+  if (customs.size === 0) return { ...shared, names: builtIn, values: usedValues };
   const values = new Map([...customs].map(([name, ofName]) => [name, [...ofName]]));
   const names = [...new Set([...builtIn, ...customs.keys()])];
-  return { ...asked, names, values: (name) => values.get(name) ?? usedValues(name) };
+  return { ...shared, names, values: (name) => values.get(name) ?? usedValues(name) };
 }
 
 /** Takes over what upstream answered of an application, or of one of its hosts, and calculates what is served of it. */
@@ -193,7 +197,7 @@ export function takeOverMetrics(
 ): void {
   const { data } = record;
   if (data === undefined) return;
-  if (host !== undefined) host.reading = calculate(input, data, host.place, context);
+  if (host !== undefined) host.reading = calculate(input, data, host.rank, context);
   else if (decideDatabase(record, data, input)) recalculate(data, context, input);
   else data.reading = calculate(input, data, undefined, context);
 }
@@ -201,22 +205,22 @@ export function takeOverMetrics(
 /**
  * Calculates what is served of a reading, with the application's database kind and custom metrics of now.
  *
- * @param place which of its application's hosts it is, from 0; undefined for the application itself
+ * @param rank which of its application's hosts it is, from 0; undefined for the application itself
  */
 function calculate(
   input: WindowInput,
   data: ApplicationData,
-  place: number | undefined,
+  rank: number | undefined,
   { customMetrics, writer }: Readonly<AccountContext>,
 ): WindowReading {
-  const scope: FamilyScope = place === undefined ? 'application' : 'host';
+  const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
-  const { custom } = wanted(customMetrics, data, scope);
+  const { custom } = selectedNames(customMetrics, data, scope);
   return {
     values: input.values,
     datastores: input.datastores,
     samples: writer.write(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
-    customSamples: writer.write('custom_metrics', customSamples(custom.matches, input.values, place)),
+    customSamples: writer.write('custom_metrics', customSamples(custom.matches, input.values, rank)),
     cut: custom.cut,
   };
 }
@@ -229,7 +233,7 @@ export function recalculate(
 ): void {
   if (input !== undefined) data.reading = calculate(input, data, undefined, context);
   for (const host of data.hosts.values()) {
-    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.place, context);
+    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.rank, context);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Group } from '../metrics/sample.ts';
 import type { Clock } from './clock.ts';
-import type { Entity, Kind } from './entity.ts';
+import type { Task, Kind } from './task.ts';
 import type { AccountContext } from './selection.ts';
-import type { Timetable } from './timetable.ts';
+import type { Schedule } from './schedule.ts';
 
 /** What an answer is about: all of it, some groups, one account, or one application. */
 export interface Scope {
@@ -14,7 +14,7 @@ export interface Scope {
   readonly listsOnly?: boolean;
 }
 
-/** What must be kept up to date besides a group itself: the lists its entities come from. */
+/** What must be kept up to date besides a group itself: the lists its tasks come from. */
 const NEEDS: Readonly<Record<Group, readonly Group[]>> = {
   applications: [],
   key_transactions: ['applications'],
@@ -50,14 +50,14 @@ export function neededGroups(
   { groups, listsOnly }: Pick<Scope, 'groups' | 'listsOnly'>,
   { reader, customMetrics }: Pick<AccountContext, 'reader' | 'customMetrics'>,
 ) {
-  const asked = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
-  if (listsOnly === true) return { always: new Set(asked), once: new Set<Group>(), rolling: new Set<Group>() };
+  const requested = [...groups].filter((group) => group !== 'metric_names' || reader.datastores !== undefined);
+  if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
   const scopes = groups.has('custom_metrics') ? customMetrics.map(({ definition }) => definition.scope) : [];
-  const read = [...new Set([...asked, ...scopes.map((scope) => DATA_OF[scope])])];
+  const read = [...new Set([...requested, ...scopes.map((scope) => DATA_OF[scope])])];
   return {
     always: new Set(read.flatMap((group) => [group, ...NEEDS[group]])),
     once: new Set(read.flatMap((group) => NEEDS_ONCE[group] ?? [])),
-    rolling: new Set(asked),
+    rolling: new Set(requested),
   };
 }
 
@@ -68,18 +68,18 @@ export type Needs = ReturnType<typeof neededGroups>;
  *
  * @param known true when it has been read once, or tried and given up
  */
-export function covers({ always, once, rolling }: Needs, scope: Scope, entity: Entity, known: boolean): boolean {
-  const { group, kind, subject } = entity;
+export function covers({ always, once, rolling }: Needs, scope: Scope, task: Task, known: boolean): boolean {
+  const { group, kind, subject } = task;
   if (ROLLING.has(kind) ? !rolling.has(group) : !always.has(group) && !(once.has(group) && !known)) return false;
   return coversApplication(scope, subject.applicationId);
 }
 
 /** The groups whose lists are of the account, not of an application. */
-const LISTS_OF_ACCOUNT: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
+const ACCOUNT_LISTS: ReadonlySet<Group> = new Set<Group>(['applications', 'key_transactions']);
 
 /** True when the scope needs nothing that belongs to an application. */
-export function asksForListsOfAccount({ groups, listsOnly }: Scope): boolean {
-  return listsOnly === true && [...groups].every((group) => LISTS_OF_ACCOUNT.has(group));
+export function needsAccountListsOnly({ groups, listsOnly }: Scope): boolean {
+  return listsOnly === true && [...groups].every((group) => ACCOUNT_LISTS.has(group));
 }
 
 /** True when the scope takes in this application; undefined is a list of the whole account. */
@@ -95,20 +95,20 @@ export class Refresh {
   readonly scope: Scope;
   needs: Needs;
   /** When it was asked for last: what becomes due later is not its work. */
-  askedAt = -Infinity;
+  requestedAt = -Infinity;
   /** How many askings are under way: until they have ended, it is not known what it waits for. */
-  asking = 0;
+  requesting = 0;
   /** The window for which all of the scope is being asked for, so that what is added is waited for by all who wait now. */
-  askingForAll: number | undefined;
+  requestingAllOf: number | undefined;
   readonly #context: AccountContext;
   /** What those who wait for it wait for. It is gone with the last of them; the work goes on. */
   #waiting:
     | {
         readonly since: number;
-        readonly pending: Set<Entity>;
+        readonly pending: Set<Task>;
         readonly byKind: Map<Kind, number>;
         readonly waiters: Set<() => void>;
-        entities: number;
+        tasks: number;
         failed: number;
       }
     | undefined;
@@ -125,8 +125,8 @@ export class Refresh {
   }
 
   /** Somebody asks for it, for the first time or once more. */
-  ask(): void {
-    this.askedAt = this.#context.clock.monotonic();
+  request(): void {
+    this.requestedAt = this.#context.clock.monotonic();
     this.needs = neededGroups(this.scope, this.#context);
   }
 
@@ -137,28 +137,28 @@ export class Refresh {
 
   /** True when nothing is left of what somebody waits for. */
   get isOver(): boolean {
-    return this.asking === 0 && (this.#waiting === undefined || this.#waiting.pending.size === 0);
+    return this.requesting === 0 && (this.#waiting === undefined || this.#waiting.pending.size === 0);
   }
 
-  /** How many entities of each kind it still waits for. */
-  get leftByKind(): ReadonlyMap<Kind, number> {
+  /** How many tasks of each kind it still waits for. */
+  get pendingByKind(): ReadonlyMap<Kind, number> {
     return this.#waiting?.byKind ?? new Map();
   }
 
-  /** It waits for an entity. */
-  add(entity: Entity): void {
+  /** It waits for a task. */
+  add(task: Task): void {
     const waiting = this.#waiting;
-    if (waiting === undefined || waiting.pending.has(entity)) return;
-    waiting.pending.add(entity);
-    waiting.byKind.set(entity.kind, (waiting.byKind.get(entity.kind) ?? 0) + 1);
-    waiting.entities += 1;
+    if (waiting === undefined || waiting.pending.has(task)) return;
+    waiting.pending.add(task);
+    waiting.byKind.set(task.kind, (waiting.byKind.get(task.kind) ?? 0) + 1);
+    waiting.tasks += 1;
   }
 
-  /** An entity has ended, or is waited for no longer. */
-  ended(entity: Entity, failed: boolean): void {
+  /** A task has ended, or is waited for no longer. */
+  ended(task: Task, failed: boolean): void {
     const waiting = this.#waiting;
-    if (waiting?.pending.delete(entity) !== true) return;
-    waiting.byKind.set(entity.kind, (waiting.byKind.get(entity.kind) ?? 0) - 1);
+    if (waiting?.pending.delete(task) !== true) return;
+    waiting.byKind.set(task.kind, (waiting.byKind.get(task.kind) ?? 0) - 1);
     if (failed) waiting.failed += 1;
   }
 
@@ -180,13 +180,13 @@ export class Refresh {
    */
   async wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined) {
     const { clock } = this.#context;
-    if (this.#waiting === undefined) this.askingForAll = undefined;
+    if (this.#waiting === undefined) this.requestingAllOf = undefined;
     const waiting = (this.#waiting ??= {
       since: clock.monotonic(),
       pending: new Set(),
       byKind: new Map(),
       waiters: new Set(),
-      entities: 0,
+      tasks: 0,
       failed: 0,
     });
     await new Promise<void>((resolve) => {
@@ -199,7 +199,7 @@ export class Refresh {
       };
       // While more is being asked for, nobody knows yet whether it can end.
       const look = (): void => {
-        if (this.asking === 0 && (this.isOver || !canEnd())) go();
+        if (this.requesting === 0 && (this.isOver || !canEnd())) go();
       };
       waiting.waiters.add(look);
       signal?.addEventListener('abort', go, { once: true });
@@ -207,17 +207,17 @@ export class Refresh {
       if (clock.monotonic() >= deadline || signal?.aborted === true) go();
     });
     const { isOver } = this;
-    if (waiting.waiters.size > 0 || this.#waiting !== waiting) return { isOver, cameTo: undefined };
+    if (waiting.waiters.size > 0 || this.#waiting !== waiting) return { isOver, summary: undefined };
     this.#waiting = undefined;
-    const { entities, failed, pending, since } = waiting;
+    const { tasks, failed, pending, since } = waiting;
     const seconds = Math.max(0, clock.monotonic() - since) / 1000;
-    return { isOver, cameTo: { entities, failed, left: pending.size, seconds } };
+    return { isOver, summary: { tasks, failed, left: pending.size, seconds } };
   }
 }
 
 /**
  * The log of one account: one line per refresh, and one for each failure of a group, when it begins and when it ends,
- * however many entities it concerns and however often it is tried.
+ * however many tasks it concerns and however often it is tried.
  */
 export class AccountLog {
   readonly #logger: Logger;
@@ -232,15 +232,15 @@ export class AccountLog {
     this.#logger = logger;
   }
 
-  /** An attempt to read an entity failed. */
-  failed({ group, subject, problem }: Entity): void {
+  /** An attempt to read a task failed. */
+  failed({ group, subject, problem }: Task): void {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
     this.#logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
-  /** The refresh of a group has ended, and these entities fail in it. */
-  groupEnded(group: Group, failed: readonly Entity[]): void {
+  /** The refresh of a group has ended, and these tasks fail in it. */
+  groupEnded(group: Group, failed: readonly Task[]): void {
     const problems = failed.flatMap(({ problem }) => problem ?? []);
     const reasons = new Set<string>(problems.map(({ reason }) => reason));
     const before = this.#failing.get(group) ?? new Set();
@@ -256,7 +256,7 @@ export class AccountLog {
   }
 
   /** The configuration leaves this group out now: what failed in it is over, without a line. */
-  leftOut(group: Group): void {
+  groupDisabled(group: Group): void {
     this.#failing.delete(group);
     this.#endRefusal();
   }
@@ -264,14 +264,14 @@ export class AccountLog {
   /** Nobody waits for a refresh any more: all of it has ended, or the rest goes on behind. */
   refreshed(
     applicationId: number | undefined,
-    came: { readonly entities: number; readonly failed: number; readonly left: number; readonly seconds: number },
+    summary: { readonly tasks: number; readonly failed: number; readonly left: number; readonly seconds: number },
   ): void {
-    const { entities, failed, left, seconds } = came;
+    const { tasks, failed, left, seconds } = summary;
     const about = applicationId === undefined ? {} : { app_id: applicationId };
-    const counts = { ...about, entities, failed, left, seconds: Number(seconds.toFixed(3)) };
+    const counts = { ...about, entities: tasks, failed, left, seconds: Number(seconds.toFixed(3)) };
     // Where nothing was read, in a pause or by tries that fail again, there is nothing to report but the failure, which has its
     // own line. Probes come for every application.
-    const level = left + failed === entities || applicationId !== undefined ? 'debug' : 'info';
+    const level = left + failed === tasks || applicationId !== undefined ? 'debug' : 'info';
     this.#logger[level](counts, left === 0 ? 'Refreshed' : 'Refreshed in part: the rest goes on');
   }
 
@@ -306,7 +306,7 @@ export class AccountLog {
 }
 
 /**
- * Follows the refreshes of one group. A refresh begins with the first entity queued for a window and ends with the last of
+ * Follows the refreshes of one group. A refresh begins with the first task queued for a window and ends with the last of
  * them; work queued for a later window belongs to the next one, so a group that never comes to rest still reports. What
  * failed is held against every refresh until it has been read: a later one that only leaves it out is no success.
  */
@@ -317,17 +317,17 @@ export class GroupProgress {
   lastSuccess: number | undefined;
   readonly #group: Group;
   readonly #clock: Clock;
-  readonly #timetable: Timetable;
+  readonly #schedule: Schedule;
   readonly #log: AccountLog;
   /** Open refreshes by the end of their window: since when, and what is left of them. */
-  readonly #open = new Map<number, { readonly startedAt: number; readonly pending: Set<Entity> }>();
+  readonly #open = new Map<number, { readonly startedAt: number; readonly pending: Set<Task> }>();
   /** What was not read at its last attempt. */
-  readonly #failing = new Set<Entity>();
+  readonly #failing = new Set<Task>();
 
-  constructor(group: Group, clock: Clock, timetable: Timetable, log: AccountLog) {
+  constructor(group: Group, clock: Clock, schedule: Schedule, log: AccountLog) {
     this.#group = group;
     this.#clock = clock;
-    this.#timetable = timetable;
+    this.#schedule = schedule;
     this.#log = log;
   }
 
@@ -338,18 +338,18 @@ export class GroupProgress {
   }
 
   /** @param windowEnd the end of the window that was current then */
-  queued(entity: Entity, windowEnd: number): void {
+  queued(task: Task, windowEnd: number): void {
     const refresh = this.#open.get(windowEnd) ?? { startedAt: this.#clock.monotonic(), pending: new Set() };
     this.#open.set(windowEnd, refresh);
-    refresh.pending.add(entity);
+    refresh.pending.add(task);
   }
 
-  /** An entity has ended, or has left the inventory and is waited for no longer. */
-  ended(entity: Entity, failed: boolean): void {
-    if (failed) this.#failing.add(entity);
-    else this.#failing.delete(entity);
+  /** A task has ended, or has left the inventory and is waited for no longer. */
+  ended(task: Task, failed: boolean): void {
+    if (failed) this.#failing.add(task);
+    else this.#failing.delete(task);
     for (const [windowEnd, { startedAt, pending }] of this.#open) {
-      if (!pending.delete(entity) || pending.size > 0) continue;
+      if (!pending.delete(task) || pending.size > 0) continue;
       this.#open.delete(windowEnd);
       this.#close(startedAt);
     }
@@ -368,7 +368,7 @@ export class GroupProgress {
   }
 
   /** What has failed, without what has left, and what nothing asks for any more. */
-  #failed(): Entity[] {
-    return [...this.#failing].filter((entity) => !entity.gone && this.#timetable.counts(entity));
+  #failed(): Task[] {
+    return [...this.#failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
   }
 }

@@ -1,4 +1,4 @@
-import type { UpstreamReader } from '../api/reader.ts';
+import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { Application, KeyTransaction } from '../api/types.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
@@ -20,7 +20,7 @@ export interface AccountContext {
   readonly writer: SampleWriter;
   readonly clock: Clock;
   /** True: plan and states count everything, whether something asks for it or not. Commands that plan ask so. */
-  readonly everythingCounts: boolean;
+  readonly ignoreDemand: boolean;
 }
 
 /** True when the account reads this group at all. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Api } from '../api/reader.ts';
+import type { Api } from '../api/upstreamReader.ts';
 import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
 import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';

@@ -1,4 +1,4 @@
-import type { Api } from '../api/reader.ts';
+import type { Api } from '../api/upstreamReader.ts';
 
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { resolve, dirname, isAbsolute, join } from 'node:path';
 import type { Config, AccountConfig } from './config.ts';
-import { type Path, issue, type Issue, mayBeSecret, type Fault } from './fault.ts';
+import { type Path, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
 import { brokenRules, accountsOf, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema, keysAt, parseWritten } from './schema/file.ts';
@@ -27,7 +27,7 @@ export function validate(
 
 /**
  * The files that the accounts of a configuration name and that cannot be used. It reads the values as they stand in
- * the file, valid or not, so that these faults are told together with all others. A file whose name may be a key is
+ * the file, valid or not, so that these diagnostics are told together with all others. A file whose name may be a key is
  * not named: `api_key_file: NRAK-...` is a common slip.
  */
 export function accountFileIssues(file: unknown, folder: string): Issue[] {
@@ -75,23 +75,23 @@ const LEAST_NERDGRAPH_TIMEOUT = 7_000;
 const ALLOWED_PER_MINUTE = { rest: 1_000, nerdgraph: 3_000 };
 
 /** What is allowed in a valid configuration but is likely a mistake, each at its place. */
-export function warningsOf(config: Config, faultAt: (path: Path, message: string) => Fault): Fault[] {
+export function warningsOf(config: Config, diagnosticAt: (path: Path, message: string) => Diagnostic): Diagnostic[] {
   return config.accounts.flatMap(({ api, api_key_header, limits, region }, index) => {
-    const warnings: Fault[] = [];
+    const warnings: Diagnostic[] = [];
     const path = ['accounts', index];
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {
       const message = `is more than the service allows an account, so it will refuse calls: set at most ${allowed}, less where others use the account`;
-      warnings.push(faultAt([...path, 'limits', 'requests_per_minute'], message));
+      warnings.push(diagnosticAt([...path, 'limits', 'requests_per_minute'], message));
     }
     if (api !== 'nerdgraph') return warnings;
     if (api_key_header === 'X-Api-Key') {
       const message = 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key';
-      warnings.push(faultAt([...path, 'api_key_header'], message));
+      warnings.push(diagnosticAt([...path, 'api_key_header'], message));
     }
     if (limits.request_timeout < LEAST_NERDGRAPH_TIMEOUT) {
       const message = `is short for NerdGraph, whose queries take longer: set at least ${formatDuration(LEAST_NERDGRAPH_TIMEOUT)}`;
-      warnings.push(faultAt([...path, 'limits', 'request_timeout'], message));
+      warnings.push(diagnosticAt([...path, 'limits', 'request_timeout'], message));
     }
     return warnings;
   });
@@ -99,11 +99,12 @@ export function warningsOf(config: Config, faultAt: (path: Path, message: string
 
 /** A valid configuration with its warnings, or everything that is wrong with it, in file order. */
 export type ConfigResult =
-  { readonly config: Config; readonly warnings: readonly Fault[] } | { readonly faults: readonly Fault[] };
+  | { readonly config: Config; readonly warnings: readonly Diagnostic[] }
+  | { readonly diagnostics: readonly Diagnostic[] };
 
 /**
  * Reads and validates a configuration file, with the key files and certificate files that it names: those that are
- * missing, unreadable or empty are faults at the place where they are named. All faults are told at once.
+ * missing, unreadable or empty are faults at the place where they are named. All diagnostics are told at once.
  *
  * @param once the file may be a pipe, because it is not read again
  */
@@ -111,7 +112,7 @@ export async function readConfig(path: string, env: Environment, once: boolean):
   const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
     const message = `the configuration file ${read.problem}`;
-    return { faults: [{ file: path, line: undefined, column: undefined, path: '', message }] };
+    return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }] };
   }
   return loadConfig({ path, text: read.text }, env, accountFileIssues);
 }
@@ -119,7 +120,7 @@ export async function readConfig(path: string, env: Environment, once: boolean):
 /**
  * Reads the text of a configuration file: YAML 1.2, placeholders replaced from the environment, validated, defaults
  * filled in. Relative file names in it are relative to the folder it is in; `fileIssues` looks at the files. Never
- * throws for what a text may hold. No fault repeats a value of the file.
+ * throws for what a text may hold. No diagnostic repeats a value of the file.
  */
 export function loadConfig(
   source: { readonly path: string; readonly text: string },
@@ -127,14 +128,14 @@ export function loadConfig(
   fileIssues: (file: unknown, folder: string) => readonly Issue[] = () => [],
 ): ConfigResult {
   const file = readYaml(source, env);
-  if (file.value === undefined) return { faults: file.faultsWith([]) };
+  if (file.value === undefined) return { diagnostics: file.diagnosticsWith([]) };
   const result = validate(file.value, (path) => file.textAt(path));
   const ofSchema = 'issues' in result ? result.issues : [];
   const folder = dirname(source.path);
   const queries = readQueries(file.value, folder, env);
-  const ownFaults = file.faultsWith([...ofSchema, ...fileIssues(file.value, folder), ...queries.issues]);
-  const faults = [...ownFaults, ...queries.faults];
-  if ('issues' in result || faults.length > 0) return { faults };
+  const ownDiagnostics = file.diagnosticsWith([...ofSchema, ...fileIssues(file.value, folder), ...queries.issues]);
+  const diagnostics = [...ownDiagnostics, ...queries.diagnostics];
+  if ('issues' in result || diagnostics.length > 0) return { diagnostics };
   const accounts = result.config.accounts.map((account, index) => ({
     ...resolveFiles(source.path, account),
     queries: [...account.queries, ...(queries.further[index] ?? [])],
@@ -142,9 +143,9 @@ export function loadConfig(
     query_packs: [],
   }));
   const config = { ...result.config, accounts };
-  const faultAt = (path: Path, message: string): Fault => file.fault(path, message, 'value');
-  const unmatched = queries.unmatched.map((path) => faultAt(path, 'no file matches: it gives no query'));
-  return { config, warnings: [...warningsOf(config, faultAt), ...unmatched] };
+  const diagnosticAt = (path: Path, message: string): Diagnostic => file.diagnostic(path, message, 'value');
+  const unmatched = queries.unmatched.map((path) => diagnosticAt(path, 'no file matches: it gives no query'));
+  return { config, warnings: [...warningsOf(config, diagnosticAt), ...unmatched] };
 }
 
 /** The account with its file names resolved against the folder of the configuration file. */

@@ -7,7 +7,7 @@ import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement, type Statement } from '../nrql/statement.ts';
 import type { QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
-import { counted, formatPath, issue, type Issue, mayBeSecret, type Path } from './fault.ts';
+import { counted, formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
 import { readText } from './files.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { keysAt, parseWritten } from './schema/file.ts';
@@ -36,10 +36,10 @@ interface QueryList {
 
 /**
  * Reads the query files and packs that a configuration names, and checks all of its queries: each text, and what must
- * hold between queries. It reads the values as they stand in the files, valid or not, so that all faults are told together.
+ * hold between queries. It reads the values as they stand in the files, valid or not, so that all diagnostics are told together.
  *
  * @param folder what the names of files are relative to
- * @returns what is at fault in the configuration itself (issues) and in the files that it names (faults, file by file); the
+ * @returns what is at fault in the configuration itself (issues) and in the files that it names (diagnostics, file by file); the
  *   patterns of files that no file matches; and for each account the queries of its files, then those of its packs
  */
 export function readQueries(configuration: unknown, folder: string, env: Environment) {
@@ -67,17 +67,17 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
       lists.push(file.list);
       valid.push(...file.valid);
     };
-    for (const [place, name] of listOf(account?.['query_files']).entries()) {
+    for (const [position, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
-      const named = [...at, 'query_files', place];
+      const named = [...at, 'query_files', position];
       const pattern = resolve(folder, name);
       const paths = name.includes('*') ? matchingFiles(pattern) : [pattern];
       if (paths.length === 0) unmatched.push(named);
       for (const path of paths) take(path, '', named, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
-    for (const [place, name] of listOf(account?.['query_packs']).entries()) {
+    for (const [position, name] of listOf(account?.['query_packs']).entries()) {
       const pack = PACKS.find((known) => known === name);
-      const named = [...at, 'query_packs', place];
+      const named = [...at, 'query_packs', position];
       if (pack !== undefined) {
         take(packFile(pack), `${pack}/`, named, 'the file of this pack', ': install the exporter again');
       }
@@ -90,15 +90,20 @@ export function readQueries(configuration: unknown, folder: string, env: Environ
     checkQueries(lists, Object.keys(mappingOf(account?.['labels']) ?? {}), families);
     return valid;
   });
-  return { issues, faults: files.flatMap(({ yaml, list }) => yaml.faultsWith(list.issues)), unmatched, further };
+  return {
+    issues,
+    diagnostics: files.flatMap(({ yaml, list }) => yaml.diagnosticsWith(list.issues)),
+    unmatched,
+    further,
+  };
 }
 
 /** Checks the queries of one account. */
 function checkQueries(lists: readonly QueryList[], staticLabels: readonly string[], families: Families): void {
   const names = new Set<string>();
   for (const { file, at, queries, prefix, issues } of lists) {
-    for (const [place, written] of queries.entries()) {
-      const queryAt = [...at, place];
+    for (const [position, written] of queries.entries()) {
+      const queryAt = [...at, position];
       const tell: Tell = (path, message, inText) => {
         issues.push({ ...issue([...queryAt, ...path], message), inText });
       };
@@ -136,8 +141,8 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
         `has ${counted(labels.length, 'name')}, but the query has ${counted(facets.length, 'facet')}: give one for each`,
       );
     }
-    for (const [place, name] of labels.entries())
-      if (typeof name === 'string') check(name, ['labels', place], undefined);
+    for (const [position, name] of labels.entries())
+      if (typeof name === 'string') check(name, ['labels', position], undefined);
   } else {
     for (const { at, name } of facets) {
       if (name === undefined) tell(['nrql'], 'is no attribute and has no alias: name its label in "labels"', at);
@@ -145,12 +150,12 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
     }
   }
   const seen = new Set<unknown>();
-  for (const [place, metric] of listOf(written['metrics']).entries()) {
+  for (const [position, metric] of listOf(written['metrics']).entries()) {
     const { name, value } = mappingOf(metric) ?? {};
     if (columns.length > 1 && value === undefined && mappingOf(metric) !== undefined) {
-      tell(['metrics', place, 'value'], 'is required: the query has several columns');
+      tell(['metrics', position, 'value'], 'is required: the query has several columns');
     }
-    if (seen.has(name)) tell(['metrics', place, 'name'], 'is a metric of this query already: choose another name');
+    if (seen.has(name)) tell(['metrics', position, 'name'], 'is a metric of this query already: choose another name');
     if (name !== undefined) seen.add(name);
   }
 }
@@ -171,12 +176,12 @@ class Families {
 
   constructor(accounts: ReturnType<typeof accountsOf>) {
     for (const [index, account] of accounts.entries()) {
-      for (const [place, written] of listOf(account?.['custom_metrics']).entries()) {
+      for (const [position, written] of listOf(account?.['custom_metrics']).entries()) {
         const metric = customMetric.safeParse(written).data;
         if (metric === undefined || this.#uses.has(metric.name)) continue;
         const entity = metric.scope === 'host' ? ['app', 'app_id', 'host', 'host_id'] : ['app', 'app_id'];
         const labels = labelText([...entity, ...parseTemplate(metric.match).labelNames]);
-        const where = formatPath(['accounts', index, 'custom_metrics', place]);
+        const where = formatPath(['accounts', index, 'custom_metrics', position]);
         this.#uses.set(metric.name, { help: metric.help, labels, where });
       }
     }
@@ -184,21 +189,21 @@ class Families {
 
   /** @param where the query stands */
   check(written: unknown, where: string, tell: Tell): void {
-    // What the schema refuses has its own fault, and cannot be compared.
+    // What the schema refuses has its own diagnostic, and cannot be compared.
     const valid = query.safeParse(written).data;
     if (valid === undefined) return;
     const statement = readStatement(valid.nrql);
-    for (const [place, { name, help, value }] of valid.metrics.entries()) {
+    for (const [position, { name, help, value }] of valid.metrics.entries()) {
       const labels = labelText(labelsOf(valid.labels, statement, value));
       const use = this.#uses.get(name);
       if (use === undefined) {
-        this.#uses.set(name, { help, labels, where: `${where}.metrics[${String(place)}]` });
+        this.#uses.set(name, { help, labels, where: `${where}.metrics[${String(position)}]` });
         continue;
       }
       const same = `as in ${use.where}, which feeds the same family`;
-      if (use.help !== help) tell(['metrics', place, 'help'], `must be the same text ${same}`);
+      if (use.help !== help) tell(['metrics', position, 'help'], `must be the same text ${same}`);
       if (use.labels !== labels)
-        tell(['metrics', place, 'name'], `must have the same labels ${same}: choose another name`);
+        tell(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
     }
   }
 }

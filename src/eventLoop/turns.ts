@@ -11,7 +11,7 @@ let began: number | undefined;
  * Resolves once other work of the event loop has had its turn. One turn of the loop is given to one of those that wait: it
  * is as short with many works under way as with one.
  */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.length === 0) setImmediate(giveTurn);
     waiting.push(resolve);
@@ -38,36 +38,36 @@ function beginTurn(): number {
  * For the middle of long work, so that nothing waits for its end: something to wait for once this turn of the event loop has
  * done its milliseconds of work, whoever asked for it; undefined before.
  */
-export function nextTurnIfDue(): Promise<void> | undefined {
-  return performance.now() - (began ?? beginTurn()) < TURN ? undefined : nextTurn();
+export function yieldIfDue(): Promise<void> | undefined {
+  return performance.now() - (began ?? beginTurn()) < TURN ? undefined : yieldToEventLoop();
 }
 
 /** Hands each element over, in order, and lets other work go on in between; without `take`, runs the steps of a generator. */
 export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): Promise<void> {
   for (const each of list) {
-    const turn = nextTurnIfDue();
-    if (turn !== undefined) await turn;
+    const yielded = yieldIfDue();
+    if (yielded !== undefined) await yielded;
     take?.(each);
   }
 }
 
-/** The same of `soonAfterInput`. */
+/** The same of `yieldSoonAfterInput`. */
 const waitingForInput: (() => void)[] = [];
 
 /**
- * As `nextTurn`, for work that input has begun. An immediate that is set while input is handled still runs in the turn of
+ * As `yieldToEventLoop`, for work that input has begun. An immediate that is set while input is handled still runs in the turn of
  * that input, so this waits for the one after it.
  */
-export async function turnAfterInput(): Promise<void> {
+export async function yieldAfterInput(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  await nextTurn();
+  await yieldToEventLoop();
 }
 
 /**
- * As `turnAfterInput`, for small work that comes often. Each turn is given to half of those that wait: it is shorter than
+ * As `yieldAfterInput`, for small work that comes often. Each turn is given to half of those that wait: it is shorter than
  * with all of them, and they cannot come faster than they go.
  */
-export function soonAfterInput(): Promise<void> {
+export function yieldSoonAfterInput(): Promise<void> {
   return new Promise((resolve) => {
     if (waitingForInput.length === 0) setImmediate(() => setImmediate(giveTurns));
     waitingForInput.push(resolve);

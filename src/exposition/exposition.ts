@@ -1,11 +1,16 @@
 import type { Block } from '../metrics/sample.ts';
-import { answerFamilies, answerRows, type AnswerCounts, type AnswerRows } from './answerFamilies.ts';
-import { answerPieces } from './answerText.ts';
-import { type Format, CONTENT_TYPES, END_OF_ANSWER } from './formats.ts';
+import {
+  expositionFamilies,
+  expositionRows,
+  type ExpositionCounts,
+  type ExpositionRows,
+} from './expositionFamilies.ts';
+import { expositionPieces } from './expositionText.ts';
+import { type Format, CONTENT_TYPES, END_OF_EXPOSITION } from './formats.ts';
 import { COMPRESSED, GzipStart } from './gzip.ts';
 import { type OwnFamily, ownText } from './ownFamilies.ts';
 
-/** The pieces of an answer that is not compressed: all are kept. */
+/** The pieces of an exposition that is not compressed: all are kept. */
 const PLAIN = { size: 128 * 1024, inUse: Infinity };
 
 export interface RenderOptions {
@@ -13,30 +18,33 @@ export interface RenderOptions {
   readonly gzip: boolean;
   /** `collection.max_series`: whole families are left out beyond it. */
   readonly maxSeries: number;
-  /** Aborted when nobody waits for the answer any more: it need not be begun. */
+  /** Aborted when nobody waits for the exposition any more: it need not be begun. */
   readonly gone?: AbortSignal;
 }
 
-/** The collected part of an answer, without its end. */
-export interface CollectedAnswer {
+/** The collected part of an exposition, without its end. */
+export interface CollectedExposition {
   readonly format: Format;
-  readonly counts: AnswerCounts;
+  readonly counts: ExpositionCounts;
   readonly start: readonly Buffer[] | GzipStart;
 }
 
-/** An answer ready to be written: the pieces are written one after the other, with back pressure. */
-export interface RenderedAnswer {
+/** An exposition ready to be written: the pieces are written one after the other, with back pressure. */
+export interface RenderedExposition {
   readonly contentType: string;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
   /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
-  readonly madeOf: CollectedAnswer;
+  readonly madeOf: CollectedExposition;
 }
 
-/** The answer with the exporter's own families behind the collected ones. */
-export async function finishAnswer(collected: CollectedAnswer, own: readonly OwnFamily[]): Promise<RenderedAnswer> {
+/** The exposition with the exporter's own families behind the collected ones. */
+export async function finishExposition(
+  collected: CollectedExposition,
+  own: readonly OwnFamily[],
+): Promise<RenderedExposition> {
   const { format, counts, start } = collected;
-  const end = format === 'openmetrics' ? END_OF_ANSWER : '';
+  const end = format === 'openmetrics' ? END_OF_EXPOSITION : '';
   const rest = Buffer.from(ownText(own, counts.series, format).join('') + end, 'utf8');
   const compressed = start instanceof GzipStart;
   return {
@@ -47,21 +55,21 @@ export async function finishAnswer(collected: CollectedAnswer, own: readonly Own
   };
 }
 
-/** Answers of fewer series are not kept: they are made quickly, and would replace a large one. */
+/** Expositions of fewer series are not kept: they are made quickly, and would replace a large one. */
 const LEAST_SERIES = 2000;
 
 interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
   /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
-  readonly labels: AnswerRows['labels'];
-  readonly numbers: AnswerRows['numbers'];
+  readonly labels: ExpositionRows['labels'];
+  readonly numbers: ExpositionRows['numbers'];
   /** Who waits for it. */
   readonly waiters: (AbortSignal | undefined)[];
   /** While it is being made. */
-  making: Promise<CollectedAnswer> | undefined;
+  making: Promise<CollectedExposition> | undefined;
   /** Once it is made, as long as somebody takes it. */
-  made: WeakRef<CollectedAnswer> | undefined;
+  made: WeakRef<CollectedExposition> | undefined;
 }
 
 /**
@@ -70,13 +78,13 @@ interface Kept {
  * a pair asks for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
  */
 export class Exposition {
-  readonly #newest = new Map<string, CollectedAnswer>();
+  readonly #newest = new Map<string, CollectedExposition>();
   #kept: Kept[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
-  /** The kept answer of this kind if it was made of the same rows, else a new one. */
-  async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedAnswer> {
-    const rows = await answerRows(blocks);
+  /** The kept exposition of this kind if it was made of the same rows, else a new one. */
+  async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedExposition> {
+    const rows = await expositionRows(blocks);
     const { series, labels, numbers } = rows;
     if (series < LEAST_SERIES) return await collect(rows, options);
     const kind = `${options.format} ${options.gzip} ${options.maxSeries}`;
@@ -91,7 +99,7 @@ export class Exposition {
     return await (kept.making ?? this.#make(kept, () => collect(rows, options)));
   }
 
-  #make(kept: Kept, make: () => Promise<CollectedAnswer>): Promise<CollectedAnswer> {
+  #make(kept: Kept, make: () => Promise<CollectedExposition>): Promise<CollectedExposition> {
     this.#kept.push(kept);
     kept.making = this.#last.then(async () => {
       if (kept.waiters.every((waiter) => waiter?.aborted === true)) throw new Error('nobody waits for the answer');
@@ -110,11 +118,11 @@ export class Exposition {
 }
 
 /** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
-async function collect(rows: AnswerRows, { format, gzip, maxSeries }: RenderOptions): Promise<CollectedAnswer> {
-  const { families, counts } = await answerFamilies(rows, maxSeries);
+async function collect(rows: ExpositionRows, { format, gzip, maxSeries }: RenderOptions): Promise<CollectedExposition> {
+  const { families, counts } = await expositionFamilies(rows, maxSeries);
   const pieces: Buffer[] = [];
   const gzipped = new GzipStart();
-  for await (const piece of answerPieces(rows, families, format, gzip ? COMPRESSED : PLAIN)) {
+  for await (const piece of expositionPieces(rows, families, format, gzip ? COMPRESSED : PLAIN)) {
     if (gzip) await gzipped.add(piece);
     else pieces.push(piece);
   }
@@ -123,6 +131,6 @@ async function collect(rows: AnswerRows, { format, gzip, maxSeries }: RenderOpti
 
 function isSame<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
   if (a.length !== b.length) return false;
-  for (let place = 0; place < a.length; place += 1) if (a[place] !== b[place]) return false;
+  for (let index = 0; index < a.length; index += 1) if (a[index] !== b[index]) return false;
   return true;
 }

@@ -1,7 +1,7 @@
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Family } from '../metrics/sample.ts';
 
-/** The two formats an answer is written in: text 0.0.4 and OpenMetrics 1.0.0. */
+/** The two formats an exposition is written in: text 0.0.4 and OpenMetrics 1.0.0. */
 export type Format = 'text' | 'openmetrics';
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -74,7 +74,7 @@ function qualityOf(text: string | undefined): number {
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
 /** The last line of an OpenMetrics answer. */
-export const END_OF_ANSWER = '# EOF\n';
+export const END_OF_EXPOSITION = '# EOF\n';
 
 /** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */
 export function metadata(

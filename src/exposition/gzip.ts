@@ -10,7 +10,7 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
 const deflateRawAsync = promisify(deflateRaw);
 
 /**
- * The pieces of an answer that is compressed. Beginning to compress one takes 0.3 ms of the main thread, so there should be few;
+ * The pieces of an exposition that is compressed. Beginning to compress one takes 0.3 ms of the main thread, so there should be few;
  * so many are compressed at once, and the writer waits before it makes more.
  */
 export const COMPRESSED = { size: 512 * 1024, inUse: 2 };

@@ -4,7 +4,7 @@ import { unitOf } from '../metrics/family.ts';
 import { type Format, metadata } from './formats.ts';
 import { bracedLabels, labelPairs } from '../metrics/writeSamples.ts';
 
-/** A family of the exporter itself, of the client library, or of `/probe`; its values are new for every answer. */
+/** A family of the exporter itself, of the client library, or of `/probe`; its values are new for every exposition. */
 export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'> {
   readonly series: readonly {
     /** `_bucket`, `_sum` or `_count` after the family's name (histograms only), else empty. */

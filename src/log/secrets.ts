@@ -84,13 +84,13 @@ export class Secrets {
   holdsRun(text: string): boolean {
     const step = RUN - HASHED + 1;
     let looks = 0;
-    for (let place = 0; place + HASHED <= text.length; place += step) {
-      if (this.#table[hashAt(text, place)] === 0) continue;
+    for (let index = 0; index + HASHED <= text.length; index += step) {
+      if (this.#table[hashAt(text, index)] === 0) continue;
       // All places of a run are marked.
-      let first = place;
-      while (first > Math.max(0, place - step + 1) && this.#table[hashAt(text, first - 1)] === 1) first -= 1;
-      let last = place;
-      while (last < place + step - 1 && this.#table[hashAt(text, last + 1)] === 1) last += 1;
+      let first = index;
+      while (first > Math.max(0, index - step + 1) && this.#table[hashAt(text, first - 1)] === 1) first -= 1;
+      let last = index;
+      while (last < index + step - 1 && this.#table[hashAt(text, last + 1)] === 1) last += 1;
       for (let start = first; start + step - 1 <= last; start += 1) {
         looks += 1;
         if (looks > MOST_LOOKS || this.#runs.has(text.slice(start, start + RUN).toLowerCase())) return true;
@@ -104,12 +104,12 @@ export class Secrets {
     let masked = '';
     let shownTo = 0;
     let hiddenTo = 0;
-    for (let place = 0; place + RUN <= plain.text.length; place += 1) {
-      if (this.#table[hashAt(plain.text, place)] === 0) continue;
-      if (!this.#runs.has(plain.text.slice(place, place + RUN))) continue;
+    for (let index = 0; index + RUN <= plain.text.length; index += 1) {
+      if (this.#table[hashAt(plain.text, index)] === 0) continue;
+      if (!this.#runs.has(plain.text.slice(index, index + RUN))) continue;
       // A run that begins within the last one goes on with it.
-      if (place >= hiddenTo) masked += text.slice(shownTo, plain.starts[place]) + REPLACEMENT;
-      hiddenTo = place + RUN;
+      if (index >= hiddenTo) masked += text.slice(shownTo, plain.starts[index]) + REPLACEMENT;
+      hiddenTo = index + RUN;
       shownTo = plain.ends[hiddenTo - 1] ?? text.length;
     }
     return masked + text.slice(shownTo);
@@ -117,10 +117,10 @@ export class Secrets {
 }
 
 /** A hash of three characters, the same for upper and lower case. */
-function hashAt(text: string, place: number): number {
-  const first = text.charCodeAt(place) | TO_LOWER;
-  const second = text.charCodeAt(place + 1) | TO_LOWER;
-  return ((first * 31 + second) * 31 + (text.charCodeAt(place + 2) | TO_LOWER)) % TABLE_SIZE;
+function hashAt(text: string, index: number): number {
+  const first = text.charCodeAt(index) | TO_LOWER;
+  const second = text.charCodeAt(index + 1) | TO_LOWER;
+  return ((first * 31 + second) * 31 + (text.charCodeAt(index + 2) | TO_LOWER)) % TABLE_SIZE;
 }
 
 function spellings(value: string): readonly string[] {
@@ -156,24 +156,24 @@ function plainOf(original: string) {
   const starts = new Uint32Array(original.length);
   const ends = new Uint32Array(original.length);
   let length = 0;
-  for (let place = 0; place < original.length;) {
-    const { code, size } = characterAt(original, place);
+  for (let index = 0; index < original.length;) {
+    const { code, size } = characterAt(original, index);
     if (code !== undefined && !isSpace(code)) {
       codes[length] = code >= UPPER_A && code <= UPPER_Z ? code + TO_LOWER : code;
-      starts[length] = place;
-      ends[length] = place + size;
+      starts[length] = index;
+      ends[length] = index + size;
       length += 1;
     }
-    place += size;
+    index += size;
   }
   return { text: Buffer.from(codes.buffer, 0, length * 2).toString('utf16le'), starts, ends };
 }
 
 /** The character that is meant at a place, and how much of the text it takes; undefined where only an escape stands there. */
-function characterAt(text: string, place: number): { readonly code: number | undefined; readonly size: number } {
-  const code = text.charCodeAt(place);
+function characterAt(text: string, index: number): { readonly code: number | undefined; readonly size: number } {
+  const code = text.charCodeAt(index);
   if (code !== PERCENT && code !== BACKSLASH && code !== AMPERSAND) return { code, size: 1 };
-  ENCODED.lastIndex = place;
+  ENCODED.lastIndex = index;
   const [all, percent, json, hex, decimal] = ENCODED.exec(text) ?? [];
   if (all === undefined) return { code, size: 1 };
   const digits = percent ?? json ?? hex;

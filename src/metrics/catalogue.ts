@@ -1,4 +1,4 @@
-import { ENTITY_FAMILIES } from './entityFamilies.ts';
+import { LISTED_FAMILIES } from './listedFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import type { CatalogueFamily } from './family.ts';
 import { PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
@@ -17,18 +17,18 @@ export const SECTIONS: readonly {
   {
     title: 'Applications: state and rolling values',
     entityLabelNames: OF_APPLICATION,
-    families: ENTITY_FAMILIES.applications,
+    families: LISTED_FAMILIES.applications,
   },
-  { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: ENTITY_FAMILIES.hosts },
+  { title: 'Hosts: state and rolling values', entityLabelNames: OF_HOST, families: LISTED_FAMILIES.hosts },
   {
     title: 'Instances: state and rolling values',
     entityLabelNames: [...OF_HOST, 'instance_id', 'port'],
-    families: ENTITY_FAMILIES.instances,
+    families: LISTED_FAMILIES.instances,
   },
   {
     title: 'Key transactions: state and rolling values',
     entityLabelNames: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
-    families: ENTITY_FAMILIES.key_transactions,
+    families: LISTED_FAMILIES.key_transactions,
   },
   {
     title: 'Applications: window metrics',

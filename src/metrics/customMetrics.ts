@@ -84,17 +84,17 @@ export function customMatches(metrics: readonly CustomMetric[], metricNames: rea
  * The place of each host of an application, by its key, in the order in which the cap gives out series; what
  * {@link customSamples} wants of a host. It does not depend on the order of the host list.
  */
-export function hostPlaces(keys: Iterable<string>): ReadonlyMap<string, number> {
-  return new Map([...keys].sort().map((key, place) => [key, place]));
+export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
+  return new Map([...keys].sort().map((key, rank) => [key, rank]));
 }
 
 /**
  * The custom samples of one application or host: value × scale; absent where upstream answered no such value, and for a
  * host at whose `place` the cap has no series left.
  */
-export function customSamples(matches: readonly CustomMatch[], values: WindowValues, place = 0): Sample[] {
+export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
-    if (place >= series) return [];
+    if (rank >= series) return [];
     const found = values.metrics.get(metricName);
     const unscaled =
       found !== undefined && Object.hasOwn(found, definition.value) ? found[definition.value] : undefined;

@@ -1,4 +1,4 @@
-import type { Api } from '../api/reader.ts';
+import type { Api } from '../api/upstreamReader.ts';
 import type { Group, Family, Labels, Sample } from './sample.ts';
 
 /** The scope of window metrics. */

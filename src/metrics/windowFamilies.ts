@@ -1,4 +1,4 @@
-import type { Api } from '../api/reader.ts';
+import type { Api } from '../api/upstreamReader.ts';
 import { METRIC, isDatastore, type TimedCalls, type Values, type WindowValues } from '../formulas/metricInputs.ts';
 import {
   requestRate,

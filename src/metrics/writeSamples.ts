@@ -81,8 +81,8 @@ function isEqual(a: Labels, b: Labels): boolean {
 
 /** The samples that were written, with their values as numbers again. */
 export function readSamples({ columns, values }: WrittenSamples): Sample[] {
-  return columns.list.map(({ family, labels }, place) => {
-    return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[place]) };
+  return columns.list.map(({ family, labels }, index) => {
+    return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[index]) };
   });
 }
 
@@ -91,11 +91,11 @@ export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): Writte
   const { number, columns, values, refused } = samples;
   if (!hasOne(entity, columns.addedNames)) return samples;
   const isKept = columns.list.map(({ labels }) => !Object.keys(labels).some((name) => Object.hasOwn(entity, name)));
-  const list = columns.list.filter((_, place) => isKept[place]);
+  const list = columns.list.filter((_, index) => isKept[index]);
   return {
     number,
     columns: columnsOf(list),
-    values: values.filter((_, place) => isKept[place]),
+    values: values.filter((_, index) => isKept[index]),
     refused: refused + columns.list.length - list.length,
   };
 }

@@ -78,7 +78,7 @@ export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt 
 
 /** The series of the rows: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
-  const places = facetPlaces(facets, rules.facets);
+  const positions = facetPositions(facets, rules.facets);
   const notColumns = new Set([...NO_COLUMNS, ...facets, ...rules.facets, facets.join('')]);
   const series = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
@@ -88,7 +88,7 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   const dropped = { not_a_number: 0, repeated: 0 };
   for (const row of rows) {
     if (!isRecord(row)) throw new UnreadableRows('a row is no object');
-    const values = facetValues(row, facets, rules.facets, places);
+    const values = facetValues(row, facets, rules.facets, positions);
     const own = Object.keys(row).filter((key) => !notColumns.has(key));
     for (const key of own) columns.add(key);
     const key = JSON.stringify(values);
@@ -163,27 +163,27 @@ function numberOf(written: unknown, scale: number): number | null | undefined {
 }
 
 /** Where in `facet` each facet of the text stands. The service need not keep their order. */
-function facetPlaces(answered: readonly string[], asked: readonly (string | undefined)[]): readonly number[] {
-  const found = asked.map((name) => (name === undefined ? -1 : answered.indexOf(name)));
-  const isComplete = answered.length === asked.length && new Set(found).size === found.length && !found.includes(-1);
+function facetPositions(given: readonly string[], asked: readonly (string | undefined)[]): readonly number[] {
+  const found = asked.map((name) => (name === undefined ? -1 : given.indexOf(name)));
+  const isComplete = given.length === asked.length && new Set(found).size === found.length && !found.includes(-1);
   return isComplete ? found : asked.map((_, index) => index);
 }
 
 /** The facets of a row as label values: `facet` is a text, or a list where there are several. */
 function facetValues(
   row: Readonly<Record<string, unknown>>,
-  answered: readonly string[],
+  given: readonly string[],
   asked: readonly (string | undefined)[],
-  places: readonly number[],
+  positions: readonly number[],
 ): readonly string[] {
   const facet = row['facet'];
   if (asked.length > 0 && facet !== undefined && (facet !== null || asked.length === 1)) {
     const listed: readonly unknown[] = Array.isArray(facet) ? facet : [facet];
     if (listed.length !== asked.length) throw new UnreadableRows('the facets of a row are not those of the query');
-    return places.map((place) => labelValue(listed[place]));
+    return positions.map((position) => labelValue(listed[position]));
   }
   return asked.map((name, index) => {
-    const key = [name, answered[places[index] ?? index]].find((each) => each !== undefined && Object.hasOwn(row, each));
+    const key = [name, given[positions[index] ?? index]].find((each) => each !== undefined && Object.hasOwn(row, each));
     if (key === undefined) throw new UnreadableRows('a row does not say its facets');
     return labelValue(row[key]);
   });

@@ -1,10 +1,10 @@
-import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/reader.ts';
+import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/upstreamReader.ts';
 import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 // Its successor is `@prometheus-io/client`, which needs Node 22. It counts and measures; src/exposition writes the text, because its own
 // writer renames a counter for good once it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountStatus, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
-import type { EntityState } from '../collect/due.ts';
+import type { TaskState } from '../collect/due.ts';
 import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { DroppedSeries, Labels } from '../metrics/sample.ts';
@@ -165,7 +165,7 @@ class AccountCalls implements CallObserver {
   }
 
   /** Counts nothing: what the service says goes to the log. */
-  noted(): void {
+  serviceMessage(): void {
     return;
   }
 
@@ -181,7 +181,7 @@ class AccountCalls implements CallObserver {
   }
 }
 
-const STATES: readonly EntityState[] = ['fresh', 'stale', 'missing'];
+const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
 
 /**
  * The gauges of an account's state, made anew for each answer, so that nothing is left of a group or an account that is
@@ -221,7 +221,7 @@ function groupFamilies(status: GroupStatus): OwnFamily[] {
     ...gauge(EXPORTER.collectionSuccess, labels, success),
     ...gauge(EXPORTER.collectionLastSuccess, labels, status.lastSuccess),
     ...gauge(EXPORTER.collectionDuration, labels, status.durationSeconds),
-    ...STATES.flatMap((state) => gauge(EXPORTER.collectionEntities, { ...labels, state }, status.entities[state])),
+    ...STATES.flatMap((state) => gauge(EXPORTER.collectionEntities, { ...labels, state }, status.tasks[state])),
     ...gauge(EXPORTER.oldestWindowEnd, labels, status.oldestWindowEnd),
     ...gauge(EXPORTER.effectiveInterval, labels, status.effectiveIntervalSeconds),
   ];

@@ -1,10 +1,17 @@
 import compression from 'compression';
 import express from 'express';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { AnswerPlaces, AnswersUnderWay, ClientGoneError, sendFault, sendText, type PlacedHandler } from './sending.ts';
+import {
+  RequestLimiter,
+  InFlightBytes,
+  ClientGoneError,
+  sendInternalError,
+  sendText,
+  type LimitedHandler,
+} from './sending.ts';
 import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
-import { linkPrefix, normalisePrefix, RefusedError } from './request.ts';
+import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
 
@@ -28,16 +35,16 @@ export function createApp(deps: WebDependencies): Express {
 
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const { maxRequests, telemetryPath } = deps.settings;
-  const underWay = new AnswersUnderWay(() => deps.monotonic());
-  const scrapes = new AnswerPlaces(
+  const inFlight = new InFlightBytes(() => deps.monotonic());
+  const scrapes = new RequestLimiter(
     maxRequests,
     `${maxRequests} scrapes are being answered already (--web.max-requests); try again later.`,
-    underWay,
+    inFlight,
   );
-  const pages = new AnswerPlaces(
+  const pages = new RequestLimiter(
     MAX_PAGES,
     `${MAX_PAGES} pages are being answered already; try again later.`,
-    underWay,
+    inFlight,
   );
   const compress = compression();
   const safe = (handler: Handler): Handler => safely(handler, (error) => deps.failed(error));
@@ -45,7 +52,7 @@ export function createApp(deps: WebDependencies): Express {
     app.get(literal(path), ...handlers);
     app.all(literal(path), methodNotAllowed('GET, HEAD'));
   };
-  const readPage = (path: string, handler: PlacedHandler): void => read(path, compress, safe(pages.guard(handler)));
+  const readPage = (path: string, handler: LimitedHandler): void => read(path, compress, safe(pages.guard(handler)));
   const { page, json, config } = statusPages(deps);
 
   // First: a telemetry path of "/" takes the place of the status page.
@@ -88,10 +95,10 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
       await handler(request, response);
     } catch (error) {
       if (error instanceof ClientGoneError) request.socket.destroy();
-      else if (error instanceof RefusedError) sendText(response, error.status, error.message);
+      else if (error instanceof HttpError) sendText(response, error.status, error.message);
       else {
         failed(error);
-        sendFault(response);
+        sendInternalError(response);
       }
     }
   };
@@ -101,7 +108,7 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
 function healthyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     if (!deps.collector().progressing()) {
-      throw new RefusedError(
+      throw new HttpError(
         503,
         'The collector makes no progress: there is work to start and none has been for too long.',
       );
@@ -113,9 +120,9 @@ function healthyHandler(deps: WebDependencies): Handler {
 /** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins. */
 function readyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
-    if (deps.stopping()) throw new RefusedError(503, 'Shutting down');
+    if (deps.stopping()) throw new HttpError(503, 'Shutting down');
     if (deps.collection().background && !deps.collector().refreshedOnce) {
-      throw new RefusedError(503, 'The first refresh has not ended yet');
+      throw new HttpError(503, 'The first refresh has not ended yet');
     }
     sendText(response, 200, 'Ready');
   };
@@ -128,17 +135,22 @@ function readyHandler(deps: WebDependencies): Handler {
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
     if (reload === undefined) {
-      throw new RefusedError(
+      throw new HttpError(
         403,
         'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
       );
     }
     if (isOfAnotherSite(request, settings.externalUrl)) {
-      throw new RefusedError(403, 'A page of another site may not reload the exporter.');
+      throw new HttpError(403, 'A page of another site may not reload the exporter.');
     }
     const result = await reload();
     if (result.ok) sendText(response, 200, 'Reloaded');
-    else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...result.faults].join('\n'));
+    else
+      sendText(
+        response,
+        500,
+        ['The configuration is invalid; the running one stays.', ...result.diagnostics].join('\n'),
+      );
   };
 }
 

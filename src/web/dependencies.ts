@@ -9,10 +9,10 @@ import type { DroppedSeries } from '../metrics/sample.ts';
 /** The collector as the web pages and the service discovery see it. */
 export type WebCollector = Pick<
   Collector,
-  'answer' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
+  'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
 >;
 
-export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] };
+export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
 
 export interface WebSettings {
   /** `--web.telemetry-path`, such as `/metrics`. */
@@ -37,11 +37,11 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'collect'>;
-  /** The exporter's own metrics, for an answer that holds so many `series` of each collected family. */
+  /** The exporter's own metrics, for a response that holds so many `series` of each collected family. */
   ownMetrics(accounts: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
-  /** An answer leaves out these series, because of a `max_series` of the configuration. */
+  /** A response leaves out these series, because of a `max_series` of the configuration. */
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
@@ -77,5 +77,5 @@ export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }
 
-/** What answers a path. Ends the answer before it resolves, or as soon as the client takes it. */
+/** What answers a path. Ends the response before it resolves, or as soon as the client takes it. */
 export type Handler = (request: Request, response: Response) => void | Promise<void>;

@@ -31,7 +31,7 @@ export function isHostHeader(host: string): boolean {
 }
 
 /** A request that is not answered: what the client gets is this status and the message. */
-export class RefusedError extends Error {
+export class HttpError extends Error {
   override readonly name = 'RefusedError';
   readonly status: number;
 
@@ -49,21 +49,18 @@ export function queryOf(target: string): URLSearchParams {
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** The groups that `collect[]` asks for, and whether also for the exporter's own; none means everything. Throws a {@link RefusedError}. */
+/** The groups that `collect[]` asks for, and whether also for the exporter's own; none means everything. Throws a {@link HttpError}. */
 export function readSelection(query: URLSearchParams): { readonly groups: ReadonlySet<Group>; readonly own: boolean } {
   const names = query.getAll('collect[]');
   if (names.length === 0) return { groups: new Set(GROUPS), own: true };
   const unknown = names.find((name) => name !== OWN && !isGroup(name));
   if (unknown !== undefined) {
-    throw new RefusedError(
-      400,
-      `Unknown group ${quote(unknown)} in collect[]; known are ${[...GROUPS, OWN].join(', ')}.`,
-    );
+    throw new HttpError(400, `Unknown group ${quote(unknown)} in collect[]; known are ${[...GROUPS, OWN].join(', ')}.`);
   }
   return { groups: new Set(names.filter(isGroup)), own: names.includes(OWN) };
 }
 
-/** Reads the parameters of `/probe`. Throws a {@link RefusedError} with the reason. */
+/** Reads the parameters of `/probe`. Throws a {@link HttpError} with the reason. */
 export function readProbeQuery(query: URLSearchParams): {
   readonly account: string;
   readonly applicationId: number;
@@ -72,22 +69,22 @@ export function readProbeQuery(query: URLSearchParams): {
   const account = single(query, 'account', 'the name of an account of the configuration');
   const id = single(query, 'app_id', 'the id of an application');
   if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
-    throw new RefusedError(
+    throw new HttpError(
       400,
       `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
     );
   }
   const debug = query.has('debug') ? single(query, 'debug', 'true or false') : 'false';
   if (debug !== 'true' && debug !== 'false') {
-    throw new RefusedError(400, `The parameter debug must be true or false; it is ${quote(debug)}.`);
+    throw new HttpError(400, `The parameter debug must be true or false; it is ${quote(debug)}.`);
   }
   return { account, applicationId: Number(id), debug: debug === 'true' };
 }
 
 function single(query: URLSearchParams, name: string, meaning: string): string {
   const [value = '', ...more] = query.getAll(name);
-  if (value === '') throw new RefusedError(400, `The parameter ${name} is missing: it must be ${meaning}.`);
-  if (more.length > 0) throw new RefusedError(400, `The parameter ${name} must be given once.`);
+  if (value === '') throw new HttpError(400, `The parameter ${name} is missing: it must be ${meaning}.`);
+  if (more.length > 0) throw new HttpError(400, `The parameter ${name} must be given once.`);
   return value;
 }
 
@@ -109,10 +106,10 @@ const LONGEST_TIMEOUT_TEXT = 64;
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Milliseconds from now until an answer must be put together: the scraper's timeout less the configured offset and the time that
- * the last answer of this kind took to write, but never under half the timeout. An invalid header means the default.
+ * Milliseconds from now until a response must be put together: the scraper's timeout less the configured offset and the time that
+ * the last response of this kind took to write, but never under half the timeout. An invalid header means the default.
  */
-export function timeToAnswer(
+export function timeToRespond(
   { headers }: Pick<IncomingMessage, 'headers'>,
   collection: Pick<CollectionConfig, 'default_scrape_timeout' | 'scrape_timeout_offset'>,
   lastWrite: number,
@@ -147,7 +144,7 @@ export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'rout
  * Path prefix and scheme under which a scraper reaches us again at the `Host` it used: those of the external address
  * when it came through that, our own otherwise.
  */
-export function wayBack(
+export function relativeRoot(
   { externalUrl, routePrefix }: WebSettings,
   host: string,
   secure: boolean,

@@ -2,18 +2,18 @@ import { once, setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { CollectionConfig } from '../config/config.ts';
-import type { RenderOptions, RenderedAnswer } from '../exposition/exposition.ts';
+import type { RenderOptions, RenderedExposition } from '../exposition/exposition.ts';
 import { acceptsGzip, negotiate } from '../exposition/formats.ts';
 import type { Handler } from './dependencies.ts';
-import { RefusedError } from './request.ts';
+import { HttpError } from './request.ts';
 
-/** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
+/** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
 /** A client that has taken nothing for this long gives way to one that asks, in milliseconds. */
 const STALLED_MS = 2_000;
 
-/** Bytes of all answers that are being written; a single one may be larger. */
+/** Bytes of all responses that are being written; a single one may be larger. */
 const MOST_BYTES = 128_000_000;
 
 /** Bytes that are handed over at once: how much a client has to take to show that it takes anything. */
@@ -29,8 +29,8 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * A signal that is aborted when the client closes its connection before its answer was given; `over` is called then, and else
- * when the answer was given. The `close` event of a response is not enough: Node never emits it for the later ones of several
+ * A signal that is aborted when the client closes its connection before its response was given; `over` is called then, and else
+ * when the response was given. The `close` event of a response is not enough: Node never emits it for the later ones of several
  * requests that came at once over one connection.
  */
 export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
@@ -65,8 +65,8 @@ export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promis
 
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
-/** The answers that are being written, of all clients together: the memory that clients can hold by reading slowly. */
-export class AnswersUnderWay {
+/** The responses that are being written, of all clients together: the memory that clients can hold by reading slowly. */
+export class InFlightBytes {
   readonly #mostBytes: number;
   readonly #now: () => number;
   /** What each takes, what that is kept by, and when it last took something, in milliseconds. */
@@ -74,7 +74,7 @@ export class AnswersUnderWay {
     ServerResponse,
     { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
   >();
-  /** How many readers take a piece: the same answer for several counts once. */
+  /** How many readers take a piece: the same response for several counts once. */
   readonly #uses = new Map<Buffer, number>();
   #bytes = 0;
 
@@ -88,22 +88,22 @@ export class AnswersUnderWay {
     return this.#bytes;
   }
 
-  /** Throws a {@link RefusedError} where nothing more can be begun, so that nothing is made in vain. */
+  /** Throws a {@link HttpError} where nothing more can be begun, so that nothing is made in vain. */
   checkRoom(): void {
-    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new RefusedError(503, FULL);
+    if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
   }
 
-  /** Counts an answer until its end is told. Throws a {@link RefusedError} where the others leave no room for it. */
+  /** Counts a response until its end is told. Throws a {@link HttpError} where the others leave no room for it. */
   begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
     while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
-      if (this.cutOffStalled() === undefined) throw new RefusedError(503, FULL);
+      if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
     }
     this.#bytes += this.#addedBy(pieces);
     for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
     this.#readers.set(response, { pieces, madeOf, tookAt: this.#now() });
   }
 
-  /** The client has taken a part of its answer. */
+  /** The client has taken a part of its response. */
   took(response: ServerResponse): void {
     const reader = this.#readers.get(response);
     if (reader !== undefined) reader.tookAt = this.#now();
@@ -121,7 +121,7 @@ export class AnswersUnderWay {
     return response;
   }
 
-  /** The answer has been taken, or the client has gone. */
+  /** The response has been taken, or the client has gone. */
   end(response: ServerResponse): void {
     const reader = this.#readers.get(response);
     if (reader === undefined) return;
@@ -141,38 +141,42 @@ export class AnswersUnderWay {
   }
 }
 
-/** What a request has while it is answered in one of the places. */
-export interface Place {
+/** What a request has while it is answered in one of the slots. */
+export interface RequestSlot {
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal;
   /**
    * What the work gives, which ends early where its signal is aborted: the client has gone, or has waited longest when
-   * another needs the place. Rejects with a {@link ClientGoneError} when the client has gone.
+   * another needs the slot. Rejects with a {@link ClientGoneError} when the client has gone.
    */
   waitFor<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  readonly underWay: AnswersUnderWay;
+  readonly inFlight: InFlightBytes;
 }
 
 /** A handler of a path whose answers are limited in number. */
-export type PlacedHandler = (request: Parameters<Handler>[0], response: Response, place: Place) => void | Promise<void>;
+export type LimitedHandler = (
+  request: Parameters<Handler>[0],
+  response: Response,
+  slot: RequestSlot,
+) => void | Promise<void>;
 
 /**
  * Lets at most `max` answers be written at once, those of all its handlers together; 0: no limit. Clients that wait for
- * upstream hold no place: the one that has waited longest is answered with what there is when another needs its place.
+ * upstream hold no slot: the one that has waited longest is answered with what there is when another needs its slot.
  */
-export class AnswerPlaces {
+export class RequestLimiter {
   readonly #max: number;
   readonly #refusal: string;
-  readonly #underWay: AnswersUnderWay;
+  readonly #inFlight: InFlightBytes;
   /** What ends the wait of each, in the order in which they began to wait. */
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 
-  /** `refusal` is what a client reads, with status 503, where no place is free. */
-  constructor(max: number, refusal: string, underWay: AnswersUnderWay) {
+  /** `refusal` is what a client reads, with status 503, where no slot is free. */
+  constructor(max: number, refusal: string, inFlight: InFlightBytes) {
     this.#max = max;
     this.#refusal = refusal;
-    this.#underWay = underWay;
+    this.#inFlight = inFlight;
   }
 
   /** How many wait for upstream, and how many are being made or taken. */
@@ -180,19 +184,19 @@ export class AnswerPlaces {
     return { waiting: this.#waiting.size, writing: this.#writing.size };
   }
 
-  /** The handler; its answer holds a place until the client has taken it, or is gone. */
-  guard(handler: PlacedHandler): Handler {
+  /** The handler; its response holds a slot until the client has taken it, or is gone. */
+  guard(handler: LimitedHandler): Handler {
     return async (request, response) => {
-      this.#underWay.checkRoom();
-      if (!this.#makeRoom()) throw new RefusedError(503, this.#refusal);
+      this.#inFlight.checkRoom();
+      if (!this.#makeRoom()) throw new HttpError(503, this.#refusal);
       this.#writing.add(response);
       const gone = clientGone(response, () => {
         this.#writing.delete(response);
         this.#waiting.delete(response);
-        this.#underWay.end(response);
+        this.#inFlight.end(response);
       });
       const waitFor = <T>(work: (signal: AbortSignal) => Promise<T>) => this.#wait(response, gone, work);
-      await handler(request, response, { gone, waitFor, underWay: this.#underWay });
+      await handler(request, response, { gone, waitFor, inFlight: this.#inFlight });
     };
   }
 
@@ -213,7 +217,7 @@ export class AnswerPlaces {
   #makeRoom(): boolean {
     if (this.#max === 0 || this.#waiting.size + this.#writing.size < this.#max) return true;
     if (this.#writing.size >= this.#max) {
-      const cut = this.#underWay.cutOffStalled((response) => this.#writing.has(response as Response));
+      const cut = this.#inFlight.cutOffStalled((response) => this.#writing.has(response as Response));
       return cut !== undefined && this.#writing.delete(cut as Response);
     }
     const [longest] = this.#waiting;
@@ -226,7 +230,7 @@ export class AnswerPlaces {
   }
 }
 
-/** An answer of one sentence in plain text, also in the place of one that was to be compressed. */
+/** A response of one sentence in plain text, also in the place of one that was to be compressed. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
@@ -236,20 +240,25 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(body);
 }
 
-/** Answers a request that ran into a fault of our own, or closes its connection where an answer has begun. */
-export function sendFault(response: ServerResponse): void {
+/** Answers a request that ran into a fault of our own, or closes its connection where a response has begun. */
+export function sendInternalError(response: ServerResponse): void {
   if (response.headersSent) response.req.socket.destroy();
   else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
 }
 
-/** A whole page; no conditional requests, no ranges: every answer is of this moment. */
-export async function sendPage(response: Response, place: Place, contentType: string, body: Buffer): Promise<void> {
+/** A whole page; no conditional requests, no ranges: every response is of this moment. */
+export async function sendPage(
+  response: Response,
+  slot: RequestSlot,
+  contentType: string,
+  body: Buffer,
+): Promise<void> {
   response.setHeader('Content-Type', contentType);
-  await sendPieces(response, [body], place);
+  await sendPieces(response, [body], slot);
 }
 
 /** The format and compression that a request asks for, and the most series that the configuration allows. */
-export function wantedBy(
+export function renderOptionsOf(
   request: IncomingMessage,
   { max_series: maxSeries }: Pick<CollectionConfig, 'max_series'>,
 ): Pick<RenderOptions, 'format' | 'gzip' | 'maxSeries'> {
@@ -264,24 +273,24 @@ export function wantedBy(
 /** Sends an exposition; as {@link sendPieces}. */
 export async function sendExposition(
   response: ServerResponse,
-  answer: RenderedAnswer,
-  place: Pick<Place, 'gone' | 'underWay'>,
+  exposition: RenderedExposition,
+  slot: Pick<RequestSlot, 'gone' | 'inFlight'>,
 ): Promise<boolean> {
-  response.setHeader('Content-Type', answer.contentType);
+  response.setHeader('Content-Type', exposition.contentType);
   response.setHeader('Vary', 'Accept, Accept-Encoding');
-  if (answer.contentEncoding !== undefined) response.setHeader('Content-Encoding', answer.contentEncoding);
-  return await sendPieces(response, answer.pieces, place, answer.madeOf);
+  if (exposition.contentEncoding !== undefined) response.setHeader('Content-Encoding', exposition.contentEncoding);
+  return await sendPieces(response, exposition.pieces, slot, exposition.madeOf);
 }
 
 /**
- * Sends pieces one after the other, waiting for the client where it is slower than we are, and ends the answer.
+ * Sends pieces one after the other, waiting for the client where it is slower than we are, and ends the response.
  * Resolves to false when the client went away, or did not take it within `limitMs`; the connection is closed then. Throws a
- * {@link RefusedError}, with nothing sent, where there is no room for it beside the answers under way.
+ * {@link HttpError}, with nothing sent, where there is no room for it beside the responses under way.
  */
 export async function sendPieces(
   response: ServerResponse,
   pieces: readonly Buffer[],
-  { gone, underWay }: Pick<Place, 'gone' | 'underWay'>,
+  { gone, inFlight }: Pick<RequestSlot, 'gone' | 'inFlight'>,
   madeOf?: object,
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
@@ -291,7 +300,7 @@ export async function sendPieces(
     response.end();
     return true;
   }
-  underWay.begin(response, pieces, madeOf);
+  inFlight.begin(response, pieces, madeOf);
   response.setHeader('Content-Length', length);
   const stop = new AbortController();
   const { signal } = stop;
@@ -304,7 +313,7 @@ export async function sendPieces(
       for (let start = 0; start < piece.length; start += CHUNK) {
         signal.throwIfAborted();
         if (!response.write(piece.subarray(start, start + CHUNK))) await once(response, 'drain', { signal });
-        underWay.took(response);
+        inFlight.took(response);
       }
     }
     const finished = once(response, 'finish', { signal });
@@ -320,7 +329,7 @@ export async function sendPieces(
   }
 }
 
-/** Closes the connection of a client that does not take the end of its answer. */
+/** Closes the connection of a client that does not take the end of its response. */
 export function cutOffSlowReader(response: ServerResponse, limitMs: number = TAKE_LIMIT_MS): void {
   response.once('prefinish', () => {
     const timer = setTimeout(() => response.req.socket.destroy(), limitMs);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countCalls, inCalls, type NextCall } from '../../src/api/reader.ts';
+import { countCalls, inCalls, type NextCall } from '../../src/api/upstreamReader.ts';
 
 const RANGE = { from: 0, to: 60 };
 

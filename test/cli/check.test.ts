@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { check } from '../../src/cli/check.ts';
 import { readFiles, type Findings } from '../../src/cli/configuration.ts';
-import type { Fault } from '../../src/config/fault.ts';
+import type { Diagnostic } from '../../src/config/diagnostic.ts';
 
-const FAULT: Fault = { file: 'c.yaml', line: 3, column: 7, path: 'accounts[0].region', message: 'must be us' };
+const FAULT: Diagnostic = { file: 'c.yaml', line: 3, column: 7, path: 'accounts[0].region', message: 'must be us' };
 
 function run(...findings: Findings[]) {
   const printed = { stdout: '', stderr: '' };
@@ -17,7 +17,7 @@ function run(...findings: Findings[]) {
   return { status, ...printed };
 }
 
-const source = (name: string, ...faults: Fault[]): Findings => ({ name, faults, warnings: [] });
+const source = (name: string, ...diagnostics: Diagnostic[]): Findings => ({ name, diagnostics, warnings: [] });
 
 describe('check', () => {
   it('says that each source is valid and gives status 0', () => {
@@ -38,7 +38,7 @@ describe('check', () => {
   });
 
   it('prints warnings as such; they do not change the status', () => {
-    expect(run({ name: 'c.yaml', faults: [], warnings: [FAULT] })).toEqual({
+    expect(run({ name: 'c.yaml', diagnostics: [], warnings: [FAULT] })).toEqual({
       status: 0,
       stdout: 'c.yaml: valid\n',
       stderr: 'c.yaml:3:7: accounts[0].region: warning: must be us\n',

@@ -11,8 +11,8 @@ const MINUTE = 60_000;
 const planOf = (calls: Readonly<Partial<Record<Group, number>>>, budget: number, slow?: [string, number]): Plan =>
   planCalls(new Map(Object.entries(calls) as [Group, number][]), (group) => (group === slow?.[0] ? slow[1] : MINUTE), {
     perMinute: budget,
-    slowed: 1,
-    byPlaces: undefined,
+    concurrencySlowdown: 1,
+    concurrencyCapacity: undefined,
   });
 
 describe('what to change when a plan does not fit', () => {
@@ -48,9 +48,9 @@ describe('what to change when a plan does not fit', () => {
       fc.property(calls, fc.integer({ min: 1, max: 1_000 }), (ofGroups, budget) => {
         const [advice = ''] = remedies(planOf(ofGroups, budget));
         const more = /requests_per_minute: (\d+)/.exec(advice)?.[1];
-        if (more !== undefined) expect(planOf(ofGroups, Number(more)).stretch).toBe(1);
+        if (more !== undefined) expect(planOf(ofGroups, Number(more)).slowdown).toBe(1);
         for (const [, group = '', interval = ''] of advice.matchAll(/intervals\.(\w+): (\w+)/g)) {
-          expect(planOf(ofGroups, budget, [group, parseDuration(interval) ?? 0]).stretch).toBe(1);
+          expect(planOf(ofGroups, budget, [group, parseDuration(interval) ?? 0]).slowdown).toBe(1);
         }
       }),
     );

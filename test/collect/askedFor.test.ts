@@ -21,9 +21,9 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     world.populate(40);
     await probeFor(world, [1, 2, 3, 4, 5], 600);
     await world.clock.run(world.collector.probe('main', 5, 9_500));
-    const { entities, effectiveIntervalSeconds, success } = world.group('application_metrics');
-    expect(entities.missing).toBe(0);
-    expect(entities.fresh + entities.stale).toBe(5);
+    const { tasks, effectiveIntervalSeconds, success } = world.group('application_metrics');
+    expect(tasks.missing).toBe(0);
+    expect(tasks.fresh + tasks.stale).toBe(5);
     expect(effectiveIntervalSeconds).toBe(60);
     expect(success).toBe(true);
     expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(5);
@@ -37,10 +37,10 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     world.populate(40);
     await probeFor(world, [1], 60);
     await world.scrape();
-    expect(world.group('application_metrics').entities.missing).toBeGreaterThan(30);
+    expect(world.group('application_metrics').tasks.missing).toBeGreaterThan(30);
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
     await probeFor(world, [1], 900);
-    expect(world.group('application_metrics').entities).toMatchObject({ missing: 0 });
+    expect(world.group('application_metrics').tasks).toMatchObject({ missing: 0 });
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
   });
 
@@ -62,8 +62,8 @@ describe('a scrape of some groups', () => {
     world.populate(10, 2);
     const scope: Scope = { groups: new Set(['application_metrics']) };
     await world.scrape(scope);
-    expect(world.group('host_metrics').entities).toEqual({ fresh: 0, stale: 0, missing: 0 });
-    expect(world.group('application_metrics').entities).toEqual({ fresh: 10, stale: 0, missing: 0 });
+    expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
+    expect(world.group('application_metrics').tasks).toEqual({ fresh: 10, stale: 0, missing: 0 });
     expect(world.status.plan.groups.map(({ group }) => group)).toEqual([
       'applications',
       'metric_names',
@@ -75,11 +75,11 @@ describe('a scrape of some groups', () => {
     const world = new World();
     world.populate(4, 1);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
-    expect(world.group('applications').entities).toEqual({ fresh: 4, stale: 0, missing: 0 });
-    expect(world.group('application_metrics').entities).toEqual({ fresh: 0, stale: 0, missing: 0 });
+    expect(world.group('applications').tasks).toEqual({ fresh: 4, stale: 0, missing: 0 });
+    expect(world.group('application_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
     expect(world.collector.applicationLists()).toMatchObject([{ account: 'main', applications: { length: 4 } }]);
     await world.scrape(EVERYTHING);
-    expect(world.group('application_metrics').entities.fresh).toBe(4);
+    expect(world.group('application_metrics').tasks.fresh).toBe(4);
   });
 });
 
@@ -97,7 +97,7 @@ describe('what was asked for once', () => {
     // Nine applications and their list, of two calls a minute: five times slower.
     await world.scrape();
     const counted = (): number => {
-      const { fresh, stale, missing } = world.group('application_metrics').entities;
+      const { fresh, stale, missing } = world.group('application_metrics').tasks;
       return fresh + stale + missing;
     };
     await world.clock.advance(seconds * 1000 - 1_000);

@@ -76,7 +76,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     const asked = world.clock.monotonic();
     await world.clock.run(scrape);
     expect(world.clock.monotonic() - asked).toBeLessThanOrEqual(8_000);
-    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 
   it('serves last good values for max_age of real time', async () => {

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   dueAt,
   effectiveInterval,
-  nextTurn,
+  nextRegularAttempt,
   planCalls,
   retryAt,
   retryDelay,
-  slowedBy,
+  concurrencySlowdown,
   stateOf,
   windowAt,
 } from '../../src/collect/due.ts';
@@ -46,8 +46,8 @@ describe('the window', () => {
 
 /** When a window could first be read, by the monotonic clock. */
 const START = 1_000_000;
-const held = (after: number) => ({ windowStart: START, readAt: START + after });
-const pace = (interval: number, stretch = 1) => ({ interval, stretch });
+const held = (after: number) => ({ readableAt: START, readAt: START + after });
+const pace = (interval: number, slowdown = 1) => ({ interval, slowdown });
 
 describe('when a held value is due', () => {
   it.each([
@@ -58,8 +58,8 @@ describe('when a held value is due', () => {
     ['10 seconds, read late: by the clock after the window has moved on', 10_000, 1, 55_000, 65_000],
     ['a minute slowed three times: by the clock', 60_000, 3, 10_000, 190_000],
     ['10 seconds slowed twice: twice the minute that windows are apart', 10_000, 2, 5_000, 125_000],
-  ])('%s', (_, interval, stretch, readAfter, dueAfter) => {
-    expect(dueAt(held(readAfter), pace(interval, stretch)) - START).toBe(dueAfter);
+  ])('%s', (_, interval, slowdown, readAfter, dueAfter) => {
+    expect(dueAt(held(readAfter), pace(interval, slowdown)) - START).toBe(dueAfter);
   });
 
   it('is not stretched where the budget carries the interval', () => {
@@ -115,8 +115,8 @@ describe('what failed', () => {
   });
 
   it('has its next turn no later than an interval after the attempt', () => {
-    expect(nextTurn(held(30_000), 60_000)).toBe(START + 60_000);
-    expect(nextTurn(held(-30_000), 60_000)).toBe(START + 30_000);
+    expect(nextRegularAttempt(held(30_000), 60_000)).toBe(START + 60_000);
+    expect(nextRegularAttempt(held(-30_000), 60_000)).toBe(START + 30_000);
   });
 });
 
@@ -124,7 +124,11 @@ const { intervals } = collectionConfig();
 const intervalOf = (group: Group): number =>
   intervals[group === 'custom_metrics' || group === 'queries' ? 'metric_names' : group];
 
-const carried = (perMinute: number, slowed = 1) => ({ perMinute, slowed, byPlaces: undefined });
+const carried = (perMinute: number, slowed = 1) => ({
+  perMinute,
+  concurrencySlowdown: slowed,
+  concurrencyCapacity: undefined,
+});
 
 describe('the plan', () => {
   it('counts the calls per minute of each group at its interval', () => {
@@ -142,7 +146,7 @@ describe('the plan', () => {
       ['host_metrics', 400],
     ]);
     expect(plan.callsPerMinute).toBe(521);
-    expect(plan.stretch).toBe(1);
+    expect(plan.slowdown).toBe(1);
   });
 
   it('slows every group by the same factor when the budget cannot carry them', () => {
@@ -154,14 +158,14 @@ describe('the plan', () => {
       intervalOf,
       carried(600),
     );
-    expect(plan.stretch).toBe(2);
+    expect(plan.slowdown).toBe(2);
     expect(plan.groups.map(({ effectiveInterval }) => effectiveInterval)).toEqual([120_000, 600_000]);
   });
 
   it('slows every group by what the calls at once ask for, where that is more', () => {
     const calls = new Map([['application_metrics', 900]] as const);
-    expect(planCalls(calls, intervalOf, carried(600, 3)).stretch).toBe(3);
-    expect(planCalls(calls, intervalOf, carried(600, 1.2)).stretch).toBe(1.5);
+    expect(planCalls(calls, intervalOf, carried(600, 3)).slowdown).toBe(3);
+    expect(planCalls(calls, intervalOf, carried(600, 1.2)).slowdown).toBe(1.5);
   });
 
   it('counts an interval below a minute as a minute, because nothing is read twice in a window', () => {
@@ -185,29 +189,29 @@ describe('the plan', () => {
 
 describe('the factor by which calls at once slow an account', () => {
   it('is 1 where they carry what is needed', () => {
-    expect(slowedBy(1, 0.99)).toBe(1);
-    expect(slowedBy(1, 0)).toBe(1);
+    expect(concurrencySlowdown(1, 0.99)).toBe(1);
+    expect(concurrencySlowdown(1, 0)).toBe(1);
   });
 
   it('follows a need that grows, with some room', () => {
-    expect(slowedBy(1, 2.5)).toBeCloseTo(2.75);
-    expect(slowedBy(2.75, 3)).toBeCloseTo(3.3);
+    expect(concurrencySlowdown(1, 2.5)).toBeCloseTo(2.75);
+    expect(concurrencySlowdown(2.75, 3)).toBeCloseTo(3.3);
   });
 
   it('does not go up and down with what is measured', () => {
     let factor = 1;
     const seen = new Set<number>();
     for (const needed of [2, 2.1, 1.95, 2.15, 2.05, 1.9, 2.2]) {
-      factor = slowedBy(factor, needed);
+      factor = concurrencySlowdown(factor, needed);
       seen.add(factor);
     }
     expect([...seen]).toEqual([2.2]);
   });
 
   it('is given up once clearly less is needed', () => {
-    expect(slowedBy(2.75, 2.2)).toBe(2.75);
-    expect(slowedBy(2.75, 2)).toBeCloseTo(2.2);
-    expect(slowedBy(1.2, 0.5)).toBe(1);
+    expect(concurrencySlowdown(2.75, 2.2)).toBe(2.75);
+    expect(concurrencySlowdown(2.75, 2)).toBeCloseTo(2.2);
+    expect(concurrencySlowdown(1.2, 0.5)).toBe(1);
   });
 
   it('never lets an account be asked for more than it can carry', () => {
@@ -215,7 +219,7 @@ describe('the factor by which calls at once slow an account', () => {
       fc.property(fc.array(fc.double({ min: 0, max: 50, noNaN: true })), (needs) => {
         let factor = 1;
         for (const needed of needs) {
-          factor = slowedBy(factor, needed);
+          factor = concurrencySlowdown(factor, needed);
           expect(factor).toBeGreaterThanOrEqual(Math.max(1, needed));
         }
       }),

@@ -7,7 +7,7 @@ import { EVERYTHING, World } from './support/world.ts';
 
 /** Weak references to what is served of each application and host, so that nothing here holds it. */
 async function served(world: World): Promise<Map<string, WeakRef<object>>> {
-  const { blocks } = await world.collector.answer(EVERYTHING);
+  const { blocks } = await world.collector.snapshot(EVERYTHING);
   return new Map(
     blocks.map(({ group, labels, samples }) => [`${group} ${Object.values(labels).join()}`, new WeakRef(samples)]),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/collect/clock.ts';
-import { Limiter, SharedPlaces } from '../../src/collect/limiter.ts';
+import { AccountLimiter, SharedConcurrency } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that goes on a little with each reading, as a real one does, and whose timers ring `early` milliseconds too soon. */
@@ -49,10 +49,10 @@ it.each(EARLY)(
     const state = { started: false };
     const start = (): void => {
       state.started ||= limiter.reserve() !== undefined;
-      limiter.admit();
+      limiter.drain();
     };
-    const limiter = new Limiter(ONE_AT_ONCE, clock, start);
-    const release = await limiter.enter(new AbortController().signal);
+    const limiter = new AccountLimiter(ONE_AT_ONCE, clock, start);
+    const release = await limiter.acquire(new AbortController().signal);
     release({ waitMs: 5_000 });
     start();
     while (!state.started && clock.ring());
@@ -62,12 +62,12 @@ it.each(EARLY)(
 
 it.each(EARLY)('a call that waits for the end of a pause is let in when the timer rings %f ms early', async (early) => {
   const clock = new PassingClock(early);
-  const limiter = new Limiter(ONE_AT_ONCE, clock, () => undefined);
+  const limiter = new AccountLimiter(ONE_AT_ONCE, clock, () => undefined);
   const { signal } = new AbortController();
-  const release = await limiter.enter(signal);
+  const release = await limiter.acquire(signal);
   release({ waitMs: 5_000 });
   let entered = false;
-  void limiter.enter(signal).then(() => (entered = true));
+  void limiter.acquire(signal).then(() => (entered = true));
   while (clock.ring());
   await Promise.resolve();
   expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
@@ -77,7 +77,7 @@ function limiterOf(places: number) {
   const clock = new VirtualClock();
   const told = { times: 0 };
   const limits = { requests_per_minute: 100, max_concurrent_requests: places };
-  const limiter = new Limiter(limits, clock, () => void (told.times += 1));
+  const limiter = new AccountLimiter(limits, clock, () => void (told.times += 1));
   return { clock, budget: limiter.budget, limiter, told };
 }
 
@@ -87,17 +87,17 @@ describe('a call at the limiter', () => {
   it('that was given up before it came is not let in', async () => {
     const { limiter, budget } = limiterOf(1);
     const givenUp = AbortSignal.abort(new Error('the account was stopped'));
-    await expect(limiter.enter(givenUp)).rejects.toThrow('the account was stopped');
+    await expect(limiter.acquire(givenUp)).rejects.toThrow('the account was stopped');
     expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
   });
 
   it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
     const { limiter, budget } = limiterOf(1);
-    const release = await limiter.enter(forEver());
+    const release = await limiter.acquire(forEver());
     const controller = new AbortController();
-    const givenUp = limiter.enter(controller.signal);
-    const next = limiter.enter(forEver());
-    const last = limiter.enter(forEver());
+    const givenUp = limiter.acquire(controller.signal);
+    const next = limiter.acquire(forEver());
+    const last = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
     expect(limiter.waiting).toBe(2);
     await expect(givenUp).rejects.toThrow('the account was stopped');
@@ -110,9 +110,9 @@ describe('a call at the limiter', () => {
   it('that was let in is not ended by its signal, and gives its place back once', async () => {
     const { limiter, budget } = limiterOf(2);
     const controller = new AbortController();
-    const release = await limiter.enter(controller.signal);
-    const other = await limiter.enter(forEver());
-    const waits = limiter.enter(forEver());
+    const release = await limiter.acquire(controller.signal);
+    const other = await limiter.acquire(forEver());
+    const waits = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
     expect([limiter.waiting, budget.inFlight]).toEqual([1, 2]);
     release();
@@ -127,10 +127,10 @@ describe('a call at the limiter', () => {
 describe('accounts that share places', () => {
   it('take turns, one place each, whatever order they asked in and however much they want', () => {
     const clock = new VirtualClock();
-    const shared = new SharedPlaces(2);
+    const shared = new SharedConcurrency(2);
     const took: string[] = [];
     const held: (() => void)[] = [];
-    const limiters = new Map<string, Limiter>();
+    const limiters = new Map<string, AccountLimiter>();
     for (const name of ['a', 'b', 'c']) {
       const takeAll = (): void => {
         for (let place = limiter.reserve(); place !== undefined; place = limiter.reserve()) {
@@ -139,7 +139,7 @@ describe('accounts that share places', () => {
           held.push(() => taken.cancel());
         }
       };
-      const limiter = new Limiter({ requests_per_minute: 1_000, max_concurrent_requests: 5 }, clock, takeAll);
+      const limiter = new AccountLimiter({ requests_per_minute: 1_000, max_concurrent_requests: 5 }, clock, takeAll);
       limiter.share(shared);
       limiters.set(name, limiter);
     }
@@ -151,24 +151,24 @@ describe('accounts that share places', () => {
   });
 
   it('have equal parts of what those leave that need less', () => {
-    const shared = new SharedPlaces(25);
+    const shared = new SharedConcurrency(25);
     const clock = new VirtualClock();
     const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
-    const [small, one, other] = [1, 2, 3].map(() => new Limiter(limits, clock, () => undefined));
+    const [small, one, other] = [1, 2, 3].map(() => new AccountLimiter(limits, clock, () => undefined));
     if (small === undefined || one === undefined || other === undefined) throw new Error('three limiters');
-    expect(shared.placesFor(one, 20, 0)).toBe(25);
-    expect(shared.placesFor(other, 18, 0)).toBe(12.5);
-    expect(shared.placesFor(small, 3, 0)).toBe(11);
-    expect(shared.placesFor(one, 20, 0)).toBe(11);
-    expect(shared.placesFor(other, 18, 0)).toBe(11);
+    expect(shared.slotsFor(one, 20, 0)).toBe(25);
+    expect(shared.slotsFor(other, 18, 0)).toBe(12.5);
+    expect(shared.slotsFor(small, 3, 0)).toBe(11);
+    expect(shared.slotsFor(one, 20, 0)).toBe(11);
+    expect(shared.slotsFor(other, 18, 0)).toBe(11);
     shared.leave(one);
-    expect(shared.placesFor(other, 18, 0)).toBe(25);
+    expect(shared.slotsFor(other, 18, 0)).toBe(25);
   });
 });
 
 describe('a limiter', () => {
   it('that shares places tells its account when another gives one back, until it is closed', () => {
-    const shared = new SharedPlaces(1);
+    const shared = new SharedConcurrency(1);
     const { limiter, told } = limiterOf(5);
     limiter.share(shared);
     shared.take();
@@ -183,7 +183,7 @@ describe('a limiter', () => {
 
   it('does not count a pause, nor the time before it, as time in which calls could have gone on', async () => {
     const { limiter, clock } = limiterOf(5);
-    const release = await limiter.enter(forEver());
+    const release = await limiter.acquire(forEver());
     await clock.advance(10_000);
     release({ waitMs: 250_000 });
     await clock.advance(249_000);
@@ -195,12 +195,12 @@ describe('a limiter', () => {
   });
 
   it('that shares the places of another key from now on is told no longer of those it had', () => {
-    const before = new SharedPlaces(1);
+    const before = new SharedConcurrency(1);
     const { limiter, told } = limiterOf(5);
     limiter.share(before);
     before.take();
     expect(limiter.reserve()).toBeUndefined();
-    limiter.share(new SharedPlaces(1));
+    limiter.share(new SharedConcurrency(1));
     before.release();
     expect(told.times).toBe(0);
     expect(limiter.reserve()).toBeDefined();
@@ -208,11 +208,11 @@ describe('a limiter', () => {
 
   it('that is closed sets no timer any more', async () => {
     const { limiter, clock, budget } = limiterOf(5);
-    const release = await limiter.enter(forEver());
+    const release = await limiter.acquire(forEver());
     release({ waitMs: 30_000 });
     expect([budget.pausedUntil(clock.monotonic()) !== undefined, clock.timers]).toEqual([true, 1]);
     limiter.close();
-    limiter.admit();
+    limiter.drain();
     expect(clock.timers).toBe(0);
   });
 });

@@ -30,10 +30,10 @@ describe('the budget', () => {
     const world = new World([accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
     world.populate(148);
     await world.scrapeFor(900);
-    const { intervalSeconds, effectiveIntervalSeconds, entities, oldestWindowEnd } = world.group('application_metrics');
+    const { intervalSeconds, effectiveIntervalSeconds, tasks, oldestWindowEnd } = world.group('application_metrics');
     expect(intervalSeconds).toBe(60);
     expect(effectiveIntervalSeconds).toBeCloseTo((60 * (148 + 2 + 148 / 360)) / 50, 5);
-    expect(entities.missing).toBe(0);
+    expect(tasks.missing).toBe(0);
     expect(world.clock.now() / 1000 - (oldestWindowEnd ?? 0)).toBeLessThan(120 + 60 + 181 + 60);
     expect(world.status.warnings.join()).toContain('requests_per_minute');
   });
@@ -43,7 +43,7 @@ describe('the budget', () => {
     world.populate(40, 4);
     await world.scrapeFor(3_600);
     for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
-      expect(world.group(group).entities, group).toMatchObject({ missing: 0 });
+      expect(world.group(group).tasks, group).toMatchObject({ missing: 0 });
     }
   });
 
@@ -134,7 +134,7 @@ describe('an overload answer', () => {
     await world.scrapeFor(60);
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
     await world.scrape();
-    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 });
 
@@ -156,7 +156,7 @@ describe('a refused account', () => {
     await world.scrapeFor(120);
     await world.scrape();
     expect(world.status).toMatchObject({ up: true, refused: undefined });
-    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 
   it('makes one list call per interval whatever the list answers meanwhile', async () => {
@@ -215,7 +215,7 @@ describe('a refused account', () => {
     await world.scrapeFor(120);
     await world.scrape();
     expect(world.status.refused).toBeUndefined();
-    expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 0, missing: 1 });
+    expect(world.group('application_metrics').tasks).toEqual({ fresh: 2, stale: 0, missing: 1 });
   });
 });
 
@@ -234,7 +234,7 @@ describe('failure truth and staleness', () => {
     await world.scrapeFor(120);
     await world.scrape();
     expect(world.group('application_metrics')).toMatchObject({ success: false, lastSuccess });
-    expect(world.group('application_metrics').entities).toEqual({ fresh: 2, stale: 1, missing: 0 });
+    expect(world.group('application_metrics').tasks).toEqual({ fresh: 2, stale: 1, missing: 0 });
     expect(world.group('host_metrics').success).toBe(true);
     expect(world.status.up).toBe(true);
     failing = false;
@@ -287,7 +287,7 @@ describe('failure truth and staleness', () => {
     await world.scrape();
     expect(world.group('application_metrics')).toMatchObject({
       success: true,
-      entities: { fresh: 0, stale: 0, missing: 0 },
+      tasks: { fresh: 0, stale: 0, missing: 0 },
     });
   });
 

@@ -80,7 +80,7 @@ describe('an interface whose calls carry many subjects', () => {
     expect(ids).toEqual(['1', '2', '4', '5']);
     expect(world.group('application_metrics')).toMatchObject({
       success: false,
-      entities: { fresh: 4, stale: 0, missing: 1 },
+      tasks: { fresh: 4, stale: 0, missing: 1 },
     });
   });
 
@@ -112,7 +112,7 @@ describe('rolling values that the lists do not bring', () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
     const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
     const read = probed.notes.flatMap((note) => /^(.*): fresh, /.exec(note)?.[1] ?? []);
     expect(new Set(read).size).toBe(read.length);
     expect(read).toEqual(expect.arrayContaining(['applications', 'applications, rolling values']));
@@ -128,8 +128,8 @@ describe('rolling values that the lists do not bring', () => {
       expect(world.value(answer, `newrelic_${scope}_rolling_requests_per_second`), scope).toBe(2);
       expect(world.value(answer, `newrelic_${scope}_info`), scope).toBe(1);
     }
-    expect(world.group('applications').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
-    expect(world.group('hosts').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
+    expect(world.group('applications').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
+    expect(world.group('hosts').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
   });
 
   it('that cannot be read make their group fail, are served up to max_age, and hold up neither list nor discovery', async () => {
@@ -143,7 +143,7 @@ describe('rolling values that the lists do not bring', () => {
     expect(world.status.up).toBe(true);
     expect((await world.scrape({ groups: new Set(['applications']), listsOnly: true })).took).toBe(0);
     await world.clock.advance(31_000);
-    expect(world.group('applications')).toMatchObject({ success: false, entities: { fresh: 0, stale: 2, missing: 0 } });
+    expect(world.group('applications')).toMatchObject({ success: false, tasks: { fresh: 0, stale: 2, missing: 0 } });
     for (let second = 0; second < 420; second += 30) {
       await world.scrape(EVERYTHING, 1_000);
       await world.clock.advance(29_000);
@@ -151,17 +151,17 @@ describe('rolling values that the lists do not bring', () => {
     const later = await world.scrape(EVERYTHING, 1_000);
     expect(world.value(later, 'newrelic_application_rolling_requests_per_second')).toBeUndefined();
     expect(world.value(later, 'newrelic_application_info')).toBe(1);
-    expect(world.group('applications').entities).toEqual({ fresh: 0, stale: 0, missing: 2 });
+    expect(world.group('applications').tasks).toEqual({ fresh: 0, stale: 0, missing: 2 });
   });
 
   it('of a key transaction that is gone are held against its group no longer', async () => {
     const world = withKeyTransactions('timeout');
     await world.scrape();
-    expect(world.group('key_transactions')).toMatchObject({ success: false, entities: { fresh: 1, missing: 1 } });
+    expect(world.group('key_transactions')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
     await world.nextMinute(1);
     await world.scrape();
-    expect(world.group('key_transactions')).toMatchObject({ success: true, entities: { fresh: 1, missing: 0 } });
+    expect(world.group('key_transactions')).toMatchObject({ success: true, tasks: { fresh: 1, missing: 0 } });
   });
 
   it('of a key transaction that upstream knows no longer have its list read again before it is due', async () => {
@@ -198,7 +198,7 @@ describe('accounts that share a NerdGraph key', () => {
     expect(inFlight.most).toBe(25);
     collector.reconfigure({ accounts, collection: collectionConfig() });
     await clock.run(refreshed);
-    expect((await collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await collector.snapshot(EVERYTHING)).complete).toBe(true);
     expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
   });
 });

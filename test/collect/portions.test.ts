@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { nextTurn } from '../../src/eventLoop/turns.ts';
-import type { Answer } from '../../src/collect/collector.ts';
+import { yieldToEventLoop } from '../../src/eventLoop/turns.ts';
+import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
@@ -29,20 +29,20 @@ async function atEveryTenthCall<T>(world: World, act: () => Promise<T>): Promise
   return world.clock.run(Promise.all(acts));
 }
 
-function freshAndHeld({ accounts, blocks }: Answer): { readonly fresh: number | undefined; readonly held: number } {
+function freshAndHeld({ accounts, blocks }: Snapshot): { readonly fresh: number | undefined; readonly held: number } {
   const group = accounts[0]?.groups.find((status) => status.group === 'application_metrics');
   const held = blocks.filter((block) => block.group === 'application_metrics').length;
-  return { fresh: group?.entities.fresh, held };
+  return { fresh: group?.tasks.fresh, held };
 }
 
 describe('an answer that is put together in portions', () => {
   it('counts as fresh exactly what it holds, while values keep arriving', async () => {
     const world = quickFleet();
-    const answers = await atEveryTenthCall(world, () => world.collector.answer(EVERYTHING));
+    const answers = await atEveryTenthCall(world, () => world.collector.snapshot(EVERYTHING));
     const counts = answers.map(freshAndHeld);
     for (const { fresh, held } of counts) expect(fresh).toBe(held);
     expect(counts.filter(({ held }) => held > 0 && held < MANY).length).toBeGreaterThan(3);
-    const last = await world.collector.answer(EVERYTHING);
+    const last = await world.collector.snapshot(EVERYTHING);
     expect(freshAndHeld(last)).toEqual({ fresh: MANY, held: MANY });
     expect(last.complete).toBe(true);
     const planned = last.accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics');
@@ -57,8 +57,8 @@ describe('an answer in whose middle the labels change', () => {
     await world.scrape();
     let time = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
-    const answering = world.collector.answer(EVERYTHING);
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    const answering = world.collector.snapshot(EVERYTHING);
+    for (let turn = 0; turn < 10; turn += 1) await yieldToEventLoop();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
     const { blocks } = await answering;
     clock.mockRestore();
@@ -100,7 +100,7 @@ describe('a refresh that takes in its entities in portions', () => {
 
 function freshOf({ collector }: World): number {
   const group = collector.status()[0]?.groups.find((status) => status.group === 'application_metrics');
-  return group?.entities.fresh ?? 0;
+  return group?.tasks.fresh ?? 0;
 }
 
 describe('the plan of a large fleet', () => {

@@ -51,7 +51,7 @@ describe('an interval that is promised', () => {
       await world.scrapeFor(1_800);
       world.reader.calls.length = 0;
       let stale = 0;
-      await world.scrapeFor(1_800, 15, () => (stale += world.group('application_metrics').entities.stale));
+      await world.scrapeFor(1_800, 15, () => (stale += world.group('application_metrics').tasks.stale));
       const promised = world.group('application_metrics').effectiveIntervalSeconds;
       expect(promised).toBeGreaterThan(65);
       const calls = world.reader.of('metric_data');
@@ -95,7 +95,7 @@ describe('an exporter that is only probed', () => {
     for (const id of ids) await unseen.clock.run(unseen.collector.probe('main', id, 9_500));
     await unseen.clock.advance(6_000);
     await unseen.clock.run(unseen.collector.probe('main', 1, 9_500));
-    const { accounts } = await unseen.collector.answer({ groups: new Set() });
+    const { accounts } = await unseen.collector.snapshot({ groups: new Set() });
     const calls = accounts[0]?.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh;
     expect(calls).toBe(10);
   });
@@ -124,7 +124,7 @@ describe('accounts of one key', () => {
         // 62 calls a minute each, of 375 that 25 places carry for all ten.
         expect(status?.effectiveIntervalSeconds).toBeGreaterThan(60 * 1.6);
         expect(status?.effectiveIntervalSeconds).toBeLessThan(60 * 2.2);
-        expect(status?.entities.missing).toBe(0);
+        expect(status?.tasks.missing).toBe(0);
       }
       // A quarter longer at most, or until the next scrape: how the slices of the work fall decides who comes first.
       const promised = Math.max(...ofData.map((status) => status?.effectiveIntervalSeconds ?? Infinity));
@@ -224,9 +224,9 @@ describe('a window that has moved on by more than the monotonic clock says', () 
     expect((await world.scrape()).complete).toBe(true);
     world.clock.step(ms);
     // Nobody has asked again: what is held is of before.
-    const before = await world.collector.answer(EVERYTHING);
+    const before = await world.collector.snapshot(EVERYTHING);
     expect(before.complete).toBe(false);
-    expect(world.group('host_metrics').entities).toEqual({ fresh: 0, stale: 6, missing: 0 });
+    expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 6, missing: 0 });
     world.reader.calls.length = 0;
     expect(await world.scrape()).toMatchObject({ complete: true });
     // Lists of hosts and of names as well.
@@ -273,11 +273,11 @@ describe('a client that has gone', () => {
     giveWay.abort();
     await refresh;
     expect(world.clock.monotonic() - asked).toBe(5_000);
-    const answer = await world.collector.answer(EVERYTHING, asked);
+    const answer = await world.collector.snapshot(EVERYTHING, asked);
     expect(answer.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
     // Whoever else waits for the same goes on waiting.
     await world.clock.run(other);
     expect(world.clock.monotonic() - asked).toBeGreaterThanOrEqual(30_000);
-    expect((await world.collector.answer(EVERYTHING, asked)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING, asked)).complete).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { QuerySubject } from '../../src/api/reader.ts';
+import type { QuerySubject } from '../../src/api/upstreamReader.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { readSamples } from '../../src/metrics/writeSamples.ts';
 import { keyTransaction } from './support/bodies.ts';
@@ -50,7 +50,7 @@ describe('queries', () => {
     expect(asked(world)).toEqual(['orders', 'queues']);
     expect(world.value(answer, 'shop_orders', { account: 'main', region: 'eu' })).toBe(3);
     expect(answer.complete).toBe(true);
-    expect(world.group('queries')).toMatchObject({ success: true, intervalSeconds: 60, entities: { fresh: 2 } });
+    expect(world.group('queries')).toMatchObject({ success: true, intervalSeconds: 60, tasks: { fresh: 2 } });
     expect(world.status.queries).toMatchObject([
       { name: 'orders', success: true, rows: 2, series: 2, dropped: { not_a_number: 0, repeated: 0 } },
       { name: 'queues', success: true },
@@ -184,7 +184,7 @@ describe('a probe of an application', () => {
     world.populate(1);
     const result = await world.clock.run(world.collector.probe('main', 1, 9_500));
     expect(result).toMatchObject({
-      kind: 'answer',
+      kind: 'result',
       notes: expect.arrayContaining(['queries are left out: /metrics has them']) as string[],
     });
     expect(asked(world)).toEqual([]);
@@ -198,7 +198,7 @@ describe('a probe', () => {
     world.reader.keyTransactions = [keyTransaction(7, 2), keyTransaction(8, 3)];
     await world.scrape();
     const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
-    const blocks = probed.kind === 'answer' ? probed.blocks : [];
+    const blocks = probed.kind === 'result' ? probed.blocks : [];
     expect(blocks.filter(({ labels }) => labels['app_id'] !== '2')).toEqual([]);
     expect(new Set(blocks.map(({ group }) => group))).toEqual(
       new Set(['applications', 'application_metrics', 'hosts', 'host_metrics', 'key_transactions']),

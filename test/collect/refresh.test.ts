@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, instance, keyTransaction } from './support/bodies.ts';
-import type { Answer } from '../../src/collect/collector.ts';
+import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -57,7 +57,7 @@ describe('a refresh', () => {
     scrapes.push(world.collector.refresh(EVERYTHING, deadline));
     await world.clock.run(Promise.all(scrapes));
     expect(world.reader.calls).toHaveLength(2 + 4 * 6);
-    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 
   it('comes at once where nothing is due, however close behind another', async () => {
@@ -122,7 +122,7 @@ describe('a refresh', () => {
     await world.clock.advance(5_000);
     await world.clock.run(world.collector.refresh(EVERYTHING, 30_000));
     expect(pairs(world.reader.of('metric_data')).size).toBe(2);
-    expect((await world.collector.answer(EVERYTHING)).complete).toBe(true);
+    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 });
 
@@ -145,7 +145,7 @@ describe('the answer', () => {
       .map(({ labels }) => labels.app_id);
     expect(apps).toEqual(['1', '2', '4', '5']);
     await world.clock.advance(15_000);
-    const next = await world.collector.answer(EVERYTHING);
+    const next = await world.collector.snapshot(EVERYTHING);
     expect(next.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(5);
   });
 
@@ -166,7 +166,7 @@ describe('the answer', () => {
     expect(second.took).toBe(0);
     await world.clock.advance(300_000);
     expect(
-      (await world.collector.answer(EVERYTHING)).blocks.filter(({ group }) => group === 'application_metrics'),
+      (await world.collector.snapshot(EVERYTHING)).blocks.filter(({ group }) => group === 'application_metrics'),
     ).toHaveLength(100);
   });
 
@@ -246,7 +246,7 @@ describe('what a metric data call asks for', () => {
     failing = false;
     await world.clock.advance(6_000);
     await world.scrape(EVERYTHING, 4_000);
-    const between = await world.collector.answer(EVERYTHING);
+    const between = await world.collector.snapshot(EVERYTHING);
     expect(world.value(between, 'newrelic_application_response_time_seconds')).toBe(0.1);
     expect(world.value(between, 'newrelic_application_total_time_seconds')).toBeUndefined();
     await world.nextMinute(1);
@@ -315,14 +315,14 @@ describe('failures and changes of the inventory', () => {
     world.reader.hostsOf.set(1, [broken]);
     const answer = await world.scrape();
     expect(answer.complete).toBe(false);
-    expect(world.group('hosts')).toMatchObject({ success: false, entities: { fresh: 1, missing: 1 } });
+    expect(world.group('hosts')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     expect(JSON.stringify(world.lines)).toContain('the key is broken');
   });
 
   it('instances are those of the newest list', async () => {
     const world = new World([accountConfig({ hosts: false, instances: true })]);
     world.populate(1);
-    const shown = ({ blocks }: Pick<Answer, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
+    const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
     world.reader.instancesOf.set(1, [instance(5), instance(6)]);
     expect(shown(await world.scrape())).toEqual(['5', '6']);
     world.reader.instancesOf.set(1, [instance(6), instance(7)]);
@@ -460,10 +460,10 @@ describe('failures and changes of the inventory', () => {
     world.reader.keyTransactions = [keyTransaction(8, 1)];
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
     expect((await world.scrape()).blocks).toEqual([]);
-    expect(world.group('key_transactions').entities).toEqual({ fresh: 0, stale: 0, missing: 1 });
+    expect(world.group('key_transactions').tasks).toEqual({ fresh: 0, stale: 0, missing: 1 });
     await world.clock.advance(6_000);
     const { blocks } = await world.scrape();
-    expect(world.group('key_transactions').entities).toEqual({ fresh: 1, stale: 0, missing: 0 });
+    expect(world.group('key_transactions').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
     expect(new Set(blocks.map(({ labels }) => labels.app))).toEqual(new Set(['app-1']));
     expect(blocks.map(({ group }) => group)).toContain('key_transactions');
 
@@ -511,7 +511,7 @@ describe('a scope', () => {
     const world = new World();
     world.populate(3, 1);
     const probed = await world.clock.run(world.collector.probe('main', 2, 9_500));
-    expect(probed).toMatchObject({ kind: 'answer', success: true });
+    expect(probed).toMatchObject({ kind: 'result', success: true });
     expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
       ['applications', undefined],
       ['key_transactions', undefined],
@@ -547,7 +547,7 @@ describe('a probe', () => {
     world.populate(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
     expect(probed.success).toBe(false);
     expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; what counts: not decided$/);
     expect(probed.notes.join()).toContain('; failed once: ');
@@ -558,7 +558,7 @@ describe('a probe', () => {
     world.populate(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    if (probed.kind !== 'answer') throw new Error(`the probe ended with ${probed.kind}`);
+    if (probed.kind !== 'result') throw new Error(`the probe ended with ${probed.kind}`);
     const present = new Set(
       probed.blocks.flatMap(({ samples }) => samples.columns.list.map(({ family }) => family.name)),
     );
@@ -576,7 +576,7 @@ describe('a probe', () => {
     const without = new World([accountConfig({ hosts: false })]);
     without.populate(1, 1);
     const alone = await without.clock.run(without.collector.probe('main', 1, 9_500));
-    const notes = alone.kind === 'answer' ? alone.notes : [];
+    const notes = alone.kind === 'result' ? alone.notes : [];
     expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
@@ -587,7 +587,7 @@ describe('a probe', () => {
     world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
     const aboutInstances = async (id: number): Promise<string[]> => {
       const probed = await world.clock.run(world.collector.probe('main', id, 9_500));
-      return probed.kind === 'answer' ? probed.notes.filter((note) => note.startsWith('newrelic_instance_')) : [];
+      return probed.kind === 'result' ? probed.notes.filter((note) => note.startsWith('newrelic_instance_')) : [];
     };
     expect((await aboutInstances(1)).join('\n')).toContain('newrelic_instance_rolling_requests_per_second is absent');
     expect(await aboutInstances(2)).toEqual([]);
@@ -597,8 +597,8 @@ describe('a probe', () => {
     const world = new World();
     world.reader.applications = [application(1, { reporting: false })];
     const probed = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    expect(probed).toMatchObject({ kind: 'answer', success: true });
-    expect(probed.kind === 'answer' ? probed.notes : []).toContain(
+    expect(probed).toMatchObject({ kind: 'result', success: true });
+    expect(probed.kind === 'result' ? probed.notes : []).toContain(
       'no metric data: the application does not report (applications.reporting_only)',
     );
   });
@@ -608,8 +608,8 @@ describe('a probe', () => {
     world.populate(2, 1);
     world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
     const failing = await world.clock.run(world.collector.probe('main', 1, 9_500));
-    expect(failing).toMatchObject({ kind: 'answer', success: false });
+    expect(failing).toMatchObject({ kind: 'result', success: false });
     const other = await world.clock.run(world.collector.probe('main', 2, 9_500));
-    expect(other).toMatchObject({ kind: 'answer', success: true });
+    expect(other).toMatchObject({ kind: 'result', success: true });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
-import type { Answer } from '../../src/collect/collector.ts';
+import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -46,7 +46,7 @@ describe('a reload', () => {
     await world.scrape();
     expect(world.reader.of('applications')[0]?.query).toEqual({ ids: [1, 2] });
     world.collector.reconfigure(config(only(2)));
-    expect(new Set((await world.collector.answer(EVERYTHING)).blocks.map(({ labels }) => labels.app_id))).toEqual(
+    expect(new Set((await world.collector.snapshot(EVERYTHING)).blocks.map(({ labels }) => labels.app_id))).toEqual(
       new Set(['2']),
     );
     world.collector.reconfigure(config());
@@ -70,7 +70,7 @@ describe('a reload', () => {
     world.populate(2, 2);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
-    const groups = (await world.collector.answer(EVERYTHING)).blocks.map(({ group }) => group);
+    const groups = (await world.collector.snapshot(EVERYTHING)).blocks.map(({ group }) => group);
     expect(groups).not.toContain('hosts');
     expect(groups).not.toContain('host_metrics');
     world.reader.calls.length = 0;
@@ -101,7 +101,7 @@ describe('a reload', () => {
     world.populate(100);
     await world.scrapeFor(300);
     const interval = async () => {
-      const { accounts } = await world.collector.answer({ groups: new Set() });
+      const { accounts } = await world.collector.snapshot({ groups: new Set() });
       return accounts[0]?.groups.find(({ group }) => group === 'application_metrics')?.effectiveIntervalSeconds;
     };
     expect(await interval()).toBeGreaterThan(100);
@@ -113,11 +113,11 @@ describe('a reload', () => {
     const world = new World([accountConfig({ hosts: false })]);
     world.populate(1);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
-    const shown = ({ blocks }: Pick<Answer, 'blocks'>) =>
+    const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.filter(({ group }) => group === 'key_transactions').length;
     expect(shown(await world.scrape())).toBe(2);
     world.collector.reconfigure(config(accountConfig({ hosts: false, key_transactions: false })));
-    expect(shown(await world.collector.answer(EVERYTHING))).toBe(0);
+    expect(shown(await world.collector.snapshot(EVERYTHING))).toBe(0);
     expect(world.status.visible.keyTransactions).toBe(0);
     await world.nextMinute(1);
     expect(shown(await world.scrape())).toBe(0);
@@ -132,14 +132,14 @@ describe('a reload', () => {
     const world = new World([only(9)]);
     world.populate(1);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
-    const shown = ({ blocks }: Pick<Answer, 'blocks'>) =>
+    const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.flatMap(({ labels }) => labels.key_transaction_id ?? []);
     expect(shown(await world.scrape())).toEqual(['9']);
     world.collector.reconfigure(config(only(9, 10)));
     expect(shown(await world.scrape())).toEqual(['9', '10']);
     expect(world.reader.of('key_transactions')).toHaveLength(2);
     world.collector.reconfigure(config(only(10)));
-    expect(shown(await world.collector.answer(EVERYTHING))).toEqual(['10']);
+    expect(shown(await world.collector.snapshot(EVERYTHING))).toEqual(['10']);
   });
 
   it('that lists the applications by ids keeps the names of those that own chosen key transactions', async () => {
@@ -164,7 +164,7 @@ describe('a reload', () => {
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'timeout' } : undefined);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
-    const labels = (await world.collector.answer(EVERYTHING)).blocks.map((block) => block.labels);
+    const labels = (await world.collector.snapshot(EVERYTHING)).blocks.map((block) => block.labels);
     expect(labels).toEqual([expect.objectContaining({ key_transaction_id: '9', team: 'blue' })]);
   });
 
@@ -186,7 +186,7 @@ describe('a reload', () => {
     world.reader.instancesOf.set(1, [instance(5)]);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ instances: true, labels: { team: 'blue' } })));
-    const { blocks } = await world.collector.answer(EVERYTHING);
+    const { blocks } = await world.collector.snapshot(EVERYTHING);
     expect(blocks).toHaveLength(5);
     for (const { labels } of blocks) expect(labels).toMatchObject({ team: 'blue' });
   });
@@ -197,7 +197,7 @@ describe('a reload', () => {
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
     world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
-    const answer = await world.collector.answer(EVERYTHING);
+    const answer = await world.collector.snapshot(EVERYTHING);
     expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.08);
     expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
   });
@@ -273,7 +273,7 @@ describe('a reload', () => {
     expect(() =>
       world.collector.reconfigure(config(accountConfig({ hosts: false, custom_metrics: [bad], labels: { a: 'b' } }))),
     ).toThrow();
-    const { blocks } = await world.collector.answer(EVERYTHING);
+    const { blocks } = await world.collector.snapshot(EVERYTHING);
     expect(blocks[0]?.labels).not.toHaveProperty('a');
     expect(world.opened.map(({ closed }) => closed)).toEqual([false]);
     await world.nextMinute(1);
@@ -298,7 +298,7 @@ describe('a reload', () => {
     world.populate(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(over)));
-    expect((await world.collector.answer(EVERYTHING)).blocks).toEqual([]);
+    expect((await world.collector.snapshot(EVERYTHING)).blocks).toEqual([]);
   });
 
   it('that drops or moves an account stops it, and opens the new one empty', async () => {
@@ -309,7 +309,7 @@ describe('a reload', () => {
     world.readers.delete('main');
     world.collector.reconfigure(config(accountConfig({ base_url: 'https://api.eu.newrelic.com/v2' })));
     expect(old?.closed).toBe(true);
-    expect((await world.collector.answer(EVERYTHING)).blocks).toEqual([]);
+    expect((await world.collector.snapshot(EVERYTHING)).blocks).toEqual([]);
   });
 });
 
@@ -359,7 +359,7 @@ describe('custom metrics', () => {
     expect(world.value(await world.scrape(), QUEUE.name, { queue: 'a' })).toBe(7);
     const other = { ...QUEUE, name: 'newrelic_custom_other', value: 'max_value' };
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [other], hosts: false })));
-    expect(world.value(await world.collector.answer(EVERYTHING), QUEUE.name)).toBeUndefined();
+    expect(world.value(await world.collector.snapshot(EVERYTHING), QUEUE.name)).toBeUndefined();
     await world.nextMinute(1);
     expect(world.value(await world.scrape(), other.name, { queue: 'a' })).toBe(9);
   });
@@ -416,7 +416,7 @@ describe('custom metrics', () => {
     world.populate(1);
     queues(world);
     const familyOf = async () =>
-      (await world.collector.answer(EVERYTHING)).blocks
+      (await world.collector.snapshot(EVERYTHING)).blocks
         .flatMap(({ samples }) => samples.columns.list)
         .find(({ family }) => family.name === QUEUE.name)?.family;
     await world.scrape();

@@ -19,10 +19,10 @@ describe('an upstream too slow for the calls at once', () => {
       let stale = 0;
       let scrapes = 0;
       await world.scrapeFor(1_800, 15, () => {
-        const { entities, effectiveIntervalSeconds } = world.group('application_metrics');
-        expect(entities.missing).toBe(0);
+        const { tasks, effectiveIntervalSeconds } = world.group('application_metrics');
+        expect(tasks.missing).toBe(0);
         intervals.add(effectiveIntervalSeconds);
-        stale += entities.stale;
+        stale += tasks.stale;
         scrapes += 1;
       });
       // 302 calls a minute and more, of 120 that can be carried.
@@ -31,7 +31,7 @@ describe('an upstream too slow for the calls at once', () => {
       expect(intervals.size).toBe(1);
       expect(stale / scrapes / 300).toBeLessThan(0.02);
       expect(world.status.warnings.join()).toContain('max_concurrent_requests');
-      expect(world.status.plan.stretch).toBeGreaterThan(2.5);
+      expect(world.status.plan.slowdown).toBeGreaterThan(2.5);
     },
     LONG,
   );
@@ -45,7 +45,7 @@ describe('an upstream too slow for the calls at once', () => {
       world.reader.latency = () => 3_000;
       await world.scrapeFor(1_200);
       await world.scrapeFor(600, 15, () => {
-        expect(world.group('host_metrics').entities.missing).toBe(0);
+        expect(world.group('host_metrics').tasks.missing).toBe(0);
       });
     },
     LONG,
@@ -64,7 +64,7 @@ describe('an upstream too slow for the calls at once', () => {
       await world.scrapeFor(1_200);
       expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
       await world.scrape();
-      expect(world.group('application_metrics').entities).toEqual({ fresh: 100, stale: 0, missing: 0 });
+      expect(world.group('application_metrics').tasks).toEqual({ fresh: 100, stale: 0, missing: 0 });
     },
     LONG,
   );
@@ -82,7 +82,7 @@ describe('what failed', () => {
     await world.scrapeFor(600);
     hanging = false;
     await world.scrapeFor(75);
-    expect(world.status.entities.filter(({ problem }) => problem !== undefined)).toEqual([]);
+    expect(world.status.tasks.filter(({ problem }) => problem !== undefined)).toEqual([]);
   });
 
   it('comes back within five minutes of upstream, name lists too', async () => {
@@ -144,7 +144,7 @@ describe('a hanging application', () => {
         for (let after = 0; after < 240; after += 15) {
           await world.clock.until(from + after * 1000);
           const { accounts } = await world.scrape();
-          const entities = accounts[0]?.groups.find(({ group }) => group === 'host_metrics')?.entities;
+          const entities = accounts[0]?.groups.find(({ group }) => group === 'host_metrics')?.tasks;
           const { fresh, stale, missing } = entities ?? { fresh: 0, stale: 0, missing: 0 };
           if (fresh !== healthy || missing !== shape.hanging) unlike.push(`${after} s: ${fresh}/${stale}/${missing}`);
         }

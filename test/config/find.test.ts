@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment, describeOrigin, findConfig, readFrom } from '../../src/config/find.ts';
-import { formatFault } from '../../src/config/fault.ts';
+import { configFromEnvironment, describeOrigin, findConfig, readFrom } from '../../src/config/configSource.ts';
+import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';
 
@@ -13,7 +13,7 @@ const find = (flag: string | undefined, hasFile: boolean, env: Environment) =>
 
 const faultsOf = (env: Environment): string[] => {
   const result = configFromEnvironment(env);
-  return 'faults' in result ? result.faults.map(formatFault) : [];
+  return 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
 };
 
 describe('the place of the configuration', () => {
@@ -36,7 +36,7 @@ describe('the place of the configuration', () => {
 
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
     const result = find(undefined, false, env);
-    expect('faults' in result ? result.faults.map(formatFault) : []).toEqual([
+    expect('diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : []).toEqual([
       'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (config.example.yaml shows every key), name another with --config.file, or set one of the two',
     ]);
   });

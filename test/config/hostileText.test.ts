@@ -54,9 +54,9 @@ const PIECES = [
 
 function loads(text: string): void {
   const result = loadConfig({ path: 'c.yaml', text }, { A: 'b: c' });
-  if ('faults' in result) {
-    expect(result.faults.length).toBeGreaterThan(0);
-    for (const { line, column, message } of result.faults) {
+  if ('diagnostics' in result) {
+    expect(result.diagnostics.length).toBeGreaterThan(0);
+    for (const { line, column, message } of result.diagnostics) {
       expect(line).toBeGreaterThan(0);
       expect(column).toBeGreaterThan(0);
       expect(message).not.toBe('');

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatFault } from '../../src/config/fault.ts';
+import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { QueryDefinition } from '../../src/metrics/queryFamilies.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PACKS } from '../../src/config/schema/query.ts';
@@ -232,10 +232,10 @@ describe('query files', () => {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
     const text = `accounts:\n  - {api_key: abcd, account_id: 7, query_files: [${names}]}\n`;
     const result = loadConfig({ path: join(root, 'c.yaml'), text }, env);
-    const relative = (faults: readonly Parameters<typeof formatFault>[0][]): string[] =>
-      faults.map((fault) => formatFault(fault).replaceAll(`${root}/`, ''));
-    return 'faults' in result
-      ? { faults: relative(result.faults), warnings: [], names: [] }
+    const relative = (faults: readonly Parameters<typeof formatDiagnostic>[0][]): string[] =>
+      faults.map((fault) => formatDiagnostic(fault).replaceAll(`${root}/`, ''));
+    return 'diagnostics' in result
+      ? { faults: relative(result.diagnostics), warnings: [], names: [] }
       : {
           faults: [],
           warnings: relative(result.warnings),

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
-import { formatFault } from '../../src/config/fault.ts';
+import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import { readConfig } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 
@@ -15,7 +15,7 @@ async function faultsOf(content: string | Buffer, prepare?: (folder: string) => 
   writeFileSync(file, content);
   prepare?.(folder);
   const result = await readConfig(file, {}, false);
-  const faults = 'faults' in result ? result.faults.map(formatFault) : [];
+  const faults = 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
   return faults.map((fault) => fault.replaceAll(file, 'FILE').replaceAll(folder, 'DIR'));
 }
 
@@ -37,7 +37,7 @@ describe('a configuration file', () => {
   it('must exist', async () => {
     const file = join(newFolder(), 'none', 'config.yaml');
     expect(await readConfig(file, {}, false)).toEqual({
-      faults: [
+      diagnostics: [
         { file, line: undefined, column: undefined, path: '', message: 'the configuration file does not exist' },
       ],
     });
@@ -46,7 +46,7 @@ describe('a configuration file', () => {
   it('must be a file', async () => {
     const folder = newFolder();
     expect(await readConfig(folder, {}, false)).toMatchObject({
-      faults: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
+      diagnostics: [{ file: folder, message: 'the configuration file is a directory, not a file' }],
     });
   });
 

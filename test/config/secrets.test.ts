@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { formatFault, mayBeSecret } from '../../src/config/fault.ts';
+import { formatDiagnostic, mayBeSecret } from '../../src/config/diagnostic.ts';
 import { readConfig } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 import { faultsOf } from './reading.ts';
@@ -18,7 +18,7 @@ async function told(text: string): Promise<string[]> {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, text);
   const result = await readConfig(file, {}, false);
-  return ('faults' in result ? result.faults : result.warnings).map(formatFault);
+  return ('diagnostics' in result ? result.diagnostics : result.warnings).map(formatDiagnostic);
 }
 
 const SLIPS: readonly (readonly [string, string])[] = [
@@ -202,7 +202,7 @@ collection: {window: 30}
     mkdirSync(join(folder, 'broken.pem'));
     writeFileSync(join(folder, 'config.yaml'), text);
     const result = await readConfig(join(folder, 'config.yaml'), {}, false);
-    const faults = 'faults' in result ? result.faults.map(({ line, path }) => `${String(line)} ${path}`) : [];
+    const faults = 'diagnostics' in result ? result.diagnostics.map(({ line, path }) => `${String(line)} ${path}`) : [];
     expect(faults).toEqual([
       '3 accounts[0].api_key_file',
       '4 accounts[0].hosts',

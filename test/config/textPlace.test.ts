@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isScalar, parseDocument, stringify } from 'yaml';
-import { placeInText } from '../../src/config/yaml/textPlace.ts';
+import { positionInText } from '../../src/config/yaml/textPosition.ts';
 
 const FORMS = ['PLAIN', 'QUOTE_DOUBLE', 'QUOTE_SINGLE', 'BLOCK_FOLDED', 'BLOCK_LITERAL'] as const;
 
@@ -22,7 +22,7 @@ it('the place of each character of a text is found in the file, however the text
         (_, index) => node.value[index],
       ).entries()) {
         if (/\s/.test(character ?? '')) continue;
-        const written = file[placeInText(file, node, [], at)];
+        const written = file[positionInText(file, node, [], at)];
         expect(written === '\\' || written === character).toBe(true);
       }
     }),

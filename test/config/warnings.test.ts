@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { formatFault } from '../../src/config/fault.ts';
+import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { withAccount } from './reading.ts';
 
 function warningsOf(text: string): string[] {
   const result = loadConfig({ path: 'c.yaml', text }, {});
-  if ('faults' in result) throw new Error(result.faults.map(formatFault).join('\n'));
-  return result.warnings.map(formatFault);
+  if ('diagnostics' in result) throw new Error(result.diagnostics.map(formatDiagnostic).join('\n'));
+  return result.warnings.map(formatDiagnostic);
 }
 
 describe('a valid configuration warns', () => {

@@ -12,7 +12,7 @@ const PAGE_SIZE = 200;
 /** What a steady state of so many applications costs over REST, with the intervals that hold unless configured. */
 function planOf(applications: number, hostsEach: number) {
   const loaded = loadConfig({ path: 'config.yaml', text: 'accounts: [{api_key: k}]' }, {});
-  if ('faults' in loaded) throw new Error('the smallest configuration is not valid');
+  if ('diagnostics' in loaded) throw new Error('the smallest configuration is not valid');
   const { collection, accounts } = loaded.config;
   const hosts = applications * hostsEach;
   const calls = new Map<Group, number>([
@@ -30,7 +30,7 @@ function planOf(applications: number, hostsEach: number) {
   const intervalOf = (group: Group): number =>
     collection.intervals[group === 'custom_metrics' || group === 'queries' ? 'application_metrics' : group];
   const perMinute = accounts[0]?.limits.requests_per_minute ?? 0;
-  return planCalls(calls, intervalOf, { perMinute, slowed: 1, byPlaces: undefined });
+  return planCalls(calls, intervalOf, { perMinute, concurrencySlowdown: 1, concurrencyCapacity: undefined });
 }
 
 const SCALING = pageAt('docs/scaling.md');
@@ -49,8 +49,8 @@ describe('docs/scaling.md', () => {
     (applications = '', hosts = '', calls = '', verdict = '') => {
       const plan = planOf(numberIn(applications), hosts.startsWith('none') ? 0 : numberIn(hosts));
       expect(numberIn(calls)).toBe(Math.round(plan.callsPerMinute));
-      if (plan.stretch === 1) expect(verdict).toBe('fits');
-      else expect(verdict).toMatch(new RegExp(`^${plan.stretch.toFixed(1)} times slower`));
+      if (plan.slowdown === 1) expect(verdict).toBe('fits');
+      else expect(verdict).toMatch(new RegExp(`^${plan.slowdown.toFixed(1)} times slower`));
     },
   );
 });

@@ -1,6 +1,12 @@
 import { stat } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inSlices, nextTurn, nextTurnIfDue, soonAfterInput, turnAfterInput } from '../../src/eventLoop/turns.ts';
+import {
+  inSlices,
+  yieldToEventLoop,
+  yieldIfDue,
+  yieldSoonAfterInput,
+  yieldAfterInput,
+} from '../../src/eventLoop/turns.ts';
 
 /** Counts the turns of the event loop until it is stopped. */
 function countTurns(): { readonly turn: () => number; readonly stop: () => void } {
@@ -20,7 +26,7 @@ describe('waiting for the next turn of the event loop', () => {
     const given: [name: string, turn: number][] = [];
     const work = async (name: string, portions: number): Promise<void> => {
       for (let portion = 0; portion < portions; portion += 1) {
-        await nextTurn();
+        await yieldToEventLoop();
         given.push([name, turn()]);
       }
     };
@@ -35,7 +41,7 @@ describe('waiting for the next turn of the event loop', () => {
     setTimeout(() => (fired = true), 0);
     for (let portion = 0; !fired; portion += 1) {
       expect(portion).toBeLessThan(1_000_000);
-      await nextTurn();
+      await yieldToEventLoop();
     }
   });
 });
@@ -48,18 +54,18 @@ function work(milliseconds: number): void {
 
 describe('work in portions', () => {
   it('ends a turn that has had its time, and after it does much short work in one turn again', async () => {
-    await nextTurn();
+    await yieldToEventLoop();
     work(5);
-    const due = nextTurnIfDue();
+    const due = yieldIfDue();
     expect(due).toBeInstanceOf(Promise);
     await due;
     const { turn, stop } = countTurns();
     await inSlices(Array.from({ length: 1000 }), () => undefined);
     stop();
     expect(turn()).toBeLessThan(100);
-    await nextTurn();
+    await yieldToEventLoop();
     work(5);
-    expect(nextTurnIfDue()).toBeInstanceOf(Promise);
+    expect(yieldIfDue()).toBeInstanceOf(Promise);
   });
 
   it('shares the time of a turn with all other work of the same turn', async () => {
@@ -69,7 +75,7 @@ describe('work in portions', () => {
       taken.push(turn());
       work(3);
     };
-    await nextTurn();
+    await yieldToEventLoop();
     await Promise.all(['parsed', 'taken over', 'written'].map(() => inSlices([1, 2], take)));
     stop();
     const most = Math.max(...taken.map((at) => taken.filter((other) => other === at).length));
@@ -106,16 +112,16 @@ function turnsSinceInput(wait: () => Promise<void>): Promise<number> {
 
 describe('waiting for a turn after input', () => {
   it('goes on one turn later than what runs in the turn of the input itself', async () => {
-    expect(await turnsSinceInput(nextTurn)).toBe(1);
-    expect(await turnsSinceInput(turnAfterInput)).toBe(2);
-    expect(await turnsSinceInput(soonAfterInput)).toBe(2);
+    expect(await turnsSinceInput(yieldToEventLoop)).toBe(1);
+    expect(await turnsSinceInput(yieldAfterInput)).toBe(2);
+    expect(await turnsSinceInput(yieldSoonAfterInput)).toBe(2);
   });
 
   it('gives each turn to half of those that wait for small work, in the order in which they came', async () => {
     const { turn, stop } = countTurns();
     const given: [name: number, turn: number][] = [];
     const names = Array.from({ length: 10 }, (_, index) => index);
-    await Promise.all(names.map((name) => soonAfterInput().then(() => given.push([name, turn()]))));
+    await Promise.all(names.map((name) => yieldSoonAfterInput().then(() => given.push([name, turn()]))));
     stop();
     expect(given.map(([name]) => name)).toEqual(names);
     const sizes = [...new Set(given.map(([, at]) => at))].map((at) => given.filter(([, other]) => other === at).length);
@@ -124,9 +130,9 @@ describe('waiting for a turn after input', () => {
 
   it('keeps the order of those that come while others wait', async () => {
     const given: string[] = [];
-    const first = ['a', 'b', 'c'].map((name) => soonAfterInput().then(() => given.push(name)));
-    await nextTurn();
-    const later = ['d', 'e'].map((name) => soonAfterInput().then(() => given.push(name)));
+    const first = ['a', 'b', 'c'].map((name) => yieldSoonAfterInput().then(() => given.push(name)));
+    await yieldToEventLoop();
+    const later = ['d', 'e'].map((name) => yieldSoonAfterInput().then(() => given.push(name)));
     await Promise.all([...first, ...later]);
     expect(given).toEqual(['a', 'b', 'c', 'd', 'e']);
   });

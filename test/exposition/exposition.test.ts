@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { Exposition, type RenderedAnswer } from '../../src/exposition/exposition.ts';
+import { Exposition, type RenderedExposition } from '../../src/exposition/exposition.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import type { DroppedSeries } from '../../src/metrics/sample.ts';
@@ -23,7 +23,7 @@ const UP: OwnFamily = {
 };
 const X = gauge('newrelic_x');
 
-function bytesOf({ pieces, contentEncoding }: RenderedAnswer): Buffer {
+function bytesOf({ pieces, contentEncoding }: RenderedExposition): Buffer {
   const bytes = Buffer.concat(pieces);
   return contentEncoding === 'gzip' ? gunzipSync(bytes) : bytes;
 }

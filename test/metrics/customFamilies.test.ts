@@ -4,7 +4,7 @@ import {
   customMatches,
   customMetrics,
   customSamples,
-  hostPlaces,
+  hostRanks,
   type CustomMetricDefinition,
   TemplateError,
 } from '../../src/metrics/customMetrics.ts';
@@ -100,12 +100,12 @@ describe('customMatches', () => {
     const metricNames = Array.from({ length: names }, (_name, index) => `Custom/Queue/q${index}/depth`);
     const found = customMatches(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
     const keys = Array.from({ length: hosts }, (_host, index) => String(7_000 - index));
-    const places = hostPlaces(keys);
+    const places = hostRanks(keys);
     const values = answered(1, ...metricNames);
     const series = keys.flatMap((key) => customSamples(found.matches, values, places.get(key)));
     expect(series).toHaveLength(given);
     expect(found.cut.get('newrelic_custom_queue_depth') ?? 0).toBe(cut);
-    expect(hostPlaces(keys.toReversed())).toEqual(places);
+    expect(hostRanks(keys.toReversed())).toEqual(places);
   });
 
   it('reads only the first of the names that would give one series', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Application, Host, Instance, KeyTransaction, RollingSummary } from '../../src/api/types.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
-import { entitySamples } from '../../src/metrics/entityFamilies.ts';
+import { listedFamilySamples } from '../../src/metrics/listedFamilies.ts';
 
 const NO_SUMMARY: RollingSummary = {
   responseTime: undefined,
@@ -72,8 +72,8 @@ const KEY_TRANSACTION: KeyTransaction = {
 };
 
 /** The samples of an entry as `suffix{label=value}` and value; no series may be there twice. */
-function written(...entry: Parameters<typeof entitySamples>): Record<string, number> {
-  const entries = entitySamples(...entry).map(({ family, labels, value }): [string, number] => {
+function written(...entry: Parameters<typeof listedFamilySamples>): Record<string, number> {
+  const entries = listedFamilySamples(...entry).map(({ family, labels, value }): [string, number] => {
     const suffix = Object.entries(labels ?? {}).map(([name, text]) => `{${name}=${text}}`);
     return [family.name.replace(`newrelic_${entry[0].slice(0, -1)}_`, '') + suffix.join(''), value];
   });
@@ -160,7 +160,7 @@ const ALL = [
 describe('an entry of the list of', () => {
   it.each(ALL)('%s gives every family in base units', (group, entry, expected) => {
     expectSame(written(group, entry), expected);
-    const samples = entitySamples(group, entry);
+    const samples = listedFamilySamples(group, entry);
     // Tags are there only where some are asked for.
     const families = FAMILIES.filter((family) => family.group === group && family.name !== 'newrelic_application_tags');
     expect(new Set(samples.map(({ family }) => family))).toEqual(new Set(families));
@@ -243,7 +243,7 @@ describe('rolling values that were read apart from the list', () => {
     rolling_error_ratio: 0.01,
     rolling_apdex_score: 0.97,
   };
-  const rollingOnly = (...entry: Parameters<typeof entitySamples>): Record<string, number> =>
+  const rollingOnly = (...entry: Parameters<typeof listedFamilySamples>): Record<string, number> =>
     Object.fromEntries(Object.entries(written(...entry)).filter(([name]) => name.includes('rolling')));
 
   it("join an application's target and numbers of hosts and instances of the list", () => {

@@ -66,7 +66,7 @@ await describeReal('the web configuration', {
       const file = join(folder, 'web.yaml');
       writeFileSync(file, text);
       const { status } = await run(program('promtool'), ['check', 'web-config', file]);
-      expect('faults' in loadWebConfig(file)).toBe(status !== 0);
+      expect('diagnostics' in loadWebConfig(file)).toBe(status !== 0);
     });
 
     test('lets a real Prometheus in with certificate and password, and nobody without', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/collect/collector.ts';
+import type { Snapshot } from '../../src/collect/collector.ts';
 import type { Scope } from '../../src/collect/refresh.ts';
 import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
@@ -50,7 +50,7 @@ function watchBudget(world: World, account: string): { calls: number; most: numb
 
 /** The age in seconds of the oldest value in an answer, less the interval at which its group is due. */
 function oldestOverdue(
-  answer: Answer,
+  answer: Snapshot,
   now: number,
   effectiveInterval: (account: string, group: string) => number,
 ): number {
@@ -153,12 +153,12 @@ describe('a day of random faults', () => {
     }
     for (const { name, up, groups } of world.collector.status()) {
       expect(up, name).toBe(true);
-      for (const { group, success, entities } of groups) {
+      for (const { group, success, tasks } of groups) {
         expect(success, `${name}/${group}`).toBe(true);
-        expect(entities.missing, `${name}/${group}`).toBe(0);
+        expect(tasks.missing, `${name}/${group}`).toBe(0);
       }
     }
-    const { blocks } = await world.collector.answer({ ...EVERYTHING, account: 'tight' });
+    const { blocks } = await world.collector.snapshot({ ...EVERYTHING, account: 'tight' });
     const served = new Set(blocks.map(({ labels }) => Number(labels['app_id'])));
     expect(served).toEqual(upstreams[1]?.ids);
     const quarter = Math.floor(heap.length / 4);

@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { Exposition, finishAnswer, type RenderedAnswer, type RenderOptions } from '../../src/exposition/exposition.ts';
+import {
+  Exposition,
+  finishExposition,
+  type RenderedExposition,
+  type RenderOptions,
+} from '../../src/exposition/exposition.ts';
 import type { OwnFamily } from '../../src/exposition/ownFamilies.ts';
 import { type Block, type Family, type Labels, type Sample, GROUPS, type Group } from '../../src/metrics/sample.ts';
 import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
@@ -19,9 +24,9 @@ export async function render(
     own = [],
     ...options
   }: Partial<RenderOptions> & { readonly exposition?: Exposition; readonly own?: readonly OwnFamily[] } = {},
-): Promise<RenderedAnswer> {
+): Promise<RenderedExposition> {
   const collected = await exposition.collect(blocks, { format: 'text', gzip: false, maxSeries: Infinity, ...options });
-  return finishAnswer(collected, own);
+  return finishExposition(collected, own);
 }
 
 /** A block before its samples are written. */

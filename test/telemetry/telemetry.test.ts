@@ -16,7 +16,7 @@ const GROUP = groupStatus({
   effectiveIntervalSeconds: 90,
   lastSuccess: 1_700_000_000,
   durationSeconds: 1.5,
-  entities: { fresh: 3, stale: 2, missing: 1 },
+  tasks: { fresh: 3, stale: 2, missing: 1 },
   oldestWindowEnd: 1_699_999_000,
 });
 

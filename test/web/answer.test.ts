@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { RefusedError } from '../../src/web/request.ts';
+import { HttpError } from '../../src/web/request.ts';
 import {
-  AnswersUnderWay,
+  InFlightBytes,
   clientGone,
   cutOffSlowReader,
   sendExposition,
@@ -37,9 +37,9 @@ async function askedByDeafClient(): Promise<ServerResponse> {
 
 /** Sends pieces to it as a handler does. */
 function send(response: ServerResponse, limitMs: number): Promise<boolean> {
-  const underWay = new AnswersUnderWay(() => 0);
-  const gone = clientGone(response, () => underWay.end(response));
-  return sendPieces(response, PIECES, { gone, underWay }, undefined, limitMs);
+  const inFlight = new InFlightBytes(() => 0);
+  const gone = clientGone(response, () => inFlight.end(response));
+  return sendPieces(response, PIECES, { gone, inFlight }, undefined, limitMs);
 }
 
 describe('a client that does not read', () => {
@@ -75,13 +75,13 @@ describe('a client that does not read', () => {
 
 test('a refusal in the place of a compressed answer is plain text', async () => {
   const response = await askedByDeafClient();
-  const underWay = new AnswersUnderWay(() => 0, 1);
-  underWay.begin(new ServerResponse(response.req), [Buffer.from('full')]);
+  const inFlight = new InFlightBytes(() => 0, 1);
+  inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
   const counts = { series: new Map<string, number>(), dropped: [], refused: 0 };
   const madeOf = { format: 'text', counts, start: [] } as const;
   const answer = { contentType: 'text/plain', contentEncoding: 'gzip', pieces: PIECES, madeOf } as const;
-  const sent = sendExposition(response, answer, { gone: clientGone(response), underWay });
-  await expect(sent).rejects.toThrow(RefusedError);
+  const sent = sendExposition(response, answer, { gone: clientGone(response), inFlight });
+  await expect(sent).rejects.toThrow(HttpError);
   sendText(response, 503, 'full');
   expect(response.getHeader('content-encoding')).toBeUndefined();
 });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { RefusedError } from '../../src/web/request.ts';
-import { AnswerPlaces, AnswersUnderWay, sendPage, sendText } from '../../src/web/sending.ts';
+import { HttpError } from '../../src/web/request.ts';
+import { RequestLimiter, InFlightBytes, sendPage, sendText } from '../../src/web/sending.ts';
 import { serve } from './support/app.ts';
 import { deferred } from './support/deferred.ts';
 import { hostileClients, requestText } from './support/hostile.ts';
@@ -16,15 +16,15 @@ const LARGE = Buffer.alloc(16_000_000, 'x');
 async function taken({ max = 2, mostBytes = 1e9, fresh = false, count = 2 } = {}) {
   const state = { clock: 0 };
   const sockets: Socket[] = [];
-  const underWay = new AnswersUnderWay(() => state.clock, mostBytes);
-  const places = new AnswerPlaces(max, 'Two are being answered already.', underWay);
+  const underWay = new InFlightBytes(() => state.clock, mostBytes);
+  const places = new RequestLimiter(max, 'Two are being answered already.', underWay);
   const app = express();
   const errors =
     (handle: ReturnType<typeof places.guard>) => async (request: express.Request, response: express.Response) => {
       try {
         await handle(request, response);
       } catch (error) {
-        if (error instanceof RefusedError) sendText(response, 503, error.message);
+        if (error instanceof HttpError) sendText(response, 503, error.message);
       }
     };
   app.get(
@@ -138,8 +138,8 @@ describe('the bytes of answers under way', () => {
 describe('clients that wait for upstream', () => {
   /** Places of which all but none are free, and a path that waits until its gate opens or its wait is ended. */
   async function waiting(max: number) {
-    const underWay = new AnswersUnderWay(() => 0);
-    const places = new AnswerPlaces(max, 'full', underWay);
+    const underWay = new InFlightBytes(() => 0);
+    const places = new RequestLimiter(max, 'full', underWay);
     const gate = deferred();
     const ended: number[] = [];
     let asked = 0;
@@ -182,7 +182,7 @@ describe('clients that wait for upstream', () => {
   });
 
   test('wait for any number of accounts without a warning', async () => {
-    const places = new AnswerPlaces(1, 'One is being answered already.', new AnswersUnderWay(() => 0));
+    const places = new RequestLimiter(1, 'One is being answered already.', new InFlightBytes(() => 0));
     const app = express();
     app.get(
       '/',

@@ -180,11 +180,11 @@ describe('/-/reload', () => {
   });
 
   test('answers 500 with the faults', async () => {
-    const faults = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
-    const { origin } = await served({ reload: () => Promise.resolve({ ok: false, faults }) });
+    const diagnostics = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
+    const { origin } = await served({ reload: () => Promise.resolve({ ok: false, diagnostics }) });
     const got = await get(`${origin}/-/reload`, { method: 'POST' });
     expect(got.status).toBe(500);
-    expect(got.text.trimEnd().split('\n').slice(1)).toEqual(faults);
+    expect(got.text.trimEnd().split('\n').slice(1)).toEqual(diagnostics);
   });
 
   test('GET is not allowed', async () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { alternativeNames } from '../../src/web/server/tlsServer.ts';
-import { timeToAnswer, linkPrefix, normalisePrefix, isHostHeader } from '../../src/web/request.ts';
+import { timeToRespond, linkPrefix, normalisePrefix, isHostHeader } from '../../src/web/request.ts';
 import { TokenBucket } from '../../src/web/server/gate.ts';
 
 describe('the time to answer', () => {
   const COLLECTION = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500 };
   const timeTo = (header: string, lastWrite = 0, collection = COLLECTION) =>
-    timeToAnswer({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, collection, lastWrite);
+    timeToRespond({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, collection, lastWrite);
 
   test.each([
     ['15', 14_500],

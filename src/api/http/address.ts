@@ -3,11 +3,11 @@ export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }
 
-/** Headers of an answer; names are in lower case. */
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+/** Headers of a response; names are in lower case. */
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The value of a header that should be there once. */
-export function firstHeader(headers: AnswerHeaders, name: string): string | undefined {
+export function firstHeader(headers: ResponseHeaders, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value)?.trim();
 }
@@ -18,7 +18,7 @@ export function resolve(reference: string | undefined, page: URL): URL | undefin
 }
 
 /** The same path and query on another origin. Never parsed as a reference, because `//path` would name a host. */
-export function moved(address: URL, origin: string): URL {
+export function withOrigin(address: URL, origin: string): URL {
   const result = new URL(origin);
   result.pathname = address.pathname;
   result.search = address.search;
@@ -26,7 +26,7 @@ export function moved(address: URL, origin: string): URL {
 }
 
 /** Path and query under a base address, with or without a slash at its end. */
-export function under(base: URL, path: string): URL {
+export function joinPath(base: URL, path: string): URL {
   return new URL(base.origin + base.pathname.replace(/(?<!\/)\/+$/, '') + path);
 }
 
@@ -35,12 +35,12 @@ export function under(base: URL, path: string): URL {
  * `Location` names (the vendor's page "301 response for REST API calls"). The published example names `http` in its `Location` although it means
  * HTTPS, so only the host has to be the same. Undefined for any other redirect: the key goes to no other host.
  *
- * @param asked the address of the call
+ * @param requested the address of the call
  */
-export function httpsUpgrade(asked: URL, status: number, location: string | undefined): string | undefined {
-  if (status !== 301 || asked.protocol !== 'http:') return undefined;
-  const target = resolve(location, asked);
-  if (target?.hostname !== asked.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
+export function httpsUpgrade(requested: URL, status: number, location: string | undefined): string | undefined {
+  if (status !== 301 || requested.protocol !== 'http:') return undefined;
+  const target = resolve(location, requested);
+  if (target?.hostname !== requested.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
   target.protocol = 'https:';
   return target.origin;
 }

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
 import { CallFailure, announced } from './callFailure.ts';
-import type { RawAnswer } from './exchange.ts';
+import type { RawResponse } from './exchange.ts';
 import { firstHeader, resolve } from './address.ts';
 import { HIDDEN, KeyMask } from './keyMask.ts';
 import { isList, isObject, type Json } from './readRecords.ts';
 import { KEY_LIKE } from '../../log/secrets.ts';
 import type { FailureReason } from '../types.ts';
-import type { Overload } from '../reader.ts';
+import type { Overload } from '../upstreamReader.ts';
 
 /** Up to here unpacking at once costs less than handing it to another thread. */
 const SMALL_BYTES = 32 * 1024;
@@ -15,10 +15,10 @@ const SMALL_BYTES = 32 * 1024;
 const unzip = promisify(gunzip);
 
 /**
- * The text of an answer. Unpacking stops at `maxBytes`, so that a small body cannot fill the memory. Rejects with a
+ * The text of a response. Unpacking stops at `maxBytes`, so that a small body cannot fill the memory. Rejects with a
  * CallFailure: `too_large`, or `invalid_response` for what cannot be unpacked.
  */
-async function decodeText({ status, headers, body }: RawAnswer, maxBytes: number): Promise<string> {
+async function decodeText({ status, headers, body }: RawResponse, maxBytes: number): Promise<string> {
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
   if (encoding === '' || encoding === 'identity') {
     if (body.length > maxBytes) throw tooLarge(maxBytes, status);
@@ -157,15 +157,15 @@ function reasonOf(status: number): FailureReason {
  * @param title what the body says, fit to be shown
  */
 function statusFailure(
-  asked: URL,
-  { status, headers }: RawAnswer,
+  requested: URL,
+  { status, headers }: RawResponse,
   title: string | undefined,
   overload: Overload | undefined,
 ): CallFailure {
   const reason = reasonOf(status);
   if (reason === 'redirect') {
     // The rest of the address may hold anything.
-    const target = resolve(firstHeader(headers, 'location'), asked)?.origin;
+    const target = resolve(firstHeader(headers, 'location'), requested)?.origin;
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
   }
@@ -174,7 +174,7 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/** The most that an answer may hold. What is beyond is not parsed: it would cost more memory and time than the body is long. */
+/** The most that a response may hold. What is beyond is not parsed: it would cost more memory and time than the body is long. */
 export interface Bounds {
   /** As sent, and as unpacked. */
   readonly bytes: number;
@@ -184,7 +184,7 @@ export interface Bounds {
 
 const MIB = 1024 * 1024;
 
-/** By kind of answer, some times as much as the widest that the service can mean (docs/errors.md). */
+/** By kind of response, some times as much as the widest that the service can mean (docs/errors.md). */
 export const BOUNDS = {
   /** A page of a list, or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
@@ -250,7 +250,7 @@ function endOfText(text: string, start: number): number {
 }
 
 /**
- * The JSON object in the text of an answer. Throws a CallFailure for anything else: `too_large` where it holds more elements
+ * The JSON object in the text of a response. Throws a CallFailure for anything else: `too_large` where it holds more elements
  * than the service could mean, else `invalid_response`.
  */
 function parseObject(text: string, status: number, mask: KeyMask, elements: number): Json {
@@ -288,16 +288,16 @@ function notJson(text: string): string {
 /** Of an error body, unpacked. */
 const LONGEST_ERROR = 64 * 1024;
 
-/** A good answer: its JSON object, and the address that gave it. */
-export interface HttpAnswer {
+/** A good response: its JSON object, and the address that gave it. */
+export interface JsonResponse {
   readonly body: Json;
   readonly address: URL;
   /** Of all its `Link` headers. */
   readonly link: string;
 }
 
-/** How the body of an answer is read and judged, and when its call is made again. */
-export interface AnswerRules {
+/** How the body of a response is read and judged, and when its call is made again. */
+export interface ResponsePolicy {
   readonly bounds: Bounds;
   /**
    * Finds the failure that the body of a good status reports, if any; `mask` hides the key in what it says. Without it, every
@@ -308,7 +308,7 @@ export interface AnswerRules {
   readonly inspectRefusal?: (text: string, status: number, mask: KeyMask) => CallFailure | undefined;
   /**
    * Where it is true of a text, the call ends only when the body was read, for it may report an overload. Otherwise, and
-   * without it, the place of the call is given back as soon as the answer is there, and the next calls go out before it is
+   * without it, the place of the call is given back as soon as the response is there, and the next calls go out before it is
    * read.
    */
   readonly mayBeOverload?: (text: string) => boolean;
@@ -320,10 +320,10 @@ export interface AnswerRules {
   readonly retries: 'all' | 'but_timeouts' | 'said_to_pass' | 'none';
 }
 
-/** An answer that has come in, and what was sent for it. */
+/** A response that has come in, and what was sent for it. */
 export interface Sent {
   readonly address: URL;
-  readonly raw: RawAnswer;
+  readonly raw: RawResponse;
   /** Unix milliseconds by the wall clock, which times in headers are compared with. */
   readonly receivedAt: number;
   readonly overload: Overload | undefined;
@@ -334,19 +334,19 @@ export interface Sent {
 /** The text of a good status. Throws the CallFailure that another status, and what its text says, stands for. */
 export async function textOf(
   { address, raw, overload, mask }: Sent,
-  { bounds, inspectRefusal }: AnswerRules,
+  { bounds, inspectRefusal }: ResponsePolicy,
 ): Promise<string> {
   if (isGood(raw.status)) return decodeText(raw, bounds.bytes);
   const text = await decodeText(raw, LONGEST_ERROR).catch(() => '');
   throw inspectRefusal?.(text, raw.status, mask) ?? statusFailure(address, raw, errorTitle(text, mask), overload);
 }
 
-/** The answer in the text of a good status. Throws the CallFailure that its body reports. */
-export function parseAnswer(
+/** The response in the text of a good status. Throws the CallFailure that its body reports. */
+export function parseResponse(
   { address, raw, receivedAt, mask }: Sent,
   text: string,
-  { bounds, inspect = bodyFailure }: AnswerRules,
-): HttpAnswer {
+  { bounds, inspect = bodyFailure }: ResponsePolicy,
+): JsonResponse {
   const body = parseObject(text, raw.status, mask, bounds.elements);
   const failure = inspect(body, raw.status, mask);
   if (failure?.overload !== undefined) {

@@ -1,10 +1,10 @@
 import type { FailureReason } from '../types.ts';
-import type { Overload } from '../reader.ts';
-import { type AnswerHeaders, firstHeader } from './address.ts';
+import type { Overload } from '../upstreamReader.ts';
+import { type ResponseHeaders, firstHeader } from './address.ts';
 
 /**
  * One attempt at a call that failed. The message says why, in words that follow the endpoint. It keeps no cause: those of
- * the HTTP library hold parts of answers.
+ * the HTTP library hold parts of responses.
  */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
@@ -13,37 +13,37 @@ export class CallFailure extends Error {
   /** Whether the same call may well succeed when it is made again. */
   readonly retriable: boolean;
   /** Whether upstream itself says that the failure passes. */
-  readonly isSaidToPass: boolean;
+  readonly isTransient: boolean;
   readonly overload: Overload | undefined;
 
   constructor(
     reason: FailureReason,
     words: string,
-    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isSaidToPass' | 'overload'>> = {},
+    circumstances: Partial<Pick<CallFailure, 'status' | 'retriable' | 'isTransient' | 'overload'>> = {},
   ) {
     super(words);
     this.reason = reason;
     this.status = circumstances.status;
     this.retriable = circumstances.retriable ?? false;
-    this.isSaidToPass = circumstances.isSaidToPass ?? false;
+    this.isTransient = circumstances.isTransient ?? false;
     this.overload = circumstances.overload;
   }
 }
 
 /**
- * The overload that an answer reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/errors.md,
+ * The overload that a response reports, if it does: 429 always, 503 when it carries `Retry-After` (docs/errors.md,
  * "Pauses"). How long comes from `Retry-After` (seconds or an HTTP date), `X-RateLimit-Reset` or the older
  * `NewRelic-OverloadProtection-Reset` (Unix seconds); of several, the longest. A time that has passed says nothing.
  *
  * @param now Unix milliseconds by the wall clock, which the times in headers are compared with
  */
-export function overloadOf(status: number, headers: AnswerHeaders, now: number): Overload | undefined {
+export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
   if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
   return announced(headers, now);
 }
 
-/** The overload of an answer whose body reports one, whatever its status; `now` as above. */
-export function announced(headers: AnswerHeaders, now: number): Overload {
+/** The overload of a response whose body reports one, whatever its status; `now` as above. */
+export function announced(headers: ResponseHeaders, now: number): Overload {
   const times = [
     retryAfterTime(firstHeader(headers, 'retry-after'), now),
     unixTime(firstHeader(headers, 'x-ratelimit-reset')),

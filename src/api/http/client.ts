@@ -2,12 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
 import { UpstreamError } from '../types.ts';
-import type { CallObserver, SplitReason, CallOptions, Overload } from '../reader.ts';
-import { nextTurn, soonAfterInput, turnAfterInput } from '../../eventLoop/turns.ts';
-import { moved, firstHeader, httpsUpgrade } from './address.ts';
-import { isGood, parseAnswer, textOf, type AnswerRules, type HttpAnswer, type Sent } from './body.ts';
+import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
+import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
+import { withOrigin, firstHeader, httpsUpgrade } from './address.ts';
+import { isGood, parseResponse, textOf, type ResponsePolicy, type JsonResponse, type Sent } from './body.ts';
 import { exchange, UpstreamConnections, type DispatcherOptions, type Request } from './exchange.ts';
-import { LeftOut } from './readRecords.ts';
+import { Discarded } from './readRecords.ts';
 
 const FIRST_CEILING = 500;
 const HIGHEST_CEILING = 8_000;
@@ -24,11 +24,11 @@ export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * ceiling);
 }
 
-const NOTED_EVERY_MS = 3_600_000;
-const LONGEST_NOTE = 500;
+const MESSAGE_INTERVAL_MS = 3_600_000;
+const LONGEST_MESSAGE = 500;
 /** So many calls of the account that failed in a row say that it answers nothing: to ask again would only be more load. */
-const FAILURES_OF_SILENCE = 3;
-/** How many overload answers to one call a patient caller waits out; they do not count as retries. */
+const FAILURES_TO_OPEN = 3;
+/** How many overload responses to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
 export interface ClientOptions extends DispatcherOptions {
@@ -52,8 +52,8 @@ export interface ClientOptions extends DispatcherOptions {
 }
 
 /**
- * Makes calls. Each attempt passes the gate first; failures that may pass are tried again after a wait, during which no
- * place is held (docs/errors.md, "Upstream failures").
+ * Makes calls. Each attempt passes the limiter first; failures that may pass are tried again after a wait, during which no
+ * slot is held (docs/errors.md, "Upstream failures").
  */
 export class Client {
   readonly connections: UpstreamConnections;
@@ -67,7 +67,7 @@ export class Client {
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
   /** By endpoint: when the service's words were last passed on. */
-  readonly #noted = new Map<string, number>();
+  readonly #messageTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: ClientOptions) {
@@ -85,33 +85,33 @@ export class Client {
    * True after three failed calls in a row: nothing is tried again, and no batch is read in parts, until a call is answered.
    * Patient callers try on.
    */
-  isSilentFor({ patient }: CallOptions): boolean {
-    return patient !== true && this.#failedInRow >= FAILURES_OF_SILENCE;
+  isCircuitOpen({ patient }: CallOptions): boolean {
+    return patient !== true && this.#failedInRow >= FAILURES_TO_OPEN;
   }
 
   /** Reports a failure, and gives it as the error that callers see. */
   fail(endpoint: string, failure: CallFailure): UpstreamError {
-    const { reason, status, isSaidToPass } = failure;
+    const { reason, status, isTransient } = failure;
     // In the words of the metrics, so that a line of the log leads to a series and the other way round.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, endpoint, status, isSaidToPass });
+    return new UpstreamError(message, { reason, endpoint, status, isTransient });
   }
 
-  /** Reports that a part of an answer was left out. */
-  leftOut(endpoint: string, words: string): void {
-    this.#report(endpoint, new CallFailure('invalid_response', words));
+  /** Reports that a part of a response was left out. */
+  reportDiscarded(endpoint: string, summary: string): void {
+    this.#report(endpoint, new CallFailure('invalid_response', summary));
   }
 
-  /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  async checked<T>(endpoint: string, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
-    const leftOut = new LeftOut();
+  /** Reads a response, and reports what of it was left out, or that it is useless. */
+  async parseReporting<T>(endpoint: string, read: (reportDiscarded: Discarded) => T | Promise<T>): Promise<T> {
+    const reportDiscarded = new Discarded();
     try {
-      return await read(leftOut);
+      return await read(reportDiscarded);
     } catch (error) {
       throw error instanceof CallFailure ? this.fail(endpoint, error) : error;
     } finally {
-      const words = leftOut.words();
-      if (words !== undefined) this.leftOut(endpoint, words);
+      const summary = reportDiscarded.summary();
+      if (summary !== undefined) this.reportDiscarded(endpoint, summary);
     }
   }
 
@@ -120,13 +120,13 @@ export class Client {
     this.#options.observer.split(reason);
   }
 
-  /** Reports what the service says about a good answer, at most once an hour of each endpoint. */
-  noted(endpoint: string, words: string): void {
+  /** Reports what the service says about a good response, at most once an hour of each endpoint. */
+  serviceMessage(endpoint: string, summary: string): void {
     const now = this.#options.monotonic();
-    if (now - (this.#noted.get(endpoint) ?? -Infinity) < NOTED_EVERY_MS) return;
-    this.#noted.set(endpoint, now);
+    if (now - (this.#messageTimes.get(endpoint) ?? -Infinity) < MESSAGE_INTERVAL_MS) return;
+    this.#messageTimes.set(endpoint, now);
     // The key is hidden before the text is cut, which could leave half of it.
-    this.#options.observer.noted(endpoint, this.#key.hide(words).slice(0, LONGEST_NOTE));
+    this.#options.observer.serviceMessage(endpoint, this.#key.hide(summary).slice(0, LONGEST_MESSAGE));
   }
 
   /** The key is hidden once more, wherever the words came from. */
@@ -137,10 +137,10 @@ export class Client {
   }
 
   /** Makes a call. Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
-  async call(endpoint: string, request: Request, rules: AnswerRules, call: CallOptions): Promise<HttpAnswer> {
+  async call(endpoint: string, request: Request, policy: ResponsePolicy, call: CallOptions): Promise<JsonResponse> {
     const { maxBytes = Infinity, maxRetries, observer, random, sleep } = this.#options;
-    const { bytes, elements } = rules.bounds;
-    const bounded = { ...rules, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
+    const { bytes, elements } = policy.bounds;
+    const bounded = { ...policy, bounds: { bytes: Math.min(bytes, maxBytes), elements } };
     let failures = 0;
     let overloads = 0;
     // One reading makes many calls at once; without this, Node.js warns of a leak.
@@ -155,18 +155,18 @@ export class Client {
       let delay = 0;
       if (result.overload === undefined) {
         if (result.reason !== 'forbidden') this.#failedInRow += 1;
-        const mayRetry = isRetried(result, rules, call) && failures < maxRetries;
-        if (!mayRetry || this.isSilentFor(call)) throw failed;
+        const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
+        if (!mayRetry || this.isCircuitOpen(call)) throw failed;
         delay = retryDelay(failures, random);
         failures += 1;
       } else {
-        // The gate lets the call in only once the pause is over.
+        // The limiter lets the call in only once the pause is over.
         if (call.patient !== true || overloads >= MOST_OVERLOADS) throw failed;
         overloads += 1;
       }
       await sleep(delay, call.signal);
       // Other calls may have failed meanwhile.
-      if (this.isSilentFor(call)) throw failed;
+      if (this.isCircuitOpen(call)) throw failed;
       observer.retried(endpoint, result.reason, delay);
     }
   }
@@ -174,46 +174,46 @@ export class Client {
   async #attempt(
     endpoint: string,
     request: Request,
-    rules: AnswerRules,
+    policy: ResponsePolicy,
     call: CallOptions,
-  ): Promise<HttpAnswer | CallFailure> {
+  ): Promise<JsonResponse | CallFailure> {
     try {
       const { address } = request;
-      const asked = this.#upgraded === undefined ? address : moved(address, this.#upgraded);
-      const first = await this.#send(endpoint, { ...request, address: asked }, rules, call);
-      if (!('redirectedTo' in first)) return await first.answer;
-      const secure = { ...request, address: moved(asked, first.redirectedTo) };
-      const second = await this.#send(endpoint, secure, rules, call);
+      const target = this.#upgraded === undefined ? address : withOrigin(address, this.#upgraded);
+      const first = await this.#send(endpoint, { ...request, address: target }, policy, call);
+      if (!('redirectedTo' in first)) return await first.response;
+      const secure = { ...request, address: withOrigin(target, first.redirectedTo) };
+      const second = await this.#send(endpoint, secure, policy, call);
       if ('redirectedTo' in second) return new CallFailure('redirect', 'the HTTPS address redirects again');
-      const answer = await second.answer;
+      const response = await second.response;
       this.#upgraded = first.redirectedTo;
-      return answer;
+      return response;
     } catch (error) {
       if (error instanceof CallFailure) return error;
       throw error;
     }
   }
 
-  /** Makes one call of the budget, from the gate to the last byte, and reads its answer. */
+  /** Makes one call of the budget, from the limiter to the last byte, and reads its response. */
   async #send(
     endpoint: string,
     request: Request,
-    rules: AnswerRules,
+    policy: ResponsePolicy,
     call: CallOptions,
-  ): Promise<{ readonly redirectedTo: string } | { readonly answer: Promise<HttpAnswer> }> {
-    const release = await call.gate.enter(call.signal);
+  ): Promise<{ readonly redirectedTo: string } | { readonly response: Promise<JsonResponse> }> {
+    const release = await call.limiter.acquire(call.signal);
     let overload: Overload | undefined;
     let refused = false;
     try {
-      const sent = await this.#exchange(endpoint, request, rules.bounds.bytes, call.signal);
+      const sent = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
       overload = sent.overload;
       const redirectedTo = httpsUpgrade(request.address, sent.raw.status, firstHeader(sent.raw.headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
-      const { mayBeOverload } = rules;
-      if (mayBeOverload === undefined && isGood(sent.raw.status)) return { answer: readNextTurn(sent, rules) };
-      const text = await textOf(sent, rules);
-      if (mayBeOverload?.(text) === false) return { answer: parseNextTurn(sent, text, rules) };
-      return { answer: Promise.resolve(parseAnswer(sent, text, rules)) };
+      const { mayBeOverload } = policy;
+      if (mayBeOverload === undefined && isGood(sent.raw.status)) return { response: readLater(sent, policy) };
+      const text = await textOf(sent, policy);
+      if (mayBeOverload?.(text) === false) return { response: parseLater(sent, text, policy) };
+      return { response: Promise.resolve(parseResponse(sent, text, policy)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.overload;
@@ -222,7 +222,7 @@ export class Client {
       throw error;
     } finally {
       // The caller may stop all calls because of a refusal: it hears of it before the next call goes out.
-      if (refused) void nextTurn().then(() => release(overload));
+      if (refused) void yieldToEventLoop().then(() => release(overload));
       else release(overload);
     }
   }
@@ -258,19 +258,19 @@ export class Client {
   }
 }
 
-/** First the next calls go out for all answers that came in together. */
-async function readNextTurn(sent: Sent, rules: AnswerRules): Promise<HttpAnswer> {
-  await soonAfterInput();
-  return parseAnswer(sent, await textOf(sent, rules), rules);
+/** First the next calls go out for all responses that came in together. */
+async function readLater(sent: Sent, policy: ResponsePolicy): Promise<JsonResponse> {
+  await yieldSoonAfterInput();
+  return parseResponse(sent, await textOf(sent, policy), policy);
 }
 
-async function parseNextTurn(sent: Sent, text: string, rules: AnswerRules): Promise<HttpAnswer> {
-  await turnAfterInput();
-  return parseAnswer(sent, text, rules);
+async function parseLater(sent: Sent, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
+  await yieldAfterInput();
+  return parseResponse(sent, text, policy);
 }
 
-function isRetried(failure: CallFailure, { retries }: AnswerRules, { patient }: CallOptions): boolean {
-  if (retries === 'said_to_pass') return failure.isSaidToPass;
+function isRetried(failure: CallFailure, { retries }: ResponsePolicy, { patient }: CallOptions): boolean {
+  if (retries === 'said_to_pass') return failure.isTransient;
   if (retries === 'none' || !failure.retriable) return false;
   return retries === 'all' || failure.reason !== 'timeout' || patient === true;
 }

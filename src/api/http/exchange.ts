@@ -1,5 +1,5 @@
 import { DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
-import { abortReason, type AnswerHeaders } from './address.ts';
+import { abortReason, type ResponseHeaders } from './address.ts';
 import { CallFailure } from './callFailure.ts';
 
 export interface DispatcherOptions {
@@ -13,7 +13,7 @@ export interface DispatcherOptions {
 
 /**
  * How many connections there are for each call that may be under way. undici gives a connection free one turn of the event
- * loop after its answer: without spare ones, the next call would wait until all answers that came in the same turn are
+ * loop after its response: without spare ones, the next call would wait until all responses that came in the same turn are
  * read, and calls would go out in bursts.
  */
 const SPARE = 1.25;
@@ -117,10 +117,10 @@ export class UpstreamConnections {
 const ERROR_BODY_BYTES = 8_192;
 const ERROR_BODY_MS = 1_000;
 
-/** An answer as it came over the wire. */
-export interface RawAnswer {
+/** A response as it came over the wire. */
+export interface RawResponse {
   readonly status: number;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** Still encoded; cut short where the status is not 2xx and the body long, slow or broken. */
   readonly body: Buffer;
 }
@@ -134,7 +134,7 @@ export interface Request {
 }
 
 /**
- * Sends one request and reads its whole answer. Rejects with a CallFailure, or with the reason of the signal. Speaks the
+ * Sends one request and reads its whole response. Rejects with a CallFailure, or with the reason of the signal. Speaks the
  * dispatcher's own handler interface: a stream per answer would cost more than everything else that is done with it.
  */
 export function exchange(
@@ -146,9 +146,9 @@ export function exchange(
     readonly maxBytes: number;
     readonly signal: AbortSignal;
   },
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
-    const handler = new AnswerReader(request, resolve, reject);
+    const handler = new ResponseHandler(request, resolve, reject);
     const { address, body, headers } = request;
     const { origin, pathname, search } = address;
     const what = body === undefined ? { method: 'GET' as const } : { method: 'POST' as const, body };
@@ -156,25 +156,25 @@ export function exchange(
   });
 }
 
-class AnswerReader implements Dispatcher.DispatchHandler {
+class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #options: Parameters<typeof exchange>[1];
-  readonly #resolve: (answer: RawAnswer) => void;
+  readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #onAbort: () => void;
   readonly #started = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  /** Why the connection has to go, once the exchange is over before its answer. */
+  /** Why the connection has to go, once the exchange is over before its response. */
   #over: Error | undefined;
   #ended = false;
   #status: number | undefined;
-  #headers: AnswerHeaders = {};
+  #headers: ResponseHeaders = {};
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
   constructor(
     options: Parameters<typeof exchange>[1],
-    resolve: (answer: RawAnswer) => void,
+    resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
     this.#options = options;
@@ -192,7 +192,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     if (this.#over !== undefined) controller.abort(this.#over);
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
@@ -240,7 +240,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#fail(new CallFailure('too_large', words, { status: this.#status }));
   }
 
-  /** The status says enough: an error answer counts as read with what there is of its body. */
+  /** The status says enough: an error response counts as read with what there is of its body. */
   #cut(): void {
     this.#succeed();
     this.#hangUp(new Error('the rest of the error body is not read'));
@@ -305,7 +305,7 @@ const UNTRUSTED =
  * Puts what the system, TLS or the HTTP library report into a reason and into words: they name the peer, never what was
  * sent or answered.
  *
- * @param status of the answer, when it had begun
+ * @param status of the response, when it had begun
  */
 function networkFailure(error: Error, status: number | undefined): CallFailure {
   const root = rootCause(error);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CallFailure } from './callFailure.ts';
 
-/** An object of an answer. */
+/** An object of a response. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Whether a value read from JSON is an object or a list, so that its members can be looked at. */
@@ -65,8 +65,8 @@ export const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Counts what an answer held that could not be used (docs/interface.md). */
-export class LeftOut {
+/** Counts what a response held that could not be used (docs/interface.md). */
+export class Discarded {
   #values = 0;
   #records = 0;
   #first = '';
@@ -83,7 +83,7 @@ export class LeftOut {
   }
 
   /** Undefined when nothing was left out. */
-  words(): string | undefined {
+  summary(): string | undefined {
     const parts = [counted(this.#records, 'record'), counted(this.#values, 'value')].filter((part) => part !== '');
     return parts.length === 0 ? undefined : `left out ${parts.join(' and ')}, the first: ${this.#first}`;
   }
@@ -100,16 +100,21 @@ const MOST_RECORDS = 5_000;
  * Reads a record after leaving out the optional fields that are bad. Undefined when it is bad without them too: then a
  * field that must be there is missing or wrong.
  */
-export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: LeftOut, where: string): T | undefined {
+export function parseRecord<T>(
+  schema: z.ZodType<T>,
+  record: unknown,
+  discarded: Discarded,
+  where: string,
+): T | undefined {
   const whole = schema.safeParse(record);
   if (whole.success) return whole.data;
   const bad = new Map(whole.error.issues.map(({ path }) => [path.join('.'), path.map(String)]));
   const rest = schema.safeParse([...bad.values()].reduce(without, record));
   if (!rest.success) {
-    leftOut.record(where);
+    discarded.record(where);
     return undefined;
   }
-  for (const name of bad.keys()) leftOut.value(`${where}.${name}`);
+  for (const name of bad.keys()) discarded.value(`${where}.${name}`);
   return rest.data;
 }
 
@@ -117,22 +122,22 @@ export function parseRecord<T>(schema: z.ZodType<T>, record: unknown, leftOut: L
  * The records of a list. Throws a CallFailure when the list is missing, or holds records but none that can be read:
  * taken for an empty list, it would end every series of its kind.
  */
-export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T[] {
+export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T[] {
   const records = memberOf(body, member);
   if (!isList(records)) throw new CallFailure('invalid_response', `the answer has no list "${member}"`);
   if (records.length > MOST_RECORDS) {
     throw new CallFailure('invalid_response', `"${member}" has more than ${MOST_RECORDS} records on one page`);
   }
-  const parsed = records.flatMap((record) => parseRecord(schema, record, leftOut, member) ?? []);
+  const parsed = records.flatMap((record) => parseRecord(schema, record, discarded, member) ?? []);
   if (records.length > 0 && parsed.length === 0) {
     throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
   }
   return parsed;
 }
 
-/** The one record of an answer. Throws a CallFailure when it is missing or bad. */
-export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, leftOut: LeftOut): T {
-  const record = parseRecord(schema, memberOf(body, member), leftOut, member);
+/** The one record of a response. Throws a CallFailure when it is missing or bad. */
+export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
+  const record = parseRecord(schema, memberOf(body, member), discarded, member);
   if (record === undefined) throw new CallFailure('invalid_response', `the answer has no usable "${member}"`);
   return record;
 }
@@ -170,20 +175,20 @@ export async function readPages(
   first: string,
   { mostPages, stopAfter }: PageLimits,
   refuse: (words: string) => Error,
-  readPage: (place: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
+  readPage: (position: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
 ): Promise<boolean> {
   const seen = new Set<string>();
-  let place = first;
+  let position = first;
   let stale = 0;
   for (let page = 1; ; page += 1) {
-    seen.add(place);
-    const { fresh, next } = await readPage(place, page);
+    seen.add(position);
+    const { fresh, next } = await readPage(position, page);
     if (next === undefined) return true;
     if (page === stopAfter) return false;
     if (page >= mostPages) throw refuse(`the list does not end within ${page} pages`);
     if (seen.has(next)) throw refuse(`page ${page}: its next page has been read before`);
     stale = fresh === 0 ? stale + 1 : 0;
     if (stale === MOST_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
-    place = next;
+    position = next;
   }
 }

@@ -1,8 +1,8 @@
-import type { Fleet, SubjectId } from './fleet.ts';
+import type { BatchHints, SubjectId } from './batchHints.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
 import type { CallGroup } from './transport.ts';
-import type { Wanted } from './wanted.ts';
-import type { NextCall } from '../reader.ts';
+import type { MetricSelector } from './metricSelector.ts';
+import type { NextCall } from '../upstreamReader.ts';
 
 /** The service gives 5,000 rows and keeps silent about the rest: this leaves room for what is new since the last look. */
 export const MOST_ROWS = 4_500;
@@ -13,7 +13,7 @@ const FRAME = 420;
 const FRAME_OF_GROUP = 70;
 
 /** What a query asks for of one application or key transaction. */
-export interface QueryPart extends Omit<Asked, 'host'> {
+export interface QueryPart extends Omit<BatchSubject, 'host'> {
   /** The hosts that are asked for; undefined: the application itself, or whichever hosts it has. */
   readonly hosts: readonly string[] | undefined;
   /** Whether the query names these hosts. Otherwise it asks for all that the application has: a shorter text. */
@@ -29,7 +29,7 @@ export interface QueryKind {
   /** For whom its calls are counted. */
   readonly group: CallGroup;
   /** What a row is about: a metric of an application or of a host, or a key transaction. */
-  readonly by: 'application' | 'host' | 'key_transaction';
+  readonly groupBy: 'application' | 'host' | 'key_transaction';
   /**
    * `names`: only the facets of the rows are of use, so that any window is good. `squares`: with the sums of squares.
    * `values` by default.
@@ -42,10 +42,10 @@ export interface QueryKind {
 }
 
 /** What one subject of a read asks for: metrics of an application or of one of its hosts, or a key transaction. */
-export interface Asked {
+export interface BatchSubject {
   readonly id: SubjectId;
   readonly host?: string | undefined;
-  readonly wanted: Wanted;
+  readonly selector: MetricSelector;
   /** Whether a value is calculated with the sum of squares. */
   readonly needsSquares?: boolean;
   /** What messages call it, where its id says nothing to a reader. */
@@ -53,12 +53,12 @@ export interface Asked {
 }
 
 /** One part for each application and each set of metrics, with all the hosts that are asked for. */
-export function partsOf(asked: readonly Asked[]): QueryPart[] {
+export function partsOf(subjects: readonly BatchSubject[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
-  for (const each of asked) {
+  for (const each of subjects) {
     let ofSubject = parts.get(each.id);
     if (ofSubject === undefined) parts.set(each.id, (ofSubject = []));
-    const alike = ofSubject.find(({ part }) => part.wanted === each.wanted);
+    const alike = ofSubject.find(({ part }) => part.selector === each.selector);
     if (alike === undefined)
       ofSubject.push({ part: partOf(each), hosts: new Set(each.host === undefined ? [] : [each.host]) });
     else alike.hosts.add(each.host ?? '');
@@ -68,36 +68,36 @@ export function partsOf(asked: readonly Asked[]): QueryPart[] {
     .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
 }
 
-function partOf({ host, ...asked }: Asked): QueryPart {
-  return { ...asked, hosts: host === undefined ? undefined : [host], namesHosts: false };
+function partOf({ host, ...subjects }: BatchSubject): QueryPart {
+  return { ...subjects, hosts: host === undefined ? undefined : [host], namesHosts: false };
 }
 
 /** How large the query for a batch is going to be. */
 class Size {
   rows = 0;
   characters = FRAME;
-  readonly #groups = new Set<Wanted>();
-  readonly #fleet: Fleet;
+  readonly #groups = new Set<MetricSelector>();
+  readonly #hints: BatchHints;
   readonly #kind: QueryKind;
 
-  constructor(fleet: Fleet, kind: QueryKind) {
-    this.#fleet = fleet;
+  constructor(hints: BatchHints, kind: QueryKind) {
+    this.#hints = hints;
     this.#kind = kind;
   }
 
-  static of(batch: Batch, fleet: Fleet, kind: QueryKind): Size {
-    const size = new Size(fleet, kind);
+  static of(batch: Batch, hints: BatchHints, kind: QueryKind): Size {
+    const size = new Size(hints, kind);
     for (const part of batch) size.add(part);
     return size;
   }
 
   add(part: QueryPart): void {
-    this.rows += rowsOf(part, this.#kind.by, this.#fleet);
+    this.rows += rowsOf(part, this.#kind.groupBy, this.#hints);
     this.characters += typeof part.id === 'number' ? String(part.id).length + 1 : literalLength(part.id);
     // Applications that name no hosts and ask for the same share the text that says so.
-    if (!part.namesHosts && this.#groups.has(part.wanted)) return;
-    if (!part.namesHosts) this.#groups.add(part.wanted);
-    this.characters += FRAME_OF_GROUP + part.wanted.characters;
+    if (!part.namesHosts && this.#groups.has(part.selector)) return;
+    if (!part.namesHosts) this.#groups.add(part.selector);
+    this.characters += FRAME_OF_GROUP + part.selector.characters;
     if (part.namesHosts) for (const host of part.hosts ?? []) this.characters += literalLength(host);
   }
 
@@ -107,10 +107,14 @@ class Size {
 }
 
 /** How many rows a query for a part is expected to give. */
-export function rowsOf({ id, wanted, hosts, namesHosts }: QueryPart, by: QueryKind['by'], fleet: Fleet): number {
-  const sizes = fleet.sizes(id);
-  const rows = wanted.rows(sizes.datastores, sizes.matches);
-  return by !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
+export function rowsOf(
+  { id, selector, hosts, namesHosts }: QueryPart,
+  groupBy: QueryKind['groupBy'],
+  hints: BatchHints,
+): number {
+  const sizes = hints.sizes(id);
+  const rows = selector.rows(sizes.datastores, sizes.matches);
+  return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
 /**
@@ -119,69 +123,69 @@ export function rowsOf({ id, wanted, hosts, namesHosts }: QueryPart, by: QueryKi
  * @param limit the most rows of the query, in place of those of its kind
  */
 export function nextQuery<S>(
-  asking: { kindOf(subject: S): QueryKind; askedOf(subject: S): Asked | undefined },
+  reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
   subjects: readonly S[],
-  fleet: Fleet,
+  hints: BatchHints,
   limit?: number,
 ): NextCall {
   const [start] = subjects;
   if (start === undefined) throw new RangeError('no subjects');
-  const alike = asking.kindOf(start);
+  const alike = reads.kindOf(start);
   const kind = limit === undefined ? alike : { ...alike, mostRows: limit };
-  const size = new Size(fleet, kind);
-  const wanted = new Map<SubjectId, Wanted>();
-  const isAlone = ({ id, host }: Asked): boolean =>
-    fleet.suspects.has(kind.name, id) || fleet.suspects.has(kind.name, id, host);
-  const taken: Asked[] = [];
+  const size = new Size(hints, kind);
+  const selector = new Map<SubjectId, MetricSelector>();
+  const isAlone = ({ id, host }: BatchSubject): boolean =>
+    hints.suspects.has(kind.name, id) || hints.suspects.has(kind.name, id, host);
+  const taken: BatchSubject[] = [];
   let count = 0;
   for (const subject of subjects) {
-    if (asking.kindOf(subject) !== alike) break;
-    const each = asking.askedOf(subject);
+    if (reads.kindOf(subject) !== alike) break;
+    const each = reads.subjectOf(subject);
     if (each !== undefined) {
-      const before = wanted.get(each.id);
+      const before = selector.get(each.id);
       const [first] = taken;
-      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, fleet, kind)) break;
+      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, hints, kind)) break;
       if (before === undefined) {
         size.add(partOf(each));
         // What is too large for one query stays alone.
         if (first !== undefined && !size.fits) break;
-        wanted.set(each.id, each.wanted);
-      } else if (before !== each.wanted) break;
+        selector.set(each.id, each.selector);
+      } else if (before !== each.selector) break;
       taken.push(each);
     }
     count += 1;
   }
-  const calls = wanted.size === 1 ? planQueries(partsOf(taken), fleet, kind).length : 1;
+  const calls = selector.size === 1 ? planQueries(partsOf(taken), hints, kind).length : 1;
   return { count, calls: Math.max(1, calls) };
 }
 
 /** Hosts of an application that is a suspect as a whole go together. */
-function isSameAlone(first: Asked, other: Asked, { suspects }: Fleet, { name }: QueryKind): boolean {
+function isSameAlone(first: BatchSubject, other: BatchSubject, { suspects }: BatchHints, { name }: QueryKind): boolean {
   return first.id === other.id && suspects.has(name, first.id) && !suspects.has(name, other.id, other.host);
 }
 
 /** The queries that read these parts when nothing fails. What once broke a query is asked alone. */
-export function planQueries(parts: readonly QueryPart[], fleet: Fleet, kind: QueryKind): Batch[] {
+export function planQueries(parts: readonly QueryPart[], hints: BatchHints, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
-    const [whole, alone] = withoutSuspects(part, fleet, kind);
+    const [whole, alone] = withoutSuspects(part, hints, kind);
     batches.push(...alone.map((each) => [each]));
     if (whole === undefined) continue;
-    if (fleet.suspects.has(kind.name, part.id) || !Size.of([whole], fleet, kind).fits) {
+    if (hints.suspects.has(kind.name, part.id) || !Size.of([whole], hints, kind).fits) {
       batches.push(
-        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.by === 'host' }], fleet, kind),
+        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.groupBy === 'host' }], hints, kind),
       );
     } else together.push(whole);
   }
   let batch: QueryPart[] = [];
-  let size = new Size(fleet, kind);
+  let size = new Size(hints, kind);
   for (const part of together) {
     size.add(part);
     if (batch.length > 0 && !size.fits) {
       batches.push(batch);
       batch = [];
-      size = Size.of([part], fleet, kind);
+      size = Size.of([part], hints, kind);
     }
     batch.push(part);
   }
@@ -192,7 +196,7 @@ export function planQueries(parts: readonly QueryPart[], fleet: Fleet, kind: Que
 /** The part without the hosts that broke a query, and those apart: a query for all hosts would ask for them, too. */
 function withoutSuspects(
   part: QueryPart,
-  { suspects }: Fleet,
+  { suspects }: BatchHints,
   { name }: QueryKind,
 ): [QueryPart | undefined, QueryPart[]] {
   const { id, hosts } = part;
@@ -204,9 +208,9 @@ function withoutSuspects(
 }
 
 /** Divides what is expected to be too large for one query: an application alone, by host and then by metric. */
-function fitting(batch: Batch, fleet: Fleet, kind: QueryKind): Batch[] {
-  const halves = Size.of(batch, fleet, kind).fits ? undefined : halve(batch, true);
-  return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, fleet, kind));
+function fitting(batch: Batch, hints: BatchHints, kind: QueryKind): Batch[] {
+  const halves = Size.of(batch, hints, kind).fits ? undefined : halve(batch, true);
+  return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, hints, kind));
 }
 
 /**
@@ -223,11 +227,11 @@ export function halve(batch: Batch, byMetric: boolean): readonly [Batch, Batch] 
     const half = (some: readonly string[]): Batch => [{ ...part, hosts: some, namesHosts: true }];
     return [half(hosts.slice(0, middle(hosts))), half(hosts.slice(middle(hosts)))];
   }
-  const wanted = byMetric ? part.wanted.halves() : undefined;
-  if (wanted === undefined) return undefined;
-  const [first, second] = wanted;
+  const selector = byMetric ? part.selector.halves() : undefined;
+  if (selector === undefined) return undefined;
+  const [first, second] = selector;
   const namesHosts = hosts !== undefined;
-  return [[{ ...part, namesHosts, wanted: first }], [{ ...part, namesHosts, wanted: second }]];
+  return [[{ ...part, namesHosts, selector: first }], [{ ...part, namesHosts, selector: second }]];
 }
 
 /** One subject of a batch, the first or the last, and the others; undefined where there is only one. */
@@ -237,36 +241,36 @@ export function takeOne(batch: Batch, last: boolean): readonly [one: Batch, othe
   const others = last ? batch.slice(0, -1) : batch.slice(1);
   const { hosts } = part;
   if (hosts === undefined || hosts.length < 2) return others.length === 0 ? undefined : [[part], others];
-  const place = last ? hosts.length - 1 : 0;
-  const rest = { ...part, hosts: hosts.filter((_, index) => index !== place), namesHosts: true };
+  const position = last ? hosts.length - 1 : 0;
+  const rest = { ...part, hosts: hosts.filter((_, index) => index !== position), namesHosts: true };
   return [
-    [{ ...part, hosts: hosts.slice(place, place + 1), namesHosts: true }],
+    [{ ...part, hosts: hosts.slice(position, position + 1), namesHosts: true }],
     last ? [...others, rest] : [rest, ...others],
   ];
 }
 
 /** The WHERE clause of a query for a batch. */
-export function conditionOf(batch: Batch, by: QueryKind['by']): Condition {
-  const groups = new Map<Wanted, SubjectId[]>();
+export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): Condition {
+  const groups = new Map<MetricSelector, SubjectId[]>();
   const conditions: Condition[] = [];
-  for (const { id, wanted, hosts, namesHosts } of batch) {
+  for (const { id, selector, hosts, namesHosts } of batch) {
     const named = namesHosts ? filled(hosts ?? []) : undefined;
-    const group = groups.get(wanted);
-    if (named !== undefined) conditions.push(met([equals('appId', id), isIn('host', named)], wanted));
-    else if (group === undefined) groups.set(wanted, [id]);
+    const group = groups.get(selector);
+    if (named !== undefined) conditions.push(met([equals('appId', id), isIn('host', named)], selector));
+    else if (group === undefined) groups.set(selector, [id]);
     else group.push(id);
   }
-  const attribute = by === 'key_transaction' ? 'entity.guid' : 'appId';
-  for (const [wanted, [first = '', ...others]] of groups) {
+  const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
+  for (const [selector, [first = '', ...others]] of groups) {
     const isOne = others.length === 0 ? equals(attribute, first) : isIn(attribute, [first, ...others]);
-    conditions.push(met([isOne], wanted));
+    conditions.push(met([isOne], selector));
   }
   const some = filled(conditions);
   if (some === undefined) throw new RangeError('a query needs a subject');
-  return by === 'host' ? all([isNotNull('host'), any(some)]) : any(some);
+  return groupBy === 'host' ? all([isNotNull('host'), any(some)]) : any(some);
 }
 
-function met(subject: readonly [Condition, ...Condition[]], { condition }: Wanted): Condition {
+function met(subject: readonly [Condition, ...Condition[]], { condition }: MetricSelector): Condition {
   return all(condition === undefined ? subject : [...subject, condition]);
 }
 

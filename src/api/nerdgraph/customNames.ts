@@ -1,6 +1,6 @@
-import type { Asked, QueryKind } from './batching.ts';
-import { RowsRead, type Plans } from './reads.ts';
-import type { Account } from './keyAccount.ts';
+import type { BatchSubject, QueryKind } from './batching.ts';
+import { RowsRead, type MetricSelectors } from './batchReads.ts';
+import type { AccountResolver } from './accountResolver.ts';
 import {
   aligned,
   all,
@@ -29,7 +29,7 @@ import {
   type MetricNameQuery,
   type Outcome,
   type TimeRange,
-} from '../reader.ts';
+} from '../upstreamReader.ts';
 
 /** The most names that the service gives for one query; it does not say when there are more. */
 const MOST_NAMES = 10_000;
@@ -55,7 +55,7 @@ interface Branch {
  */
 async function readUniqueNames(
   transport: Transport,
-  account: Account,
+  account: AccountResolver,
   { group, where: condition, to }: { readonly group: CallGroup; readonly where: Condition; readonly to: number },
   call: CallOptions,
   onQuery?: (queries: number, names: number) => void,
@@ -69,8 +69,8 @@ async function readUniqueNames(
     // Other data than timeslices may carry an application's id, too.
     const where = all([condition, isNotNull(TIMESLICE), ...conditionsOf(branch)]);
     const query = { select: [SELECTION], where, range } as const;
-    const answer = await transport.whole({ group, account: accountId, query }, call);
-    const found = answer === undefined ? [] : await transport.checked(group, () => namesOf(answer));
+    const response = await transport.whole({ group, account: accountId, query }, call);
+    const found = response === undefined ? [] : await transport.parseReporting(group, () => namesOf(response));
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
@@ -113,8 +113,8 @@ function sharedBeginning(names: readonly string[]): string {
 }
 
 /** Whatever window was answered is good enough for names. */
-function namesOf(answer: Json): readonly string[] {
-  const [row] = rowsOf(answer, [], false)?.rows ?? [];
+function namesOf(response: Json): readonly string[] {
+  const [row] = rowsOf(response, [], false)?.rows ?? [];
   const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names) || names.length > MOST_NAMES) {
     throw new CallFailure('invalid_response', 'the answer has no list of names');
@@ -130,28 +130,28 @@ function tooMany(): CallFailure {
 }
 
 const KIND = {
-  ...{ name: 'custom names', group: 'custom_metrics', by: 'application' },
+  ...{ name: 'custom names', group: 'custom_metrics', groupBy: 'application' },
   ...{ columns: 'names', seconds: DAY },
 } as const satisfies QueryKind;
 
 /** Reads which metric names of the day before the end of the range contain given texts, of many applications at a time. */
 export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly string[]> {
-  readonly #account: Account;
-  readonly #plans: Plans;
+  readonly #account: AccountResolver;
+  readonly #selectors: MetricSelectors;
 
-  constructor(timeslices: Timeslices, account: Account, plans: Plans) {
+  constructor(timeslices: Timeslices, account: AccountResolver, selectors: MetricSelectors) {
     super(timeslices);
     this.#account = account;
-    this.#plans = plans;
+    this.#selectors = selectors;
   }
 
   kindOf(): QueryKind {
     return KIND;
   }
 
-  askedOf({ applicationId, filters }: CustomNamesSubject): Asked | undefined {
+  subjectOf({ applicationId, filters }: CustomNamesSubject): BatchSubject | undefined {
     if (filters.length === 0) return undefined;
-    return { id: applicationId, wanted: this.#plans.of([], [...new Set(filters)].sort()) };
+    return { id: applicationId, selector: this.#selectors.of([], [...new Set(filters)].sort()) };
   }
 
   override async read(
@@ -162,7 +162,7 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
     const found = await this.find(subjects, range, call);
     return Promise.all(
       subjects.map(async (subject) => {
-        // More names than rows fit into an answer: a list of names has room for more.
+        // More names than rows fit into a response: a list of names has room for more.
         const isTooMany = subject.filters.length > 0 && found.get(subject.applicationId)?.tooMany === true;
         return isTooMany ? outcomeOf(this.#readAlone(subject, range.to, call)) : this.outcomeOf(subject, found, range);
       }),
@@ -195,7 +195,7 @@ export class CustomNamesRead extends RowsRead<CustomNamesSubject, readonly strin
  */
 export async function listMetricNames(
   transport: Transport,
-  account: Account,
+  account: AccountResolver,
   query: MetricNameQuery,
   now: number,
   call: CallOptions,

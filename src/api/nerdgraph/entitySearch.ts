@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Account } from './keyAccount.ts';
+import type { AccountResolver } from './accountResolver.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import type { Document } from './failures.ts';
 import type { CallGroup, Transport } from './transport.ts';
@@ -13,9 +13,9 @@ import {
   parseRecord,
   readPages,
   text,
-  type LeftOut,
+  type Discarded,
 } from '../http/readRecords.ts';
-import type { CallOptions } from '../reader.ts';
+import type { CallOptions } from '../upstreamReader.ts';
 import type { Application } from '../types.ts';
 
 /**
@@ -120,7 +120,7 @@ const MOST_PAGES = 200;
  */
 export async function searchEntities<T>(
   transport: Transport,
-  account: Account,
+  account: AccountResolver,
   search: {
     readonly group: CallGroup;
     readonly document: Document;
@@ -136,7 +136,7 @@ export async function searchEntities<T>(
   const guids = new Set<string>();
   const found: T[] = [];
   const refuse = (words: string): Error => transport.invalid(group, words);
-  await transport.checked(group, (leftOut) =>
+  await transport.parseReporting(group, (discarded) =>
     readPages('', { mostPages: search.maxPages ?? MOST_PAGES }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const { found: parent } = await transport.read(group, document, variables, call);
@@ -146,7 +146,7 @@ export async function searchEntities<T>(
       if (!isObject(results) || !isList(entities)) throw refused('the answer has no list "entities"');
       if (entities.length > MOST_ON_A_PAGE) throw refused(`more than ${MOST_ON_A_PAGE} entities`);
       const before = guids.size;
-      for (const each of entities) found.push(...take(each, search.schema, accountId, guids, leftOut));
+      for (const each of entities) found.push(...take(each, search.schema, accountId, guids, discarded));
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
@@ -166,19 +166,19 @@ function take<T>(
   schema: z.ZodType<T>,
   accountId: number,
   guids: Set<string>,
-  leftOut: LeftOut,
+  discarded: Discarded,
 ): readonly T[] {
   const guid = isObject(each) ? each['guid'] : undefined;
   if (!isObject(each) || typeof guid !== 'string' || guid === '') {
-    leftOut.record('entities');
+    discarded.record('entities');
     return [];
   }
   if (guids.has(guid)) return [];
   guids.add(guid);
   if (typeof each['accountId'] === 'number' && each['accountId'] !== accountId) {
-    leftOut.record('entities.accountId');
+    discarded.record('entities.accountId');
     return [];
   }
-  const record = parseRecord(schema, each, leftOut, 'entities');
+  const record = parseRecord(schema, each, discarded, 'entities');
   return record === undefined ? [] : [record];
 }

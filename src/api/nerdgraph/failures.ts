@@ -107,7 +107,7 @@ export interface Document {
   readonly list: readonly string[] | undefined;
 }
 
-/** What the body of an answer of status 200 reports; undefined where it is good. */
+/** What the body of a response of status 200 reports; undefined where it is good. */
 export function judge(
   body: Json,
   status: number,
@@ -132,7 +132,7 @@ export function judge(
 }
 
 /**
- * The failure that an answer reports for fields below a place of its data; undefined where it reports none. What is null
+ * The failure that a response reports for fields below a place of its data; undefined where it reports none. What is null
  * there failed, and is not absent.
  */
 export function failureBelow(
@@ -182,7 +182,7 @@ function failureOf(meaning: Meaning, words: string, status: number): CallFailure
     case 'server':
       return new CallFailure(meaning, words, { status, retriable: true });
     case 'passing':
-      return new CallFailure('server', words, { status, retriable: true, isSaidToPass: true });
+      return new CallFailure('server', words, { status, retriable: true, isTransient: true });
     case 'auth':
     case 'forbidden':
     case 'other':

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import type { Account } from './keyAccount.ts';
+import type { AccountResolver } from './accountResolver.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text } from '../http/readRecords.ts';
 import { UpstreamError, type KeyTransaction } from '../types.ts';
-import type { CallOptions } from '../reader.ts';
+import type { CallOptions } from '../upstreamReader.ts';
 
 /** The tag that holds the id which the REST interface gives a key transaction. */
 const ID_TAG = 'keyTransactionId';
@@ -63,12 +63,12 @@ const PARTIAL_MS = 5 * 60_000;
 /** Reads key transactions, and keeps what only their full entities say. */
 export class KeyTransactions {
   readonly #transport: Transport;
-  readonly #account: Account;
+  readonly #account: AccountResolver;
   readonly #options: NerdGraphReaderOptions;
   #details = new Map<string, KeyTransactionDetails & { readonly readAt: number; readonly isWhole: boolean }>();
   #listed: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
 
-  constructor(transport: Transport, account: Account, options: NerdGraphReaderOptions) {
+  constructor(transport: Transport, account: AccountResolver, options: NerdGraphReaderOptions) {
     this.#transport = transport;
     this.#account = account;
     this.#options = options;
@@ -131,8 +131,8 @@ export class KeyTransactions {
     const now = monotonic();
     for (const guid of this.#details.keys()) if (!guids.has(guid)) this.#details.delete(guid);
     const due = [...guids].filter((guid) => {
-      const held = this.#details.get(guid);
-      return held === undefined || now - held.readAt >= (held.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
+      const known = this.#details.get(guid);
+      return known === undefined || now - known.readAt >= (known.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
     });
     const failures = new Map<string, UpstreamError>();
     const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
@@ -169,17 +169,17 @@ export class KeyTransactions {
     const { found, failure } = await this.#transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
     const entities = found['entities'];
     if (!isList(entities)) throw this.#transport.invalid(GROUP, 'the answer has no list "entities"');
-    const asked = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-    await this.#transport.checked(GROUP, (leftOut) => {
+    const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
+    await this.#transport.parseReporting(GROUP, (discarded) => {
       for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
         // It failed, and counts once.
         if (entity === null && failure !== undefined) continue;
-        const details = parseRecord(keyTransactionDetails, entity, leftOut, 'entities');
-        const guid = details === undefined ? undefined : asked.get(withoutPadding(details.guid));
+        const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
+        const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));
         if (details !== undefined && guid !== undefined) this.#keep(details, guid, now);
       }
       if (failure !== undefined) return;
-      for (let missing = entities.length; missing < guids.length; missing += 1) leftOut.record('entities');
+      for (let missing = entities.length; missing < guids.length; missing += 1) discarded.record('entities');
     });
     return failure;
   }

@@ -1,11 +1,11 @@
-import { Account, diagnose } from './keyAccount.ts';
+import { AccountResolver, diagnose } from './accountResolver.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
-import { Fleet, Suspects } from './fleet.ts';
+import { BatchHints, Suspects } from './batchHints.ts';
 import { KeyTransactions } from './keyTransactions.ts';
-import { MetricSeriesRead } from './graphSeries.ts';
+import { MetricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
-import { HostsRead, MetricDataRead, Plans, RollingRead } from './reads.ts';
+import { HostsRead, MetricDataRead, MetricSelectors, RollingRead } from './batchReads.ts';
 import { Timeslices } from './timeslices.ts';
 import { APPLICATIONS, Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -14,11 +14,11 @@ import type { Json } from '../http/readRecords.ts';
 import {
   oneByOne,
   type CallOptions,
-  type QueryAnswer,
+  type QueryResult,
   type QuerySubject,
   type TimeRange,
   type UpstreamReader,
-} from '../reader.ts';
+} from '../upstreamReader.ts';
 import type { Application } from '../types.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
@@ -26,8 +26,8 @@ import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts
 interface NerdGraphReader extends UpstreamReader {
   readonly learned: {
     readonly client: Client;
-    readonly account: Account;
-    readonly fleet: Fleet;
+    readonly account: AccountResolver;
+    readonly hints: BatchHints;
     readonly keyTransactions: KeyTransactions;
   };
 }
@@ -47,11 +47,11 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
   const { detailsMs, maxPages, monotonic, now } = options;
   const client = new Client(options);
   const transport = new Transport(client, options);
-  const account = new Account(transport, options);
-  const fleet = new Fleet(new Suspects(monotonic, detailsMs));
+  const account = new AccountResolver(transport, options);
+  const hints = new BatchHints(new Suspects(monotonic, detailsMs));
   const keyTransactions = new KeyTransactions(transport, account, options);
-  const plans = new Plans();
-  const timeslices = new Timeslices(transport, account, fleet);
+  const selectors = new MetricSelectors();
+  const timeslices = new Timeslices(transport, account, hints);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
     const search = {
       group: 'applications',
@@ -66,21 +66,21 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
     }
     const applications = [...found.values()];
     await account.checkEmpty(applications.length === 0, call);
-    fleet.listed(applications);
+    hints.listed(applications);
     return applications;
   };
   const reader: NerdGraphReader = {
     api: 'nerdgraph',
-    learned: { client, account, fleet, keyTransactions },
+    learned: { client, account, hints, keyTransactions },
     // The interface knows no instances.
     instances: undefined,
     // The metric data bring them.
     datastores: undefined,
-    hosts: new HostsRead(timeslices, plans),
-    rolling: new RollingRead(timeslices, plans, keyTransactions),
-    customNames: new CustomNamesRead(timeslices, account, plans),
-    metricData: new MetricDataRead(timeslices, plans),
-    metricSeries: new MetricSeriesRead(timeslices, plans),
+    hosts: new HostsRead(timeslices, selectors),
+    rolling: new RollingRead(timeslices, selectors, keyTransactions),
+    customNames: new CustomNamesRead(timeslices, account, selectors),
+    metricData: new MetricDataRead(timeslices, selectors),
+    metricSeries: new MetricSeriesRead(timeslices, selectors),
     queries: oneByOne((subject, range, call) => runQuery(transport, account, subject, range, call)),
     listApplications: async ({ ids }, call) => chosen(await listApplications(call), ids),
     // Found on the list: that the service can search by this id is not certain.
@@ -97,14 +97,14 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
       const words = `the account has no key transaction ${id}`;
       throw transport.fail('key_transactions', new CallFailure('not_found', words));
     },
-    listCalls: (entities) => Math.max(1, Math.ceil(entities / PAGE_SIZE)),
+    listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(transport, account, query, now(), call),
-    diagnose: (range, call) => diagnose(transport, account, fleet, range, call),
+    diagnose: (range, call) => diagnose(transport, account, hints, range, call),
     inherit: (before) => {
       if (!isNerdGraph(before)) return;
       client.inherit(before.learned.client);
       account.inherit(before.learned.account);
-      fleet.inherit(before.learned.fleet);
+      hints.inherit(before.learned.hints);
       keyTransactions.inherit(before.learned.keyTransactions);
     },
     retire: () => client.connections.retire(),
@@ -124,34 +124,34 @@ const DAY = 86_400;
 /** Runs a query of the configuration; they are the same over both interfaces. */
 async function runQuery(
   transport: Transport,
-  account: Account,
+  account: AccountResolver,
   { nrql, window, rules }: QuerySubject,
   range: TimeRange,
   call: CallOptions,
-): Promise<QueryAnswer> {
+): Promise<QueryResult> {
   const group = 'queries';
-  const asked = { from: window === undefined ? range.from : range.to - window, to: range.to };
+  const queried = { from: window === undefined ? range.from : range.to - window, to: range.to };
   // On a line of its own: the text may end with a comment.
-  const query = `${nrql}\nSINCE ${asked.from * 1000} UNTIL ${asked.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
+  const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
   const result = await transport.whole(read, call);
   if (result === undefined) {
     const words = 'the service has no data of any application that the query names';
     throw transport.fail(group, new CallFailure('other', words));
   }
-  return transport.checked(group, () => answerOf(result, rules, asked));
+  return transport.parseReporting(group, () => resultOf(result, rules, queried));
 }
 
-/** Throws a CallFailure for an answer that cannot be used, or is not whole. */
-function answerOf(result: Json, rules: QuerySubject['rules'], asked: TimeRange): QueryAnswer {
-  const answered = allRowsOf(result);
-  const { rows, facets } = answered;
-  const answer = { rows, facets, otherResult: result['otherResult'] };
+/** Throws a CallFailure for a response that cannot be used, or is not whole. */
+function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
+  const given = allRowsOf(result);
+  const { rows, facets } = given;
+  const response = { rows, facets, otherResult: result['otherResult'] };
   try {
-    const incomplete = whyIncomplete(answer, rules);
+    const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    const mostEarlier = asked.to - asked.from >= DAY ? 600 : 300;
-    return { window: nearWindow(answered, asked, mostEarlier), rows, facets, reading: readRows(answer, rules) };
+    const mostEarlier = queried.to - queried.from >= DAY ? 600 : 300;
+    return { window: nearWindow(given, queried, mostEarlier), rows, facets, reading: readRows(response, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CallFailure } from '../http/callFailure.ts';
 import { isList, isObject, type Json } from '../http/readRecords.ts';
-import type { TimeRange } from '../reader.ts';
+import type { TimeRange } from '../upstreamReader.ts';
 
 /** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
@@ -16,7 +16,7 @@ type Expression =
 /** `newrelic.timeslice.value` stands in conditions only: queries of names ask that there is one. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
-/** A column of the answer: a function, or the list of the names that an attribute has. */
+/** A column of the response: a function, or the list of the names that an attribute has. */
 export type Selection =
   | { readonly as: string; readonly of: 'count' | 'sum' | 'min' | 'max'; readonly from: Expression }
   | { readonly as: string; readonly of: 'uniques'; readonly from: 'metricTimesliceName'; readonly most: number };
@@ -164,33 +164,33 @@ const metadata = z.object({
   timeWindow: z.object({ begin: z.number(), end: z.number() }).nullish().catch(undefined),
 });
 
-/** An answer whose rows are all there. */
+/** A response whose rows are all there. */
 export interface NrqlRows {
   readonly rows: readonly unknown[];
-  /** Unix seconds, whole minutes: the range that was answered; undefined where the answer does not say it. */
+  /** Unix seconds, whole minutes: the range that was answered; undefined where the response does not say it. */
   readonly window: TimeRange | undefined;
   /** The attributes that `facet` lists, in its order. */
   readonly facets: readonly string[];
 }
 
 /**
- * What surrounds the rows of an answer. Undefined where rows are missing, which the service does not say in words: there are
- * as many as one answer holds, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
+ * What surrounds the rows of a response. Undefined where rows are missing, which the service does not say in words: there are
+ * as many as one response holds, or something is left for `otherResult`. Throws a CallFailure where there are no rows to read.
  */
-export function rowsOf(answer: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
-  const { rows, window, facets: answered } = allRowsOf(answer);
+export function rowsOf(response: Json, facets: readonly string[], bucketed: boolean): NrqlRows | undefined {
+  const { rows, window, facets: given } = allRowsOf(response);
   const isFull = bucketed
     ? rows.length >= MOST_BUCKET_ROWS || countFacets(rows, facets) >= MOST_FACETS
     : rows.length >= MOST_FACETS;
-  if (facets.length > 0 && (isFull || hasOthers(answer['otherResult']))) return undefined;
-  return { rows, window, facets: sameMembers(answered, facets) ? answered : facets };
+  if (facets.length > 0 && (isFull || hasOthers(response['otherResult']))) return undefined;
+  return { rows, window, facets: sameMembers(given, facets) ? given : facets };
 }
 
 /** As `rowsOf`, whether rows are missing or not. */
-export function allRowsOf(answer: Json): NrqlRows {
-  const rows = answer['results'];
+export function allRowsOf(response: Json): NrqlRows {
+  const rows = response['results'];
   if (!isList(rows)) throw new CallFailure('invalid_response', 'the answer has no list "results"');
-  const { data } = metadata.safeParse(answer['metadata']);
+  const { data } = metadata.safeParse(response['metadata']);
   return { rows, window: windowOf(data?.timeWindow), facets: data?.facets ?? [] };
 }
 
@@ -209,31 +209,29 @@ export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEa
 }
 
 /** On whole minutes, because an end may be given inclusive. */
-function windowOf(
-  answered: { readonly begin: number; readonly end: number } | null | undefined,
-): TimeRange | undefined {
-  if (answered === null || answered === undefined) return undefined;
-  const [from = 0, to = 0] = [answered.begin, answered.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
+function windowOf(given: { readonly begin: number; readonly end: number } | null | undefined): TimeRange | undefined {
+  if (given === null || given === undefined) return undefined;
+  const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE) * MINUTE);
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
-/** Reads the facets of the rows of one answer. */
+/** Reads the facets of the rows of one response. */
 export class Facets {
   readonly #names: readonly string[];
   /** Where in `facet` each value stands. */
-  readonly #places: readonly number[];
+  readonly #positions: readonly number[];
   readonly #count: number;
   /** The values of the last row: there are thousands of rows. */
   readonly #values: string[] = [];
 
   /**
-   * @param answered the attributes that `facet` lists, in its order
+   * @param given the attributes that `facet` lists, in its order
    * @param asked the attributes to read, in the order in which they are given
    */
-  constructor(answered: readonly string[], asked: readonly string[]) {
+  constructor(given: readonly string[], asked: readonly string[]) {
     this.#names = asked;
-    this.#places = asked.map((attribute) => answered.indexOf(attribute));
-    this.#count = answered.length;
+    this.#positions = asked.map((attribute) => given.indexOf(attribute));
+    this.#count = given.length;
   }
 
   /**
@@ -247,7 +245,7 @@ export class Facets {
     for (let index = 0; index < this.#names.length; index += 1) {
       let value: unknown;
       if (facet === undefined || facet === null) value = row[this.#names[index] ?? ''];
-      else if (isList(facet)) value = facet.length === this.#count ? facet[this.#places[index] ?? -1] : undefined;
+      else if (isList(facet)) value = facet.length === this.#count ? facet[this.#positions[index] ?? -1] : undefined;
       else value = this.#count === 1 ? facet : undefined;
       // Whether a number arrives as a text is not documented; with several facets it was seen so.
       if (typeof value === 'number') values[index] = String(value);

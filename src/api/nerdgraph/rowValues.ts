@@ -1,7 +1,7 @@
-import { isApdex, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
+import { isApdex, SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type { MetricRow, MetricRows } from './rows.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import type { MetricDataAnswer, MetricDataSubject, TimeRange } from '../reader.ts';
+import type { MetricDataResult, MetricDataSubject, TimeRange } from '../upstreamReader.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 
 /** A summary of which nothing is known. */
@@ -138,7 +138,7 @@ function formulasOf(name: string): ReadonlyMap<string, Formula> {
 const NO_CALLS: MetricRow = { c: 0, t: 0, x: 0, mn: undefined, mx: undefined, q: undefined };
 
 /** The metrics and values that are asked for of applications or hosts, with how each value follows from a row. */
-export class ValuePlan {
+export class ValueMapper {
   readonly #names: readonly string[];
   /** The values that are wanted of a metric; undefined: all there are. */
   readonly wanted: MetricDataSubject['values'];
@@ -154,12 +154,12 @@ export class ValuePlan {
   }
 
   /**
-   * What a summarized answer of the REST interface says of an application or host, from its rows over one window.
+   * What a summarized response of the REST interface says of an application or host, from its rows over one window.
    *
    * For what has any row, `HttpDispatcher`, `OtherTransaction/all` and `Errors/all` count 0 where they have none: the service
    * gives no row for what did not happen. Any other metric without a row is absent.
    */
-  answerOf(rows: MetricRows, window: TimeRange): MetricDataAnswer {
+  resultOf(rows: MetricRows, window: TimeRange): MetricDataResult {
     const metrics = new Map<string, Readonly<Record<string, number>>>();
     const seconds = window.to - window.from;
     for (const name of this.#names) {

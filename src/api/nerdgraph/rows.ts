@@ -1,11 +1,11 @@
 import type { Batch, QueryKind, QueryPart } from './batching.ts';
-import type { SubjectId } from './fleet.ts';
+import type { SubjectId } from './batchHints.ts';
 import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
-import { isNeverNegative } from './wanted.ts';
+import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { isObject, type Json, type LeftOut } from '../http/readRecords.ts';
-import type { TimeRange } from '../reader.ts';
+import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
+import type { TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';
 import { isDatastore } from '../../formulas/metricInputs.ts';
 
@@ -50,7 +50,7 @@ export class SubjectRows {
   readonly failures = new Map<string, UpstreamError>();
   /** Concerns all hosts. */
   failure: UpstreamError | undefined;
-  /** True: it failed because there are more rows than an answer holds, however it is divided. */
+  /** True: it failed because there are more rows than a response holds, however it is divided. */
   tooMany = false;
   /** The window that was answered; by several queries, each has to have the same. */
   window: TimeRange | undefined;
@@ -70,10 +70,10 @@ export class SubjectRows {
     }
   }
 
-  /** Takes note of the window of an answer; false: it is another one than before. */
+  /** Takes note of the window of a response; false: it is another one than before. */
   meet(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
-    // Buckets say themselves which time they are for: all answers have them of the time that they share.
+    // Buckets say themselves which time they are for: all responses have them of the time that they share.
     this.window = isBucketed
       ? { from: Math.max(before.from, window.from), to: Math.min(before.to, window.to) }
       : before;
@@ -136,13 +136,13 @@ export interface TimesliceQuery extends QueryKind {
   readonly bucketMinutes?: number;
 }
 
-export const FACETS: Readonly<Record<QueryKind['by'], readonly Attribute[]>> = {
+export const FACETS: Readonly<Record<QueryKind['groupBy'], readonly Attribute[]>> = {
   application: ['appId', 'metricTimesliceName'],
   host: ['appId', 'host', 'metricTimesliceName'],
   key_transaction: ['entity.guid'],
 };
 
-/** A part of a batch, and what an answer gave of it. */
+/** A part of a batch, and what a response gave of it. */
 interface RowsTarget {
   readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
@@ -156,7 +156,7 @@ const NAME_ONLY: MetricRow = { c: 0, t: 0, x: undefined, mn: undefined, mx: unde
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /**
- * Takes over the rows of one answer; gives false where some are missing. Throws a CallFailure, and takes nothing over, where
+ * Takes over the rows of one response; gives false where some are missing. Throws a CallFailure, and takes nothing over, where
  * they cannot be read.
  *
  * @param fail makes the failure of one subject
@@ -166,31 +166,31 @@ export async function takeRows(
   batch: Batch,
   query: TimesliceQuery,
   found: FoundRows,
-  leftOut: LeftOut,
+  discarded: Discarded,
   fail: (words: string) => UpstreamError,
 ): Promise<boolean> {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
-  const answer = rowsOf(result, FACETS[query.by], isBucketed);
-  if (answer === undefined) return false;
-  const window = isBucketed || isNames ? answer.window : nearWindow(answer, query.range);
+  const response = rowsOf(result, FACETS[query.groupBy], isBucketed);
+  if (response === undefined) return false;
+  const window = isBucketed || isNames ? response.window : nearWindow(response, query.range);
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
   }
-  const reading = new RowsOfAnswer(batch, query, new Facets(answer.facets, FACETS[query.by]), window, leftOut);
-  await inSlices(answer.rows, (row) => {
+  const reading = new RowReader(batch, query, new Facets(response.facets, FACETS[query.groupBy]), window, discarded);
+  await inSlices(response.rows, (row) => {
     reading.take(row);
   });
-  for (const { part, bad, rows: answered } of reading.targets.values()) {
+  for (const { part, bad, rows: subjectRows } of reading.targets.values()) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
     const subject =
-      query.by === 'key_transaction' ? `key transaction ${part.called ?? part.id}` : `application ${part.id}`;
+      query.groupBy === 'key_transaction' ? `key transaction ${part.called ?? part.id}` : `application ${part.id}`;
     if (bad.size > 0) {
       const failure = fail(`a count or a sum cannot be read (${subject})`);
-      for (const host of bad) answered.failures.set(host, failure);
+      for (const host of bad) subjectRows.failures.set(host, failure);
     }
-    rows.append(answered);
+    rows.append(subjectRows);
     if (!isNames && window !== undefined && !rows.meet(window, isBucketed)) {
       rows.failure = fail(`two answers are for different times (${subject})`);
     }
@@ -198,21 +198,27 @@ export async function takeRows(
   return true;
 }
 
-/** Reads the rows of one answer. */
-class RowsOfAnswer {
+/** Reads the rows of one response. */
+class RowReader {
   /** By what the facet says, guids without padding. */
   readonly targets: ReadonlyMap<string, RowsTarget>;
   readonly #query: TimesliceQuery;
   readonly #facets: Facets;
   /** What was answered. */
   readonly #window: TimeRange | undefined;
-  readonly #leftOut: LeftOut;
+  readonly #discarded: Discarded;
 
-  constructor(batch: Batch, query: TimesliceQuery, facets: Facets, window: TimeRange | undefined, leftOut: LeftOut) {
+  constructor(
+    batch: Batch,
+    query: TimesliceQuery,
+    facets: Facets,
+    window: TimeRange | undefined,
+    discarded: Discarded,
+  ) {
     this.#query = query;
     this.#facets = facets;
     this.#window = window;
-    this.#leftOut = leftOut;
+    this.#discarded = discarded;
     this.targets = new Map(
       batch.map((part) => {
         const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
@@ -224,17 +230,17 @@ class RowsOfAnswer {
   take(row: unknown): void {
     const about = isObject(row) ? this.#facets.of(row) : undefined;
     if (!isObject(row) || about === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
-    const { by, bucketMinutes } = this.#query;
+    const { groupBy, bucketMinutes } = this.#query;
     const [id = ''] = about;
     const target = this.targets.get(withoutPadding(id));
     if (target === undefined) {
-      const isSubject = by === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
+      const isSubject = groupBy === 'key_transaction' || /^\d{1,16}$/.test(id.slice(0, 20));
       if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
-      this.#leftOut.record('results.facet');
+      this.#discarded.record('results.facet');
       return;
     }
-    const host = by === 'host' ? (about[1] ?? '') : ITSELF;
-    const name = by === 'key_transaction' ? ITSELF : target.part.wanted.find(about[about.length - 1] ?? '');
+    const host = groupBy === 'host' ? (about[1] ?? '') : ITSELF;
+    const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(about[about.length - 1] ?? '');
     if (name === undefined || target.hosts?.has(host) === false) return;
     if (bucketMinutes === undefined) this.#takeRow(row, target, host, name);
     else this.#takeBucket(row, target, host, name, 60 * bucketMinutes);
@@ -289,7 +295,7 @@ class RowsOfAnswer {
 
   #amount(value: unknown, mayBeNegative: boolean): number | undefined {
     if (isAmount(value, mayBeNegative)) return value;
-    if (value !== undefined) this.#leftOut.value('results');
+    if (value !== undefined) this.#discarded.value('results');
     return undefined;
   }
 }

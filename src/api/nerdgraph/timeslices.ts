@@ -1,11 +1,11 @@
 import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
-import type { Fleet, SubjectId } from './fleet.ts';
-import type { Account } from './keyAccount.ts';
+import type { BatchHints, SubjectId } from './batchHints.ts';
+import type { AccountResolver } from './accountResolver.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
 import { FACETS, SubjectRows, takeRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
 import { BOUNDS } from '../http/body.ts';
-import type { CallOptions, SplitReason } from '../reader.ts';
+import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
 /** The service chooses the facets it gives by the first function. */
@@ -40,29 +40,29 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 };
 
 /** So many subjects that no part of can be read, before anything else was read, and of the others little is tried. */
-const MOST_LOST = 3;
+const MOST_UNREADABLE = 3;
 
 /** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
 export class Timeslices {
   readonly transport: Transport;
-  readonly fleet: Fleet;
-  readonly #account: Account;
+  readonly hints: BatchHints;
+  readonly #account: AccountResolver;
 
-  constructor(transport: Transport, account: Account, fleet: Fleet) {
+  constructor(transport: Transport, account: AccountResolver, hints: BatchHints) {
     this.transport = transport;
-    this.fleet = fleet;
+    this.hints = hints;
     this.#account = account;
   }
 
   /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
   async read(parts: readonly QueryPart[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
     const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
-    const { suspects } = this.fleet;
+    const { suspects } = this.hints;
     const asked = parts.filter(({ id }) => !suspects.isUnmatched(query.name, id));
     if (asked.length === 0) return found;
     try {
       const account = await this.#account.id(call);
-      const reads = planQueries(asked, this.fleet, query).map((batch) =>
+      const reads = planQueries(asked, this.hints, query).map((batch) =>
         new SplitRead(this, account, query, found, call).run(batch),
       );
       await Promise.all(reads);
@@ -74,20 +74,20 @@ export class Timeslices {
     return found;
   }
 
-  /** Takes over what an answer tells of how large the next one is going to be. */
-  #learn({ id, wanted, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
-    const datastores = wanted.hasDatastores ? rows?.datastores() : undefined;
+  /** Takes over what a response tells of how large the next one is going to be. */
+  #learn({ id, selector, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
+    const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
     // A series has several ranges, in which not all of them need have been in use.
-    const least = query.bucketMinutes === undefined ? 0 : this.fleet.sizes(id).datastores;
-    if (datastores !== undefined) this.fleet.saw(id, { datastores: Math.max(least, datastores) });
+    const least = query.bucketMinutes === undefined ? 0 : this.hints.sizes(id).datastores;
+    if (datastores !== undefined) this.hints.saw(id, { datastores: Math.max(least, datastores) });
     if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
-    if (wanted.filters.length > 0) this.fleet.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
-    if (query.by === 'host' && hosts === undefined) this.fleet.saw(id, { hosts: rows.rows.size });
+    if (selector.filters.length > 0) this.hints.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
+    if (query.groupBy === 'host' && hosts === undefined) this.hints.saw(id, { hosts: rows.rows.size });
   }
 }
 
 /**
- * Reads one planned batch, and what of it fails or does not fit into an answer again in halves, down to single subjects, so
+ * Reads one planned batch, and what of it fails or does not fit into a response again in halves, down to single subjects, so
  * that no healthy subject fails because of another (docs/nerdgraph.md, "Batches").
  *
  * A batch that fails is divided only when the service answers at all, so one of its subjects is asked first, and another
@@ -95,29 +95,29 @@ export class Timeslices {
  */
 class SplitRead {
   readonly #transport: Transport;
-  readonly #fleet: Fleet;
+  readonly #hints: BatchHints;
   readonly #account: number;
   readonly #query: TimesliceQuery;
   readonly #found: FoundRows;
   readonly #call: CallOptions;
   /** Whether any part was answered: then what fails is the fault of what it asks for. */
-  #isAnswered = false;
-  /** Whether any part was read: an answer with rows missing is not used. */
+  #hasResponse = false;
+  /** Whether any part was read: a response with rows missing is not used. */
   #isAnyRead = false;
   /** Subjects that were divided as far as it goes, and could not be read. */
-  #lost = 0;
+  #unreadable = 0;
   /** Parts of one subject that failed: they are to blame where others were answered. */
   readonly #failed: Batch[] = [];
 
   constructor(
-    { transport, fleet }: Timeslices,
+    { transport, hints }: Timeslices,
     account: number,
     query: TimesliceQuery,
     found: FoundRows,
     call: CallOptions,
   ) {
     this.#transport = transport;
-    this.#fleet = fleet;
+    this.#hints = hints;
     this.#account = account;
     this.#query = query;
     this.#found = found;
@@ -127,40 +127,40 @@ class SplitRead {
   async run(batch: Batch): Promise<void> {
     if (isShared(batch) && this.#isSilent) await this.#readFromOne(batch, undefined);
     else await this.#read(batch, true);
-    if (!this.#isAnswered) return;
-    const { suspects } = this.#fleet;
+    if (!this.#hasResponse) return;
+    const { suspects } = this.#hints;
     const { name } = this.#query;
     if (this.#failed.length === 0) {
-      suspects.answered(name, ...subjectOf(batch));
+      suspects.recordSuccess(name, ...subjectOf(batch));
       suspects.recovered(
         name,
         batch.map(({ id }) => id),
       );
-    } else if (isShared(batch)) for (const part of this.#failed) suspects.broke(name, ...subjectOf(part));
+    } else if (isShared(batch)) for (const part of this.#failed) suspects.recordFailure(name, ...subjectOf(part));
   }
 
   /** Whether the account answers nothing at the moment. */
   get #isSilent(): boolean {
-    return this.#transport.http.isSilentFor(this.#call);
+    return this.#transport.http.isCircuitOpen(this.#call);
   }
 
   /** Gives whether all of it was read. @param isFirst false: it is a part of what failed, so it is not tried again */
   async #read(batch: Batch, isFirst: boolean): Promise<boolean> {
-    if (!this.#isAnyRead && this.#lost >= MOST_LOST) return this.#readFromLast(batch);
-    const end = await this.#ask(batch, isFirst);
+    if (!this.#isAnyRead && this.#unreadable >= MOST_UNREADABLE) return this.#readFromLast(batch);
+    const end = await this.#queryOnce(batch, isFirst);
     if (end.kind === 'failed') return this.#readFailed(batch, end.error, isFirst);
     return this.#readEnded(batch, end.kind);
   }
 
   async #readEnded(batch: Batch, kind: Exclude<NrqlEnd['kind'], 'failed'>): Promise<boolean> {
-    this.#isAnswered = true;
+    this.#hasResponse = true;
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
     if (kind === 'answered') return true;
     const halves = isShared(batch) ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
-    // The service knows nothing of it: a good answer without rows, and not asked for again for a while.
-    for (const { id } of batch) this.#fleet.suspects.unmatched(this.#query.name, id);
+    // The service knows nothing of it: a good response without rows, and not asked for again for a while.
+    for (const { id } of batch) this.#hints.suspects.unmatched(this.#query.name, id);
     return true;
   }
 
@@ -173,10 +173,10 @@ class SplitRead {
     const ids = batch.map(({ id }) => id);
     // The service may have failed for a moment, as it says: then the next refresh reads the whole again.
     const mayPass =
-      isFirst && error.failure.isSaidToPass === true && !this.#fleet.suspects.strain(this.#query.name, ids);
-    if (reason === undefined || mayPass || (!this.#isAnswered && this.#isSilent)) return this.#fail(batch, error);
+      isFirst && error.failure.isTransient === true && !this.#hints.suspects.recordTransient(this.#query.name, ids);
+    if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
     // Hosts of one application: it may be the one to blame.
-    const isKnown = this.#isAnswered && batch.length > 1;
+    const isKnown = this.#hasResponse && batch.length > 1;
     return isKnown || reason === 'truncated'
       ? this.#readHalves(batch, reason, error)
       : this.#readFromOne(batch, { error, reason });
@@ -185,7 +185,7 @@ class SplitRead {
   /** Nothing was read so far: of what is left only the last subject is asked for, and the others once that one is read. */
   async #readFromLast(batch: Batch): Promise<boolean> {
     const [one, others] = takeOne(batch, true) ?? [batch, undefined];
-    const end = await this.#ask(one, false);
+    const end = await this.#queryOnce(one, false);
     if (end.kind === 'failed' || end.kind === 'too_big') {
       return this.#fail(batch, end.kind === 'failed' ? end.error : undefined);
     }
@@ -207,11 +207,11 @@ class SplitRead {
     let lastError: UpstreamError | undefined = failed?.error;
     if (failed !== undefined) this.#transport.http.split(failed.reason);
     for (const last of [false, true]) {
-      if (last && !this.#isAnswered && this.#isSilent) break;
+      if (last && !this.#hasResponse && this.#isSilent) break;
       const taken = takeOne(others, last);
       // Of two, the other one is all that is left.
       const one = taken?.[0] ?? others;
-      const end = await this.#ask(one, false);
+      const end = await this.#queryOnce(one, false);
       if (end.kind === 'failed') {
         lastError = end.error;
         tried.push(one);
@@ -231,14 +231,14 @@ class SplitRead {
     return this.#fail(others, lastError);
   }
 
-  /** @param error why the whole failed; undefined: it has more rows than an answer holds */
+  /** @param error why the whole failed; undefined: it has more rows than a response holds */
   async #readHalves(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<boolean> {
     const halves = halve(batch, reason === 'truncated');
     if (halves !== undefined) return this.#readBoth(batch, halves, reason);
     // One subject is left of what failed: it has not been asked for alone yet.
     if (error !== undefined && reason !== 'truncated') return this.#read(batch, false);
     this.#failed.push(batch);
-    this.#lost += 1;
+    this.#unreadable += 1;
     return this.#fail(batch, error);
   }
 
@@ -254,7 +254,7 @@ class SplitRead {
     return (await Promise.all([reading, this.#read(second, false)])).every(Boolean);
   }
 
-  /** Notes a failure of each subject; undefined: it has more rows than an answer holds, however it is divided. */
+  /** Notes a failure of each subject; undefined: it has more rows than a response holds, however it is divided. */
   #fail(batch: Batch, error: UpstreamError | undefined): false {
     fail(batch, error ?? this.#transport.invalid(this.#query.group, 'more rows than an answer holds'), this.#found);
     if (error !== undefined) return false;
@@ -265,13 +265,13 @@ class SplitRead {
     return false;
   }
 
-  async #ask(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
-    const { suspects } = this.#fleet;
+  async #queryOnce(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
+    const { suspects } = this.#hints;
     const { name } = this.#query;
     if (batch.length > 1) {
       // What went on to fail at the last refresh is divided now, instead of being tried again.
       const ids = batch.map(({ id }) => id);
-      return this.#post(batch, isFirst && !suspects.isStrained(name, ids) ? 'said_to_pass' : 'none');
+      return this.#post(batch, isFirst && !suspects.isTransient(name, ids) ? 'said_to_pass' : 'none');
     }
     const [id, host] = subjectOf(batch);
     const isSuspect = suspects.has(name, id) || suspects.has(name, id, host);
@@ -281,23 +281,23 @@ class SplitRead {
     const end = await this.#post(batch, 'none');
     // What is too large is read in smaller parts, which are no repetitions.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
-    if (isCounted) suspects.failed(name, id, host, end.error);
+    if (isCounted) suspects.recordOwnFailure(name, id, host, end.error);
     return end;
   }
 
   async #post(batch: Batch, retries: NonNullable<NrqlRead['retries']>): Promise<NrqlEnd> {
-    const { group, range, columns = 'values', by, bucketMinutes } = this.#query;
-    const condition = conditionOf(batch, by);
+    const { group, range, columns = 'values', groupBy, bucketMinutes } = this.#query;
+    const condition = conditionOf(batch, groupBy);
     // Other data than timeslices may carry an application's id, too.
     const where = columns === 'names' ? all([condition, isNotNull(TIMESLICE)]) : condition;
-    const select = by === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
-    const query = { select, where, facet: FACETS[by], range, bucketMinutes };
+    const select = groupBy === 'key_transaction' ? OF_KEY_TRANSACTIONS : SELECTIONS[columns];
+    const query = { select, where, facet: FACETS[groupBy], range, bucketMinutes };
     const bounds = bucketMinutes === undefined ? BOUNDS.query : BOUNDS.series;
     const end = await this.#transport.nrql({ group, account: this.#account, query, retries, bounds }, this.#call);
     if (end.kind !== 'answered') return end;
     try {
-      const isWhole = await this.#transport.checked(group, (leftOut) =>
-        takeRows(end.result, batch, this.#query, this.#found, leftOut, (words) =>
+      const isWhole = await this.#transport.parseReporting(group, (discarded) =>
+        takeRows(end.result, batch, this.#query, this.#found, discarded, (words) =>
           this.#transport.invalid(group, words),
         ),
       );

@@ -1,10 +1,10 @@
 import { badKeyOf, failureBelow, judge, mayReportError, type Document, type Meaning } from './failures.ts';
 import { nrql, type QueryParts } from './nrql.ts';
-import { BOUNDS, type AnswerRules, type Bounds } from '../http/body.ts';
+import { BOUNDS, type ResponsePolicy, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { isList, isObject, type Json, type LeftOut } from '../http/readRecords.ts';
-import type { CallOptions } from '../reader.ts';
+import { isList, isObject, type Json, type Discarded } from '../http/readRecords.ts';
+import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
 export const ACCOUNTS: Document = {
@@ -104,7 +104,7 @@ export interface NrqlRead {
   /** In the exporter's own form, or as its user wrote it. */
   readonly query: QueryParts | string;
   /** Which failures are tried again; all that may pass by default. */
-  readonly retries?: AnswerRules['retries'];
+  readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
   /** Where it is another than that of the account. */
   readonly keyHeader?: string;
@@ -149,7 +149,7 @@ export class Transport {
 
   /**
    * Runs a document that reads entities. A field that failed is null, and `failure` says why; where it is on the way to the
-   * list, the answer is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
+   * list, the response is a failure, for the reason that the error tells. Rejects with an UpstreamError or the reason of the
    * signal.
    */
   read(
@@ -170,7 +170,7 @@ export class Transport {
       const { found: result, meaning } = await this.#post(NRQL, variables, read, call);
       if (meaning === 'too_big' || meaning === 'unmatched') return { kind: meaning };
       const messages = messagesOf(result);
-      if (messages !== undefined) this.http.noted(endpointOf(group), messages);
+      if (messages !== undefined) this.http.serviceMessage(endpointOf(group), messages);
       return { kind: 'answered', result };
     } catch (error) {
       if (error instanceof UpstreamError) return { kind: 'failed', error };
@@ -194,22 +194,22 @@ export class Transport {
     let meaning: Meaning | undefined;
     let failure: CallFailure | undefined;
     const request = { address: this.#address, body, keyHeader };
-    const rules: AnswerRules = {
+    const policy: ResponsePolicy = {
       bounds,
       inspect: (parsed, status, mask) => {
         const verdict = judge(parsed, status, mask, document);
         meaning = verdict?.meaning;
         if (list !== undefined) failure = failureBelow(parsed, status, mask, [...root, ...list]);
         // Of a query, a complaint about size, and that nothing matched, are no failures: they say how to go on.
-        const isAnswer = meaning === 'too_big' || meaning === 'unmatched';
-        return isAnswer && list === undefined ? undefined : verdict?.failure;
+        const isResult = meaning === 'too_big' || meaning === 'unmatched';
+        return isResult && list === undefined ? undefined : verdict?.failure;
       },
       mayBeOverload: mayReportError,
       inspectRefusal: badKeyOf,
       retries,
     };
-    const answer = await this.http.call(endpointOf(group), request, rules, call);
-    let value: unknown = answer.body['data'];
+    const response = await this.http.call(endpointOf(group), request, policy, call);
+    let value: unknown = response.body['data'];
     for (const name of root) value = isObject(value) ? value[name] : undefined;
     return { found: isObject(value) ? value : {}, meaning, failure };
   }
@@ -232,9 +232,9 @@ export class Transport {
     return this.http.fail(endpointOf(group), failure);
   }
 
-  /** Reads an answer, and reports what of it was left out, or that it is useless. */
-  checked<T>(group: CallGroup, read: (leftOut: LeftOut) => T | Promise<T>): Promise<T> {
-    return this.http.checked(endpointOf(group), read);
+  /** Reads a response, and reports what of it was left out, or that it is useless. */
+  parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
+    return this.http.parseReporting(endpointOf(group), read);
   }
 }
 

@@ -1,16 +1,16 @@
 import { BOUNDS } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
-import { formatTime, isList, isObject, parseTime, type Json, type LeftOut } from '../http/readRecords.ts';
+import { formatTime, isList, isObject, parseTime, type Json, type Discarded } from '../http/readRecords.ts';
 import { endOf, secondsOf, type MetricData, type Timeslice } from '../types.ts';
 import {
   oneByOne,
   type CallOptions,
-  type MetricDataAnswer,
+  type MetricDataResult,
   type MetricDataSubject,
   type SeriesChunk,
   type TimeRange,
   type UpstreamReader,
-} from '../reader.ts';
+} from '../upstreamReader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
 import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
 import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
@@ -26,7 +26,7 @@ const CUSTOM = 'Custom/';
 const NO_VALUES: Timeslice['values'] = Object.freeze({});
 
 /**
- * The timeslices of an answer, oldest first. Checked by hand in one pass: this is by far the most frequent
+ * The timeslices of a response, oldest first. Checked by hand in one pass: this is by far the most frequent
  * answer. Throws a CallFailure without the envelope, or when none of its metrics can be read.
  *
  * A metric that was answered without anything usable has one timeslice over the range asked for, without values:
@@ -34,22 +34,22 @@ const NO_VALUES: Timeslice['values'] = Object.freeze({});
  *
  * @param range what was asked for, Unix seconds
  */
-export function parseMetricData(body: unknown, range: TimeRange, leftOut: LeftOut): MetricData {
+export function parseMetricData(body: unknown, range: TimeRange, discarded: Discarded): MetricData {
   const data = isObject(body) ? body['metric_data'] : undefined;
   if (!isObject(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the answer has no "metric_data" with "metrics"');
   }
-  const answered = data['metrics'];
-  // All timeslices of an answer share a few times.
+  const given = data['metrics'];
+  // All timeslices of a response share a few times.
   const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly Timeslice[]>();
-  for (const metric of answered) {
+  for (const metric of given) {
     const name = isObject(metric) ? metric['name'] : undefined;
-    if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) leftOut.record('metrics');
-    else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, leftOut));
+    if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name)) discarded.record('metrics');
+    else metrics.set(name, timeslicesOf(name, metric['timeslices'], times, discarded));
   }
-  if (answered.length > 0 && metrics.size === 0) {
-    throw new CallFailure('invalid_response', `none of the ${answered.length} metrics of the answer can be read`);
+  if (given.length > 0 && metrics.size === 0) {
+    throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the answer can be read`);
   }
   const found = isList(data['metrics_found']) ? data['metrics_found'] : [];
   for (const name of [...metrics.keys(), ...found]) {
@@ -61,9 +61,9 @@ export function parseMetricData(body: unknown, range: TimeRange, leftOut: LeftOu
 /** Two of one beginning would be counted twice: the first counts. */
 function timeslicesOf(
   metric: string,
-  answered: unknown,
+  given: unknown,
   times: Map<string, number | undefined>,
-  leftOut: LeftOut,
+  discarded: Discarded,
 ): readonly Timeslice[] {
   const timeOf = (text: unknown): number | undefined => {
     if (typeof text !== 'string') return undefined;
@@ -71,29 +71,30 @@ function timeslicesOf(
     return times.get(text);
   };
   const parsed: Timeslice[] = [];
-  for (const each of isList(answered) ? answered : [undefined]) {
+  for (const each of isList(given) ? given : [undefined]) {
     const values = isObject(each) ? each['values'] : undefined;
     const from = isObject(each) ? timeOf(each['from']) : undefined;
     const to = isObject(each) ? timeOf(each['to']) : undefined;
-    if (!isObject(values) || from === undefined || to === undefined || to <= from) leftOut.value('metrics.timeslices');
-    else parsed.push({ from, to, values: valuesOf(metric, values, leftOut) });
+    if (!isObject(values) || from === undefined || to === undefined || to <= from)
+      discarded.value('metrics.timeslices');
+    else parsed.push({ from, to, values: valuesOf(metric, values, discarded) });
   }
   parsed.sort((a, b) => a.from - b.from);
   return parsed.filter(({ from }, index) => {
     const isFirst = from !== parsed[index - 1]?.from;
-    if (!isFirst) leftOut.value('metrics.timeslices');
+    if (!isFirst) discarded.value('metrics.timeslices');
     return isFirst;
   });
 }
 
 /** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
-function valuesOf(metric: string, values: Json, leftOut: LeftOut): Timeslice['values'] {
+function valuesOf(metric: string, values: Json, discarded: Discarded): Timeslice['values'] {
   const mayBeNegative = metric.startsWith(CUSTOM);
   if (allPossible(values, mayBeNegative)) return values;
   const possible: [string, number][] = [];
   for (const [name, value] of Object.entries(values)) {
     if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-    else leftOut.value('metrics.timeslices.values');
+    else discarded.value('metrics.timeslices.values');
   }
   return Object.fromEntries(possible);
 }
@@ -151,16 +152,18 @@ export function metricDataReads(
       metricTarget('metrics/data.json', subject, `${namesQuery(names)}&${times}`);
     const { data, refused } = await splitting.read(subject, {
       read: (names) =>
-        rest.one(targetOf(names), call, BOUNDS.metricData, (body, leftOut) => parseMetricData(body, range, leftOut)),
+        rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) =>
+          parseMetricData(body, range, discarded),
+        ),
       refuse: (name) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
-        rest.http.leftOut(
+        rest.http.reportDiscarded(
           targetOf([name]).endpoint,
           `${about}: upstream refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
-      isSilent: () => rest.http.isSilentFor(call),
+      isCircuitOpen: () => rest.http.isCircuitOpen(call),
     });
     if (refused.length === 0) return data;
     return new Map([...data, ...refused.map((name) => [name, [{ ...range, values: NO_VALUES }]] as const)]);
@@ -185,10 +188,10 @@ export function metricDataReads(
 }
 
 /**
- * The wanted values of a summarized answer. It has one timeslice of each metric; of several, the last counts. What is for
+ * The wanted values of a summarized response. It has one timeslice of each metric; of several, the last counts. What is for
  * another length of time than the others is not known: its counts would be taken for theirs.
  */
-function summarized(data: MetricData, { names, values }: MetricDataSubject, range: TimeRange): MetricDataAnswer {
+function summarized(data: MetricData, { names, values }: MetricDataSubject, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Readonly<Record<string, number>>>();
   let window: TimeRange | undefined;
   for (const name of names) {

@@ -1,4 +1,4 @@
-import type { MetricDataSubject } from '../reader.ts';
+import type { MetricDataSubject } from '../upstreamReader.ts';
 import { UpstreamError, type MetricData, type Timeslice } from '../types.ts';
 
 /** The most metric names and characters of query that one metric data call carries. */
@@ -108,7 +108,7 @@ interface SplitCalls {
   /** Told of each name that is refused. */
   readonly refuse: (name: string) => void;
   /** Whether the account answers nothing at the moment. */
-  readonly isSilent: () => boolean;
+  readonly isCircuitOpen: () => boolean;
 }
 
 /**
@@ -167,8 +167,8 @@ class SplitReading {
   readonly #samples: readonly string[];
   readonly #calls: SplitCalls;
   /** What became of each list that was asked for: none is asked for twice. */
-  readonly #asked = new Map<string, UpstreamError | undefined>();
-  #answered = false;
+  readonly #refusals = new Map<string, UpstreamError | undefined>();
+  #isAnyRead = false;
 
   constructor(names: readonly string[], calls: SplitCalls) {
     this.#samples = [...names.slice(0, 1), ...names.slice(1).slice(-1)];
@@ -180,7 +180,7 @@ class SplitReading {
     const refusal = await this.#refusal(batch);
     if (refusal === undefined) return false;
     // Where calls about others are refused, too, it is not about names.
-    if (!this.#answered && this.#calls.isSilent()) throw refusal;
+    if (!this.#isAnyRead && this.#calls.isCircuitOpen()) throw refusal;
     return (await this.#readParts(batch, refusal)) && batch.length > CAUTIOUS_NAMES;
   }
 
@@ -194,40 +194,40 @@ class SplitReading {
       return false;
     }
     const middle = Math.ceil(list.length / 2);
-    let allAnswered = true;
+    let isAllRead = true;
     for (const part of isLong ? batches(list, CAUTIOUS_NAMES) : [list.slice(0, middle), list.slice(middle)]) {
-      const again = await this.#refusal(part);
-      if (again === undefined) continue;
-      allAnswered = false;
-      await this.#readParts(part, again);
+      const refusedAgain = await this.#refusal(part);
+      if (refusedAgain === undefined) continue;
+      isAllRead = false;
+      await this.#readParts(part, refusedAgain);
     }
-    return allAnswered;
+    return isAllRead;
   }
 
   /** As long as nothing was answered, a refusal may be about the application or the window: then all calls would be. */
   async #makeSureOfUpstream(refusal: UpstreamError): Promise<void> {
-    for (const sample of this.#samples) if (!this.#isAnswered()) await this.#refusal([sample]);
-    if (!this.#isAnswered()) throw refusal;
+    for (const sample of this.#samples) if (!this.#hasRead()) await this.#refusal([sample]);
+    if (!this.#hasRead()) throw refusal;
   }
 
-  #isAnswered(): boolean {
-    return this.#answered;
+  #hasRead(): boolean {
+    return this.#isAnyRead;
   }
 
-  /** Reads names in one call; gives the refusal if that was the answer. */
+  /** Reads names in one call; gives the refusal if that was the response. */
   async #refusal(names: readonly string[]): Promise<UpstreamError | undefined> {
     const key = names.join('\0');
-    if (this.#asked.has(key)) return this.#asked.get(key);
+    if (this.#refusals.has(key)) return this.#refusals.get(key);
     let refusal: UpstreamError | undefined;
     try {
       for (const [name, timeslices] of await this.#calls.read(names)) this.data.set(name, timeslices);
-      this.#answered = true;
+      this.#isAnyRead = true;
     } catch (error) {
       // A failure without a status, such as a timeout, refuses nothing.
       if (!(error instanceof UpstreamError) || !REFUSALS.has(error.failure.status ?? 0)) throw error;
       refusal = error;
     }
-    this.#asked.set(key, refusal);
+    this.#refusals.set(key, refusal);
     return refusal;
   }
 }

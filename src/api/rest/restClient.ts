@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import type { CallOptions } from '../reader.ts';
-import { resolve, under } from '../http/address.ts';
+import type { CallOptions } from '../upstreamReader.ts';
+import { resolve, joinPath } from '../http/address.ts';
 import { BOUNDS, type Bounds } from '../http/body.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import type { Client } from '../http/client.ts';
-import { parseList, parseSingle, readPages, type LeftOut, type PageLimits } from '../http/readRecords.ts';
+import { parseList, parseSingle, readPages, type Discarded, type PageLimits } from '../http/readRecords.ts';
 
 /** What a call asks for: the address under the base address, and the path template it is counted under. */
 export interface Target {
@@ -58,21 +58,21 @@ export class RestClient {
     this.#mostPages = mostPages;
   }
 
-  /** The body of one answer, as `read` understands it. */
+  /** The body of one response, as `read` understands it. */
   async one<T>(
     { endpoint, path }: Target,
     call: CallOptions,
     bounds: Bounds,
-    read: (body: unknown, leftOut: LeftOut) => T,
+    read: (body: unknown, discarded: Discarded) => T,
   ): Promise<T> {
-    const rules = { bounds, retries: 'but_timeouts' } as const;
-    const { body } = await this.http.call(endpoint, { address: under(this.#base, path) }, rules, call);
-    return this.http.checked(endpoint, (leftOut) => read(body, leftOut));
+    const policy = { bounds, retries: 'but_timeouts' } as const;
+    const { body } = await this.http.call(endpoint, { address: joinPath(this.#base, path) }, policy, call);
+    return this.http.parseReporting(endpoint, (discarded) => read(body, discarded));
   }
 
-  /** The one record of an answer. */
+  /** The one record of a response. */
   single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
-    return this.one(target, call, BOUNDS.list, (body, leftOut) => parseSingle(schema, body, member, leftOut));
+    return this.one(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
   }
 
   /** All pages of a list, each key once, as it was read last; a list is read whole or not at all. */
@@ -107,16 +107,18 @@ export class RestClient {
     take: (records: readonly T[], page: number) => number,
   ): Promise<boolean> {
     const { http } = this;
-    const address = under(this.#base, path);
+    const address = joinPath(this.#base, path);
     const refuse = (words: string): Error => http.fail(endpoint, new CallFailure('invalid_response', words));
     return readPages(address.search, limits, refuse, async (search, page) => {
       address.search = search;
-      const rules = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
-      const answer = await http.call(endpoint, { address: new URL(address) }, rules, call);
-      const records = await http.checked(endpoint, (leftOut) => parseList(schema, answer.body, member, leftOut));
+      const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
+      const response = await http.call(endpoint, { address: new URL(address) }, policy, call);
+      const records = await http.parseReporting(endpoint, (discarded) =>
+        parseList(schema, response.body, member, discarded),
+      );
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
-      return { fresh, next: records.length === 0 ? undefined : nextPage(answer.address, answer.link, refusePage) };
+      return { fresh, next: records.length === 0 ? undefined : nextPage(response.address, response.link, refusePage) };
     });
   }
 }

@@ -6,7 +6,7 @@ import {
   type MetricNameList,
   type MetricNameQuery,
   type UpstreamReader,
-} from '../reader.ts';
+} from '../upstreamReader.ts';
 import type { MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
@@ -98,7 +98,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
       ),
     readKeyTransaction: (id, call) =>
       rest.single(target('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
-    listCalls: (entities) => Math.max(1, Math.ceil(entities / PAGE_SIZE)),
+    listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listNames(rest, query, call),
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
     inherit: (before) => {
@@ -152,7 +152,7 @@ async function readCustomNames(
       const words =
         `application ${applicationId}: more than ${CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
         'the rest is left out; a longer literal part in "match" narrows the list';
-      rest.http.leftOut(namesTarget(query).endpoint, words);
+      rest.http.reportDiscarded(namesTarget(query).endpoint, words);
     }
     for (const entry of names) if (canBeAsked(entry.name)) found.add(entry.name);
   }

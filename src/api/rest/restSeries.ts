@@ -1,5 +1,5 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import type { SeriesChunk, TimeRange, MetricDataAnswer, MetricSeries } from '../reader.ts';
+import type { SeriesChunk, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice, type MetricData } from '../types.ts';
 
 const HOUR = 3_600;
@@ -22,7 +22,7 @@ export function planRestChunks(range: TimeRange, window: number, now: number): S
 }
 
 /**
- * How a summarized answer follows from its minutes, by value name. A value name without a rule cannot be had from the
+ * How a summarized response follows from its minutes, by value name. A value name without a rule cannot be had from the
  * minutes alone (such as a standard deviation) or is not read by any calculation, and is left out.
  */
 const RULES: Readonly<
@@ -50,7 +50,7 @@ function isMerged(valueName: string): boolean {
 }
 
 /**
- * The values that a summarized answer over `seconds` would have, from the timeslices of one metric that lie in it: counts
+ * The values that a summarized response over `seconds` would have, from the timeslices of one metric that lie in it: counts
  * are summed, averages weighted by `call_count` (by time where no timeslice has one), per-minute rates and percentages
  * averaged over all of `seconds` (a missing minute counts 0), memory averaged over the time it was reported, an Apdex
  * threshold is the highest, and an Apdex score is calculated anew from its counts. The timeslices may come in any order.
@@ -125,11 +125,11 @@ function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): 
 
 /**
  * Agents report these only with something in them, while upstream fills every timeslice of a series: zeros are then its
- * filling, which a summarized answer would not have (no memory, a threshold of 0, no errors where there may be no such metric).
+ * filling, which a summarized response would not have (no memory, a threshold of 0, no errors where there may be no such metric).
  */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
-/** What a series keeps of an answer: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
+/** What a series keeps of a response: the timeslices of the chunk, with the values that `summarizeSeries` reads. */
 export function toSeries(data: MetricData, names: readonly string[], chunk: SeriesChunk): MetricSeries {
   const metrics = names.flatMap((name) => {
     const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
@@ -147,7 +147,7 @@ export function summarizeSeries(
   timeslices: ReadonlyMap<string, readonly Timeslice[]>,
   range: TimeRange,
   granule: number,
-): MetricDataAnswer {
+): MetricDataResult {
   const metrics = new Map<string, Readonly<Record<string, number>>>();
   let reports = false;
   for (const [name, inside] of timeslices) {
@@ -155,7 +155,7 @@ export function summarizeSeries(
     reports ||= inside.some(({ values }) => Object.values(values).some((value) => value !== 0));
     metrics.set(name, joined(inside, secondsOf(range), granule));
   }
-  // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized answer.
+  // Upstream fills a series with zeros; an application that reported nothing at all is not found in a summarized response.
   return { window: range, metrics: reports ? metrics : new Map(), datastores: undefined };
 }
 

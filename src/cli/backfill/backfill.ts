@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Progress, showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
-import { END_OF_ANSWER, metadata } from '../../exposition/formats.ts';
+import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
 import type { Family } from '../../metrics/sample.ts';
 import {
   type EntitySeries,
@@ -19,8 +19,8 @@ import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../flags.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
-import { decide, resumeKeyOf } from './decide.ts';
-import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './workFolder.ts';
+import { planBackfill, resumeKeyOf } from './planBackfill.ts';
+import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
 
 /** Lines that are put into one piece of text. */
 const LINES_PER_PIECE = 1_000;
@@ -43,7 +43,7 @@ export async function* documentText(
       }
     }
   }
-  yield END_OF_ANSWER;
+  yield END_OF_EXPOSITION;
 }
 
 function* linesOf(beginning: string, { times, values }: EntitySeries): Generator<string, void, undefined> {
@@ -92,33 +92,33 @@ export async function runBackfill(options: CommonOptions & BackfillOptions): Pro
  */
 export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
-  const { folder } = target;
+  const { checkpoint } = target;
   if (session.config.accounts.some(({ queries }) => queries.length > 0)) {
     io.note('Queries are left out: a backfill has the window metrics of applications and hosts.');
   }
-  const resumed = request.resume ? await loadState(folder, resumeKeyOf(session, request)) : undefined;
-  const state = resumed ?? (await decide(session, request, io));
+  const resumed = request.resume ? await loadState(checkpoint, resumeKeyOf(session, request)) : undefined;
+  const state = resumed ?? (await planBackfill(session, request, io));
   await target.open();
   try {
-    if (resumed === undefined) await saveState(folder, state);
+    if (resumed === undefined) await saveState(checkpoint, state);
     await readAll(session, state, target, io);
     const entities: FinishedEntity[] = [];
     // One after the other: there may be more of them than files can be open.
-    for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, folder)));
+    for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
     await target.write(documentText(FAMILIES, entities), session.signal);
   } catch (error) {
-    if (!target.resumable) await folder.remove();
-    else io.note(`What has been read is kept in ${folder.path}: the same command with --resume goes on.`);
+    if (!target.resumable) await checkpoint.remove();
+    else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume goes on.`);
     throw error;
   }
-  await folder.remove();
+  await checkpoint.remove();
 }
 
 /** Applications of an account that are worked on at once, and calls of the account. */
 const AT_ONCE = 4;
 
 /** Reads and calculates every application; all accounts at once, each within its own limits. */
-async function readAll(session: LiveSession, state: State, { folder }: OutputTarget, io: RunIo): Promise<void> {
+async function readAll(session: LiveSession, state: State, { checkpoint }: OutputTarget, io: RunIo): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
@@ -135,14 +135,14 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
   const granules = new Set<number>();
   const shared = {
     state,
-    folder,
+    checkpoint,
     sleep: (ms: number) => io.sleep(ms, signal),
     calculating: pLimit(1),
     done: (chunks: number) => count(chunks, 0),
     otherGranule: (seconds: number) => void granules.add(seconds),
   };
-  const readAccount = async (account: LiveAccount, place: number): Promise<void> => {
-    const chunks = chunksOf(state, place);
+  const readAccount = async (account: LiveAccount, accountIndex: number): Promise<void> => {
+    const chunks = chunksOf(state, accountIndex);
     const context: ApplicationContext = {
       ...shared,
       account,
@@ -153,7 +153,7 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
       fail: ({ name, id }, cause) =>
         failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause })),
     };
-    const subjects = state.subjects.filter((subject) => subject.account === place);
+    const subjects = state.subjects.filter((subject) => subject.account === accountIndex);
     await pLimit(AT_ONCE).map(subjects, (subject) =>
       backfillApplication(subject, context).catch((error: unknown) => context.fail(subject, error)),
     );
@@ -168,6 +168,6 @@ async function readAll(session: LiveSession, state: State, { folder }: OutputTar
 }
 
 /** What the account at this place of the configuration is read by. */
-function chunksOf({ chunks }: State, place: number): State['chunks'][number] {
-  return chunks[place] ?? [];
+function chunksOf({ chunks }: State, accountIndex: number): State['chunks'][number] {
+  return chunks[accountIndex] ?? [];
 }

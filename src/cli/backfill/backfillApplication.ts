@@ -7,12 +7,12 @@ import {
   type TimeRange,
   type SeriesChunk,
   inCalls,
-} from '../../api/reader.ts';
+} from '../../api/upstreamReader.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readOne, valueOf } from '../upstream/reading.ts';
+import { readOne, valueOf } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-import type { BackfillSubject, WorkFolder, State } from './workFolder.ts';
+import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
 
@@ -95,11 +95,12 @@ async function readEntities(
   range: TimeRange,
   { reader }: LiveAccount,
   call: CallOptions,
-  folder: WorkFolder,
+  checkpoint: Checkpoint,
 ): Promise<readonly BackfillEntity[]> {
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, and only whole.
-  if (folder.has(file)) return ((await folder.read(file)) as { readonly entities: readonly BackfillEntity[] }).entities;
+  if (checkpoint.has(file))
+    return ((await checkpoint.read(file)) as { readonly entities: readonly BackfillEntity[] }).entities;
   const applicationId = subject.id;
   const { datastores: names } = reader;
   const datastores = names === undefined ? [] : await readOne(names, { applicationId }, range, call);
@@ -108,8 +109,8 @@ async function readEntities(
   const entities: BackfillEntity[] = [
     { key: 'application', scope: 'application', applicationId, names: namesOf('application'), labels: subject.labels },
     // By place: the name of a host may hold anything, and a file name may not.
-    ...hosts.map(({ key, host }, place) => ({
-      key: `host-${place}`,
+    ...hosts.map(({ key, host }, position) => ({
+      key: `host-${position}`,
       scope: 'host' as const,
       applicationId,
       hostKey: key,
@@ -117,7 +118,7 @@ async function readEntities(
       labels: hostLabelsOf(subject, key, host),
     })),
   ];
-  await folder.write(file, { entities });
+  await checkpoint.write(file, { entities });
   return entities;
 }
 
@@ -125,7 +126,7 @@ function subjectOf({ applicationId, hostKey, names }: BackfillEntity): MetricDat
   return { applicationId, hostKey, names };
 }
 
-/** The folder of an application inside the work folder; ids are unique only within an account. */
+/** The folder of an application inside the checkpoint; ids are unique only within an account. */
 function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
@@ -138,7 +139,7 @@ function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): L
 
 export interface ApplicationContext {
   readonly state: State;
-  readonly folder: WorkFolder;
+  readonly checkpoint: Checkpoint;
   readonly account: LiveAccount;
   readonly call: CallOptions;
   /** What the account is read by, oldest first. */
@@ -169,34 +170,34 @@ export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
  * read again, and nothing of an application stays in memory.
  */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
-  const { state, folder, account, call, chunks, sleep } = context;
+  const { state, checkpoint, account, call, chunks, sleep } = context;
   const home = folderOf(subject);
   call.signal.throwIfAborted();
-  if (folder.has(finishedFile(subject))) {
-    const count = (await finishedEntities(subject, folder)).length * chunks.length;
+  if (checkpoint.has(finishedFile(subject))) {
+    const count = (await finishedEntities(subject, checkpoint)).length * chunks.length;
     context.expected(count);
     context.done(count);
     return;
   }
-  const entities = await persistently(() => readEntities(subject, state.range, account, call, folder), sleep);
+  const entities = await persistently(() => readEntities(subject, state.range, account, call, checkpoint), sleep);
   await readChunks(home, subject, entities, context);
   const finished = await context.calculating(() => calculateAll(home, subject, entities, context));
-  await folder.write(finishedFile(subject), finished);
-  await folder.remove(`${home}/read`);
+  await checkpoint.write(finishedFile(subject), finished);
+  await checkpoint.remove(`${home}/read`);
 }
 
 /** The entities of an application that backfillApplication has finished. */
 export async function finishedEntities(
   subject: BackfillSubject,
-  folder: WorkFolder,
+  checkpoint: Checkpoint,
 ): Promise<readonly FinishedEntity[]> {
   // Only this module writes these files, and only whole.
-  const written = (await folder.read(finishedFile(subject))) as Awaited<ReturnType<typeof calculateAll>>;
+  const written = (await checkpoint.read(finishedFile(subject))) as Awaited<ReturnType<typeof calculateAll>>;
   return written.map((entity) => ({
     labels: entity.labels,
     families: entity.families,
     read: async (family) =>
-      (await folder.read(seriesFile(folderOf(subject), entity, family))) as readonly EntitySeries[],
+      (await checkpoint.read(seriesFile(folderOf(subject), entity, family))) as readonly EntitySeries[],
   }));
 }
 
@@ -218,11 +219,11 @@ async function readChunks(
   entities: readonly BackfillEntity[],
   context: ApplicationContext,
 ): Promise<void> {
-  const { folder, account, call, chunks, sleep } = context;
+  const { checkpoint, account, call, chunks, sleep } = context;
   const read = account.reader.metricSeries;
   context.expected(entities.length * chunks.length);
   const calls = chunks.flatMap((chunk, index) => {
-    const missing = entities.filter((entity) => !folder.has(chunkFile(home, entity, index)));
+    const missing = entities.filter((entity) => !checkpoint.has(chunkFile(home, entity, index)));
     context.done(entities.length - missing.length);
     const bySubject = new Map(missing.map((entity) => [subjectOf(entity), entity]));
     return inCalls(read, [...bySubject.keys()], chunk).map(({ subjects }) => ({
@@ -235,11 +236,11 @@ async function readChunks(
   const readCall = async ({ chunk, index, subjects, entities: ofCall }: (typeof calls)[number]): Promise<void> => {
     call.signal.throwIfAborted();
     const series = await persistently(async () => (await read.read(subjects, chunk, call)).map(valueOf), sleep);
-    for (const [place, entity] of ofCall.entries()) {
-      const ofEntity = series[place];
+    for (const [position, entity] of ofCall.entries()) {
+      const ofEntity = series[position];
       if (ofEntity === undefined) throw new Error('the reader gave no series for its subject');
       const { from, to } = chunk;
-      await folder.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
+      await checkpoint.write(chunkFile(home, entity, index), { from, to, ...ofEntity } satisfies ReadChunk);
       if (ofEntity.granule !== chunk.granule) context.otherGranule(ofEntity.granule);
     }
     context.done(ofCall.length);
@@ -293,18 +294,18 @@ async function calculate(
     for (const { time, values } of windows.add(chunk)) table.add(time, windowSamples(entity.scope, values, database));
   }
   const families = table.families();
-  for (const [name, series] of families) await context.folder.write(seriesFile(home, entity, name), series);
+  for (const [name, series] of families) await context.checkpoint.write(seriesFile(home, entity, name), series);
   return families.map(([name]) => name);
 }
 
 async function* chunksOf(
   home: string,
   entity: Pick<BackfillEntity, 'key'>,
-  { chunks, folder, call }: ApplicationContext,
+  { chunks, checkpoint, call }: ApplicationContext,
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
     // Only readChunks writes the file, and only whole.
-    yield (await folder.read(chunkFile(home, entity, index))) as ReadChunk;
+    yield (await checkpoint.read(chunkFile(home, entity, index))) as ReadChunk;
   }
 }

@@ -1,7 +1,7 @@
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import type { Labels } from '../../metrics/sample.ts';
 import { parseTime } from '../../api/http/readRecords.ts';
-import type { TimeRange } from '../../api/reader.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
 import { windowAt } from '../../collect/due.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process.ts';
@@ -29,9 +29,9 @@ const TARGET_LABELS = new Set(['job', 'instance']);
 
 /** Adds a `name=value` of `--label` to those before it. Throws an Error whose message is a sentence. */
 export function addLabel(text: string, before: Labels): Labels {
-  const place = text.indexOf('=');
-  const name = text.slice(0, Math.max(0, place));
-  const value = text.slice(place + 1);
+  const index = text.indexOf('=');
+  const name = text.slice(0, Math.max(0, index));
+  const value = text.slice(index + 1);
   if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) || name.startsWith('__') || value === '') {
     throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }

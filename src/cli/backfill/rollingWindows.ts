@@ -1,4 +1,4 @@
-import type { MetricSeries, TimeRange, SeriesRead } from '../../api/reader.ts';
+import type { MetricSeries, TimeRange, SeriesRead } from '../../api/upstreamReader.ts';
 import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { TimeRange } from '../../api/reader.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
@@ -8,7 +8,7 @@ import type { EntityMatch } from '../../config/match.ts';
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, UsageError } from '../process.ts';
 import { formatMinute, table, wrapped } from '../terminal.ts';
-import { isId } from '../upstream/reading.ts';
+import { isId } from '../upstream/readForCommand.ts';
 import { withAccounts, type CommandContext, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import { compareSides, type Comparison, type Difference, grouped } from './differences.ts';
 import { readSide } from './sides.ts';
@@ -266,8 +266,8 @@ export function comparisonText(comparison: Comparison, most: number): string {
 /** Numbers one by one, then what one interface does not have; series of what is not listed at all are one line together. */
 function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
-  const groups = grouped([...open.entries()], ([place, each]) =>
-    each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(place),
+  const groups = grouped([...open.entries()], ([index, each]) =>
+    each.difference === null && each.reason !== null ? `${each.reason} ${entityText(each)}` : String(index),
   );
   const rows = [...groups.values()].slice(0, MOST_SHOWN).map((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];

@@ -1,4 +1,4 @@
-import type { TimeRange } from '../../api/reader.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';

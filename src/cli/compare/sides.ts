@@ -1,20 +1,20 @@
 import type {
   ApplicationSubject,
-  MetricDataAnswer,
+  MetricDataResult,
   MetricDataSubject,
   RollingSubject,
   TimeRange,
-} from '../../api/reader.ts';
+} from '../../api/upstreamReader.ts';
 import type { Application, Host, KeyTransaction, RollingValues } from '../../api/types.ts';
 import type { DatabaseComponent } from '../../config/config.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, FamilyScope } from '../../metrics/family.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
-import { entitySamples } from '../../metrics/entityFamilies.ts';
+import { listedFamilySamples } from '../../metrics/listedFamilies.ts';
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { readEach } from '../upstream/reading.ts';
+import { readEach } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
@@ -134,20 +134,20 @@ async function readWindow(
   ]);
   const databases = new Map<number, DatabaseChoice | undefined>();
   const series: SideSeries[] = [];
-  for (const [application, answer] of ofApplications) {
-    const values = valuesOf(answer);
+  for (const [application, result] of ofApplications) {
+    const values = valuesOf(result);
     const database = databaseKind(values, application.language, configured(application.id));
     databases.set(application.id, database);
     series.push(...seriesOf(applicationLabels(application), windowSamples('application', values, database)));
   }
-  for (const [each, answer] of ofHosts) {
-    const samples = windowSamples('host', valuesOf(answer), databases.get(each.application.id));
+  for (const [each, result] of ofHosts) {
+    const samples = windowSamples('host', valuesOf(result), databases.get(each.application.id));
     series.push(...seriesOf(hostLabels(each), samples));
   }
   return series;
 }
 
-function valuesOf({ window: { from, to }, metrics }: MetricDataAnswer): WindowValues {
+function valuesOf({ window: { from, to }, metrics }: MetricDataResult): WindowValues {
   return { seconds: to - from, metrics };
 }
 
@@ -177,7 +177,7 @@ function ofApplication(application: Application): ComparedEntity {
   return {
     labels: applicationLabels(application),
     subject: { kind: 'application', applicationId: application.id },
-    samples: (rolling) => entitySamples('applications', application, rolling),
+    samples: (rolling) => listedFamilySamples('applications', application, rolling),
   };
 }
 
@@ -185,7 +185,7 @@ function ofHost(each: HostOf): ComparedEntity {
   return {
     labels: hostLabels(each),
     subject: { kind: 'host', applicationId: each.application.id, hostKey: each.host.key },
-    samples: (rolling) => entitySamples('hosts', each.host, rolling),
+    samples: (rolling) => listedFamilySamples('hosts', each.host, rolling),
   };
 }
 
@@ -195,7 +195,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
     labels: { key_transaction: name, key_transaction_id: String(id) },
     subject: { kind: 'key_transaction', keyTransactionId: id },
     samples: (rolling) =>
-      entitySamples('key_transactions', transaction, rolling).map((sample) =>
+      listedFamilySamples('key_transactions', transaction, rolling).map((sample) =>
         // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
         sample.family.name === 'newrelic_key_transaction_info'
           ? { ...sample, labels: { ...sample.labels, app_id: String(applicationId) } }

@@ -8,11 +8,11 @@ import { loadOrExit, openLog, sayOrigin, type LoadedConfiguration } from '../con
 import type { CommonOptions } from '../flags.ts';
 import { ExitStatus, OutputError, stopOnSignals, UsageError } from '../process.ts';
 import { showProgress } from '../terminal.ts';
-import { observeCalls, openReader } from './readers.ts';
-import type { CallOptions, UpstreamReader } from '../../api/reader.ts';
+import { observeCalls, openReader } from './createReader.ts';
+import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError } from '../../api/types.ts';
 import { systemClock, type Clock } from '../../collect/clock.ts';
-import { Limiter, SharedPlaces } from '../../collect/limiter.ts';
+import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 
 /** What a command that reads from upstream has at hand. */
 export interface CommandContext {
@@ -148,21 +148,21 @@ export function openAccounts(
   { config, signal, openReader }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>,
   clock: Clock,
 ): readonly LiveAccount[] {
-  const places = new Map<string, SharedPlaces>();
+  const concurrency = new Map<string, SharedConcurrency>();
   return config.accounts.map((account) => {
     const opened = openReader(account, config);
     const { reader } = opened;
-    const gate = new Limiter(account.limits, clock, () => undefined);
+    const limiter = new AccountLimiter(account.limits, clock, () => undefined);
     if (reader.api === 'nerdgraph') {
-      const ofKey = places.get(opened.keyMark()) ?? new SharedPlaces();
-      places.set(opened.keyMark(), ofKey);
-      gate.share(ofKey);
+      const ofKey = concurrency.get(opened.keyMark()) ?? new SharedConcurrency();
+      concurrency.set(opened.keyMark(), ofKey);
+      limiter.share(ofKey);
     }
     const close = (): Promise<void> => {
-      gate.close();
+      limiter.close();
       return reader.close();
     };
-    return { config: account, reader, call: { signal, gate, patient: true }, close };
+    return { config: account, reader, call: { signal, limiter, patient: true }, close };
   });
 }
 
@@ -191,7 +191,7 @@ export function withLists<T>(
     const { config, signal, logger, openReader } = context;
     const collector = new Collector(config, {
       clock: systemClock,
-      everythingCounts: true,
+      ignoreDemand: true,
       // What fails is in the result; the log is for those who ask for it.
       log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
@@ -213,7 +213,7 @@ export function withLists<T>(
 async function readLists(collector: Collector): Promise<void> {
   const progress = showProgress('reading lists');
   const look = setInterval(() => {
-    const lists = collector.status().flatMap(({ entities }) => entities.filter(({ group }) => LISTS.has(group)));
+    const lists = collector.status().flatMap(({ tasks }) => tasks.filter(({ group }) => LISTS.has(group)));
     progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
   }, LOOK_EVERY_MS);
   try {

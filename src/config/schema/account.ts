@@ -3,7 +3,7 @@ import type { EntityMatch } from '../match.ts';
 import { list, notes, text, textWithout, whole, duration } from './parts.ts';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { LABEL_NAME } from '../../metrics/labelNames.ts';
-import { APIS } from '../../api/reader.ts';
+import { APIS } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';

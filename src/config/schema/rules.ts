@@ -1,15 +1,15 @@
 import { tagLabel } from '../../metrics/labelNames.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../../metrics/customMetrics.ts';
-import type { Api } from '../../api/reader.ts';
+import type { Api } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';
-import { type Path, formatPath, issue, type Issue } from '../fault.ts';
+import { type Path, formatPath, issue, type Issue } from '../diagnostic.ts';
 import { customMetric } from './customMetric.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
  * What must hold between the keys of the file. It reads the values as they stand in the file, valid
- * or not, so that these faults are told together with those of the schema.
+ * or not, so that these diagnostics are told together with those of the schema.
  */
 export function brokenRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
@@ -104,7 +104,7 @@ function customMetrics(accounts: readonly (Mapping | undefined)[]): Issue[] {
   const firstOf = new Map<string, Record<'where' | 'scope' | 'help' | 'labels', string>>();
   for (const [accountIndex, account] of accounts.entries()) {
     for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
-      // What the schema refuses has its own fault, and cannot be compared.
+      // What the schema refuses has its own diagnostic, and cannot be compared.
       const metric = customMetric.safeParse(written).data;
       if (metric === undefined) continue;
       const { name, match, scope, help, value } = metric;

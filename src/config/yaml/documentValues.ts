@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, Scalar, type Alias, type Document, type Node, type Pair } from 'yaml';
 import type { YAMLMap, YAMLSeq } from 'yaml';
-import type { Path } from '../fault.ts';
+import type { Path } from '../diagnostic.ts';
 import { expandPlaceholders, type Environment, type Replacement } from './placeholders.ts';
 
 /** More levels than any valid file has. */
@@ -34,19 +34,19 @@ export interface YamlProblem {
 }
 
 /** Where a value stands: its path, and its offset in the text. */
-interface Place {
+interface Location {
   readonly path: Path;
   readonly offset: number;
 }
 
 /** What stands at a place. */
-interface PlacedValue extends Place {
+interface LocatedValue extends Location {
   /** The offset of its key; an item of a list has none. */
   readonly key: number | undefined;
   /** Where an alias stands, what it stands for. */
   readonly node: Node | null;
   /** What it holds, by key or position. Texts of whole paths would repeat a long key for everything below it. */
-  readonly below: Map<string | number, PlacedValue>;
+  readonly below: Map<string | number, LocatedValue>;
 }
 
 /** The key of the whole file among its own places. */
@@ -65,9 +65,9 @@ export class DocumentValues {
   /** Where tags stand that are unknown, the last first; those of earlier values are gone. */
   readonly #tags: number[];
   /** Only that of the whole file; the others are below it. */
-  readonly #places: PlacedValue['below'] = new Map();
+  readonly #locations: LocatedValue['below'] = new Map();
   /** The nodes that are at fault: nothing further can be said about their values. */
-  readonly #faulty = new Set<Node>();
+  readonly #invalid = new Set<Node>();
   /** Values with placeholders: the text that they expanded to, before it was typed. */
   readonly #expansions = new Map<Node, { readonly text: string; readonly replacements: readonly Replacement[] }>();
   readonly #anchors = new Map<string, Node>();
@@ -82,7 +82,7 @@ export class DocumentValues {
     this.#document = document;
     this.#env = env;
     this.#tags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
-    this.value = this.#read(document.contents, [], undefined, false, this.#places);
+    this.value = this.#read(document.contents, [], undefined, false, this.#locations);
   }
 
   /** Why the values are too many to use; undefined when they are not. */
@@ -92,21 +92,21 @@ export class DocumentValues {
   }
 
   /** A value and all that hold it, from the top of the file down, as far as there are any. */
-  on(path: Path): readonly PlacedValue[] {
-    const found: PlacedValue[] = [];
-    let places = this.#places;
+  on(path: Path): readonly LocatedValue[] {
+    const found: LocatedValue[] = [];
+    let locations = this.#locations;
     for (const step of [WHOLE, ...path]) {
-      const placed: PlacedValue | undefined = places.get(step);
-      if (placed === undefined) break;
-      found.push(placed);
-      places = placed.below;
+      const located: LocatedValue | undefined = locations.get(step);
+      if (located === undefined) break;
+      found.push(located);
+      locations = located.below;
     }
     return found;
   }
 
   /** True when a value, or one that holds it, is at fault already. */
-  isFaulty(path: Path): boolean {
-    return this.on(path).some(({ node }) => node !== null && this.#faulty.has(node));
+  isInvalid(path: Path): boolean {
+    return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
   /** The text that a value with placeholders expanded to, and what was replaced in it. */
@@ -123,33 +123,33 @@ export class DocumentValues {
     path: Path,
     key: Scalar | undefined,
     isAliased: boolean,
-    beside: PlacedValue['below'],
+    beside: LocatedValue['below'],
   ): unknown {
     const keyOffset = key?.range?.[0];
-    const place = { path, offset: startOf(written, keyOffset) };
-    const node = isAlias(written) ? (this.#targetOf(written, place) ?? written) : written;
+    const location = { path, offset: startOf(written, keyOffset) };
+    const node = isAlias(written) ? (this.#targetOf(written, location) ?? written) : written;
     const isRead = isAliased || node !== written;
     this.#values += 1;
     if (isRead) this.#aliased += 1;
-    const below: PlacedValue['below'] = new Map();
-    if (this.excess === undefined) beside.set(path.at(-1) ?? WHOLE, { ...place, key: keyOffset, node, below });
+    const below: LocatedValue['below'] = new Map();
+    if (this.excess === undefined) beside.set(path.at(-1) ?? WHOLE, { ...location, key: keyOffset, node, below });
     // What the file itself holds is checked to its end all the same.
     else if (isRead) return null;
-    if (isMap(node) || isSeq(node)) return this.#collection(node, place, isRead, below);
+    if (isMap(node) || isSeq(node)) return this.#collection(node, location, isRead, below);
     if (!isScalar(node)) return null;
-    if (!isRead) this.#expand(node, place);
+    if (!isRead) this.#expand(node, location);
     return node.value;
   }
 
-  #collection(node: YAMLMap | YAMLSeq, place: Place, isRead: boolean, below: PlacedValue['below']): unknown {
-    const { path } = place;
+  #collection(node: YAMLMap | YAMLSeq, location: Location, isRead: boolean, below: LocatedValue['below']): unknown {
+    const { path } = location;
     if (!isRead) {
-      this.#check(node, isSeq(node) ? [] : {}, place);
+      this.#check(node, isSeq(node) ? [] : {}, location);
       if (path.length >= MAX_DEPTH) {
-        this.#fail(node, place, TOO_DEEP);
+        this.#fail(node, location, TOO_DEEP);
         node.items = [];
       }
-      if (isMap(node)) this.#checkKeys(node, place);
+      if (isMap(node)) this.#checkKeys(node, location);
     }
     this.#open.add(node);
     const value = isSeq(node)
@@ -165,56 +165,56 @@ export class DocumentValues {
   }
 
   /** Takes out what cannot be a key. */
-  #checkKeys(node: YAMLMap, place: Place): void {
+  #checkKeys(node: YAMLMap, location: Location): void {
     const earlier = new Set<string>();
     node.items = node.items.filter(({ key }) => {
       if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
-        this.#fail(node, place, 'a key must be plain text, without alias or tag');
+        this.#fail(node, location, 'a key must be plain text, without alias or tag');
         return false;
       }
       const message = keyProblem(key.value, earlier);
       earlier.add(key.value);
       if (message === undefined) return true;
-      this.problems.push({ path: [...place.path, key.value], offset: key.range?.[0] ?? 0, message });
+      this.problems.push({ path: [...location.path, key.value], offset: key.range?.[0] ?? 0, message });
       return false;
     });
   }
 
   /** Replaces the placeholders of a text; null where it is at fault. */
-  #expand(node: Scalar, place: Place): void {
+  #expand(node: Scalar, location: Location): void {
     const expansion = typeof node.value === 'string' ? expandPlaceholders(node.value, this.#env) : undefined;
-    if (expansion !== undefined && 'problem' in expansion) this.#fail(node, place, expansion.problem);
+    if (expansion !== undefined && 'problem' in expansion) this.#fail(node, location, expansion.problem);
     else if (expansion !== undefined && expansion.replacements.length > 0) {
       this.#expansions.set(node, expansion);
       const isTyped = node.type === Scalar.PLAIN && node.tag === undefined;
       node.value = isTyped ? typed(this.#document, expansion.text) : expansion.text;
     }
-    this.#check(node, node.value, place);
-    if (this.#faulty.has(node)) node.value = null;
+    this.#check(node, node.value, location);
+    if (this.#invalid.has(node)) node.value = null;
   }
 
   /** What an alias stands for; undefined where it is at fault. */
-  #targetOf(alias: Alias, place: Place): Node | undefined {
-    if (this.#faulty.has(alias)) return undefined;
+  #targetOf(alias: Alias, location: Location): Node | undefined {
+    if (this.#invalid.has(alias)) return undefined;
     const target = this.#targets.get(alias) ?? this.#anchors.get(alias.source);
-    if (target === undefined) this.#fail(alias, place, 'no anchor of this name stands before the alias');
-    else if (this.#open.has(target)) this.#fail(alias, place, 'the alias stands inside what it refers to');
+    if (target === undefined) this.#fail(alias, location, 'no anchor of this name stands before the alias');
+    else if (this.#open.has(target)) this.#fail(alias, location, 'the alias stands inside what it refers to');
     else this.#targets.set(alias, target);
     return this.#targets.get(alias);
   }
 
   /** Notes the anchor of a value, and checks its tag. */
-  #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, { path, offset }: Place): void {
+  #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, { path, offset }: Location): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (node.tag === undefined || this.#faulty.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
+    if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
     while ((this.#tags.at(-2) ?? Infinity) < offset) this.#tags.pop();
     const tag = Math.min(this.#tags.at(-1) ?? Infinity, offset);
     this.#fail(node, { path, offset: tag }, 'the tag of this value is unknown or does not fit it: remove it');
   }
 
-  #fail(node: Node, place: Place, message: string): void {
-    this.#faulty.add(node);
-    this.problems.push({ ...place, message });
+  #fail(node: Node, location: Location, message: string): void {
+    this.#invalid.add(node);
+    this.problems.push({ ...location, message });
   }
 }
 

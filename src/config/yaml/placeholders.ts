@@ -1,4 +1,4 @@
-import { mayBeSecret } from '../fault.ts';
+import { mayBeSecret } from '../diagnostic.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -9,10 +9,10 @@ import {
   type YAMLError,
   YAMLParseError,
 } from 'yaml';
-import { firstFaults, MOST_FAULTS, showPath, type Fault, type Issue, type Path } from '../fault.ts';
+import { firstDiagnostics, MOST_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, TOO_DEEP, TOO_LARGE, type YamlProblem } from './documentValues.ts';
 import type { Environment } from './placeholders.ts';
-import { placeInText } from './textPlace.ts';
+import { positionInText } from './textPosition.ts';
 
 /**
  * Sentences for faults of YAML itself. Those of the library may quote the text at fault, and that may be a key.
@@ -45,30 +45,30 @@ const MAX_PIECES = 1_000_000;
 
 /** One problem per line: further problems on a line mostly come from the first one. */
 function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
-  const places = new Map<number, YamlProblem>();
+  const locations = new Map<number, YamlProblem>();
   for (const { pos, code } of errors) {
     const offset = Math.min(pos[0], text.length);
     const { line } = lines.linePos(offset);
-    if (places.has(line)) continue;
+    if (locations.has(line)) continue;
     const sentence = SENTENCES[code] ?? 'this is not valid YAML 1.2';
     const lineText = text.slice(lines.lineStarts[line - 1], lines.lineStarts[line]);
     const hasBracket = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
-    places.set(line, { offset, path: [], message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` });
+    locations.set(line, { offset, path: [], message: `${sentence}${hasBracket ? PLACEHOLDER_HINT : ''}` });
   }
-  return [...places.values()];
+  return [...locations.values()];
 }
 
 /** A file of YAML as plain values, with the places that they came from. */
 export interface YamlFile {
   /** Mappings, lists and scalars of the file, null for what is at fault; undefined when it could not be read as YAML. */
   readonly value: unknown;
-  /** Its own faults with those of further issues, in the order of the file; not those of values that are at fault already. */
-  faultsWith(issues: readonly Issue[]): Fault[];
+  /** Its own diagnostics with those of further issues, in the order of the file; not those of values that are at fault already. */
+  diagnosticsWith(issues: readonly Issue[]): Diagnostic[];
   /**
-   * A fault at a value, or at its key; where there is no such value, at the nearest one that should hold it. `inText`: at
+   * A diagnostic at a value, or at its key; where there is no such value, at the nearest one that should hold it. `inText`: at
    * that character of a text.
    */
-  fault(path: Path, message: string, at: 'key' | 'value', inText?: number): Fault;
+  diagnostic(path: Path, message: string, at: 'key' | 'value', inText?: number): Diagnostic;
   /** For an unquoted value with placeholders: the text that it expanded to, before it was typed. */
   textAt(path: Path): string | undefined;
 }
@@ -80,31 +80,31 @@ export function readYaml(
 ): YamlFile {
   const lines = new LineCounter();
   const { values, problems } = valuesOf(text, lines, env);
-  const faultAt = (offset: number, path: Path, message: string): Fault => {
+  const diagnosticAt = (offset: number, path: Path, message: string): Diagnostic => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
   };
-  const fault: YamlFile['fault'] = (path, message, at, inText) => {
+  const diagnostic: YamlFile['diagnostic'] = (path, message, at, inText) => {
     const found = values?.on(path) ?? [];
     const nearest = found.at(-1);
     const isThere = found.length === path.length + 1;
     if (isThere && inText !== undefined && isScalar(nearest?.node)) {
       const { replacements = [] } = values?.expansionOf(nearest.node) ?? {};
-      return faultAt(placeInText(text, nearest.node, replacements, inText), path, message);
+      return diagnosticAt(positionInText(text, nearest.node, replacements, inText), path, message);
     }
     const key = at === 'key' && isThere ? nearest?.key : undefined;
-    return faultAt(key ?? nearest?.offset ?? 0, path, message);
+    return diagnosticAt(key ?? nearest?.offset ?? 0, path, message);
   };
   return {
     value: values?.value,
-    faultsWith: (issues) => {
-      const further = values === undefined ? [] : issues.filter(({ path }) => !values.isFaulty(path));
-      return firstFaults([
-        ...problems.map(({ offset, path, message }) => faultAt(offset, path, message)),
-        ...further.map(({ path, message, at, inText }) => fault(path, message, at, inText)),
+    diagnosticsWith: (issues) => {
+      const further = values === undefined ? [] : issues.filter(({ path }) => !values.isInvalid(path));
+      return firstDiagnostics([
+        ...problems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
+        ...further.map(({ path, message, at, inText }) => diagnostic(path, message, at, inText)),
       ]);
     },
-    fault,
+    diagnostic,
     textAt: (path) => values?.expansionOf(values.on(path)[path.length]?.node)?.text,
   };
 }
@@ -124,8 +124,8 @@ function valuesOf(
   if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
   const values = new DocumentValues(document, env);
   const { problems, excess } = values;
-  // With so many faults, what the values are needs no telling.
-  if (problems.length > MOST_FAULTS) return { problems };
+  // With so many diagnostics, what the values are needs no telling.
+  if (problems.length > MOST_DIAGNOSTICS) return { problems };
   if (excess !== undefined) return { problems: [{ offset: 0, path: [], message: excess }] };
   return { values, problems };
 }
@@ -144,7 +144,7 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | YamlPr
   }
   tokens.push(...parser.end());
   const { stackTraceLimit } = Error;
-  // The library makes an error for each of perhaps a million faults; their stacks would take a gigabyte.
+  // The library makes an error for each of perhaps a million diagnostics; their stacks would take a gigabyte.
   Error.stackTraceLimit = 0;
   try {
     const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });

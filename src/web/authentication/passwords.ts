@@ -17,7 +17,7 @@ const MAX_WAITING = 256;
 const MAX_TURNS = 40;
 
 /**
- * Whether a password belongs to a bcrypt hash. Where it does not, the answer takes as long as a comparison of `cost` takes, whatever
+ * Whether a password belongs to a bcrypt hash. Where it does not, the response takes as long as a comparison of `cost` takes, whatever
  * the cost of the hash is.
  */
 export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;

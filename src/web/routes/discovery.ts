@@ -1,10 +1,10 @@
 import type { Request } from 'express';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../metrics/sample.ts';
-import { sendPage, type PlacedHandler } from '../sending.ts';
+import { sendPage, type LimitedHandler } from '../sending.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import type { WebCollector, WebDependencies } from '../dependencies.ts';
-import { isHostHeader, timeToAnswer, wayBack, RefusedError, queryOf } from '../request.ts';
+import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';
 import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
@@ -16,29 +16,29 @@ const MOST_TOLD = 100;
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, as
  * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
  */
-export function discoveryHandler(deps: WebDependencies): PlacedHandler {
+export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   const told = new Set<string>();
   const tellOnce = (label: string, message: string): void => {
     if (told.has(label) || told.size >= MOST_TOLD) return;
     told.add(label);
     deps.warn(message);
   };
-  return async (request, response, place) => {
+  return async (request, response, slot) => {
     const target = targetOf(request);
-    const { prefix, scheme } = wayBack(deps.settings, target, isSecure(request));
+    const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure(request));
     // Over TLS a target group that says nothing would be scraped in plain text.
     const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const collection = deps.collection();
-    const waitMs = timeToAnswer(request, collection, 0);
+    const waitMs = timeToRespond(request, collection, 0);
     const wanted = new Set(queryOf(request.originalUrl).getAll('account'));
     const collector = deps.collector();
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...wanted].find((account) => !known.includes(account));
     if (unknown !== undefined) {
       const name = JSON.stringify(unknown.slice(0, 60));
-      throw new RefusedError(404, `The configuration has no account ${name}, or the account reads no applications.`);
+      throw new HttpError(404, `The configuration has no account ${name}, or the account reads no applications.`);
     }
-    if (!collection.background) await place.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
+    if (!collection.background) await slot.waitFor((signal) => readLists(collector, wanted, waitMs, signal));
     const lists = collector.applicationLists().filter(({ account }) => wanted.size === 0 || wanted.has(account));
     // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
     const absent = lists.flatMap(({ account, listed, applications }) => {
@@ -47,7 +47,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
         ? [`${account} lists no application: look whether the key still sees all of the account`]
         : [];
     });
-    if (absent.length > 0) throw new RefusedError(503, `No targets: ${absent.join('; ')}.`);
+    if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
     const groups = lists.flatMap(({ account, applications = [] }) =>
       applications.map((application) => ({
         targets: [target],
@@ -55,7 +55,7 @@ export function discoveryHandler(deps: WebDependencies): PlacedHandler {
       })),
     );
     const body = Buffer.from(JSON.stringify(groups));
-    await sendPage(response, place, 'application/json; charset=utf-8', body);
+    await sendPage(response, slot, 'application/json; charset=utf-8', body);
   };
 }
 
@@ -114,7 +114,7 @@ function targetOf(request: Request): string {
     return formatAddress(localAddress.replace(/^::ffff:/, ''), localPort);
   }
   if (!isHostHeader(host))
-    throw new RefusedError(400, 'The Host header is no host name or address with an optional port.');
+    throw new HttpError(400, 'The Host header is no host name or address with an optional port.');
   return host;
 }
 

@@ -1,9 +1,16 @@
 import type { OwnFamily } from '../../exposition/ownFamilies.ts';
-import { finishAnswer, type RenderedAnswer } from '../../exposition/exposition.ts';
-import { ClientGoneError, sendExposition, sendPieces, unlessGone, wantedBy, type PlacedHandler } from '../sending.ts';
-import type { ProbeResult } from '../../collect/probeAnswer.ts';
+import { finishExposition, type RenderedExposition } from '../../exposition/exposition.ts';
+import {
+  ClientGoneError,
+  sendExposition,
+  sendPieces,
+  unlessGone,
+  renderOptionsOf,
+  type LimitedHandler,
+} from '../sending.ts';
+import type { ProbeResult } from '../../collect/probeResult.ts';
 import type { WebDependencies } from '../dependencies.ts';
-import { timeToAnswer, queryOf, readSelection, readProbeQuery, RefusedError } from '../request.ts';
+import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError } from '../request.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
 /**
@@ -11,35 +18,35 @@ import { PROBE } from '../../metrics/catalogueExporter.ts';
  * `collect[]=exporter` alone calls nothing upstream. Nothing more is done for a client that has gone. HEAD does the same
  * without sending the body, so that its header fields are those of GET.
  */
-export function metricsHandler(deps: WebDependencies): PlacedHandler {
+export function metricsHandler(deps: WebDependencies): LimitedHandler {
   /** Milliseconds that the last answer took to render and send, as far as is known: of the same groups it takes about the same. */
   const writeTimes = new Map<string, number>();
-  return async (request, response, place) => {
+  return async (request, response, slot) => {
     const { groups, own: wantsOwn } = readSelection(queryOf(request.originalUrl));
     const collection = deps.collection();
     const kind = `${[...groups].toSorted().join()} ${wantsOwn}`;
-    const waitMs = timeToAnswer(request, collection, writeTimes.get(kind) ?? 0);
+    const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
     const asOf = deps.monotonic();
     const collector = deps.collector();
-    const { gone } = place;
+    const { gone } = slot;
     if (!collection.background && groups.size > 0) {
-      await place.waitFor((signal) => collector.refresh({ groups }, waitMs, signal));
+      await slot.waitFor((signal) => collector.refresh({ groups }, waitMs, signal));
     }
-    const render = async (): Promise<RenderedAnswer> => {
-      const { blocks, complete, cut, accounts } = await unlessGone(collector.answer({ groups }, asOf), gone);
+    const render = async (): Promise<RenderedExposition> => {
+      const { blocks, complete, cut, accounts } = await unlessGone(collector.snapshot({ groups }, asOf), gone);
       deps.scraped(complete ? 'complete' : 'partial');
-      const options = { ...wantedBy(request, collection), gone };
+      const options = { ...renderOptionsOf(request, collection), gone };
       const collecting = deps.exposition.collect(blocks, options);
       // Counted for a client that leaves, too.
       const counting = collecting.then(({ counts }) => deps.dropped([...cut, ...counts.dropped]));
       await unlessGone(counting, gone);
       const collected = await collecting;
       const own = wantsOwn ? await deps.ownMetrics(accounts, collected.counts.series) : [];
-      return unlessGone(finishAnswer(collected, own), gone);
+      return unlessGone(finishExposition(collected, own), gone);
     };
     const writingFrom = deps.monotonic();
     try {
-      const isTaken = await sendExposition(response, await render(), place);
+      const isTaken = await sendExposition(response, await render(), slot);
       if (!isTaken && gone.aborted) throw new ClientGoneError();
       // A HEAD takes no body, so it tells nothing.
       if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
@@ -56,38 +63,40 @@ export function metricsHandler(deps: WebDependencies): PlacedHandler {
 const NOTHING = { blocks: [], cut: [] };
 
 /** `/probe`: one application of one account, by its id from the account's own list, never by address. */
-export function probeHandler(deps: WebDependencies): PlacedHandler {
+export function probeHandler(deps: WebDependencies): LimitedHandler {
   let lastWrite = 0;
-  return async (request, response, place) => {
+  return async (request, response, slot) => {
     const { account, applicationId, debug } = readProbeQuery(queryOf(request.originalUrl));
     const collection = deps.collection();
     const startedAt = deps.monotonic();
-    const waitMs = timeToAnswer(request, collection, lastWrite);
-    const { gone } = place;
+    const waitMs = timeToRespond(request, collection, lastWrite);
+    const { gone } = slot;
     const collector = deps.collector();
-    const result = await place.waitFor((signal) => collector.probe(account, applicationId, waitMs, signal));
+    const result = await slot.waitFor((signal) => collector.probe(account, applicationId, waitMs, signal));
     if (result.kind === 'unknown_account') {
-      throw new RefusedError(404, 'There is no such account in the configuration.');
+      throw new HttpError(404, 'There is no such account in the configuration.');
     }
     if (result.kind === 'unknown_application') {
-      throw new RefusedError(404, `The account has no application ${applicationId} among those that are exported.`);
+      throw new HttpError(404, `The account has no application ${applicationId} among those that are exported.`);
     }
     const seconds = (deps.monotonic() - startedAt) / 1000;
-    const { blocks, cut } = result.kind === 'answer' ? result : NOTHING;
+    const { blocks, cut } = result.kind === 'result' ? result : NOTHING;
     const writingFrom = deps.monotonic();
-    const wanted = wantedBy(request, collection);
-    const options = debug ? ({ ...wanted, format: 'text', gzip: false, gone } as const) : { ...wanted, gone };
+    const requestedFormat = renderOptionsOf(request, collection);
+    const options = debug
+      ? ({ ...requestedFormat, format: 'text', gzip: false, gone } as const)
+      : { ...requestedFormat, gone };
     const collected = await unlessGone(deps.exposition.collect(blocks, options), gone);
     deps.dropped([...cut, ...collected.counts.dropped]);
-    const answer = await finishAnswer(collected, outcome(result.kind === 'answer' && result.success, seconds));
+    const exposition = await finishExposition(collected, outcome(result.kind === 'result' && result.success, seconds));
     if (debug) {
       response.setHeader('Content-Type', 'text/plain; charset=utf-8');
       await sendPieces(
         response,
-        [Buffer.from(inWords(account, applicationId, result, seconds)), ...answer.pieces],
-        place,
+        [Buffer.from(inWords(account, applicationId, result, seconds)), ...exposition.pieces],
+        slot,
       );
-    } else if (await sendExposition(response, answer, place)) {
+    } else if (await sendExposition(response, exposition, slot)) {
       lastWrite = deps.monotonic() - writingFrom;
     }
   };

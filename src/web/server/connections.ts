@@ -10,7 +10,7 @@ const MAX_CONNECTIONS = 512;
 
 /** To a client that speaks plain HTTP to a TLS port. */
 const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
-const PLAIN_ANSWER = [
+const PLAIN_RESPONSE = [
   'HTTP/1.1 400 Bad Request',
   'Content-Type: text/plain; charset=utf-8',
   `Content-Length: ${SPEAK_TLS.length}`,
@@ -26,13 +26,13 @@ interface Connection {
   /** The plain socket until TLS has been agreed on, then that of TLS. */
   socket: Socket;
   /** Bytes that had come with the last whole request; undefined before the first: then it is in the middle of one. */
-  requestedAt: number | undefined;
+  bytesAtLastRequest: number | undefined;
   /** Requests received and not yet answered. */
   waiting: number;
-  /** The answer under way. */
+  /** The response under way. */
   current: ServerResponse | undefined;
-  /** Settles when the answers so far have ended. */
-  answered: Promise<void>;
+  /** Settles when the responses so far have ended. */
+  responded: Promise<void>;
 }
 
 /**
@@ -67,7 +67,7 @@ export class Connections {
     });
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
-      this.#shakingHands.get(addressesOf(socket))?.socket.end(PLAIN_ANSWER);
+      this.#shakingHands.get(addressesOf(socket))?.socket.end(PLAIN_RESPONSE);
     });
     server.prependListener('secureConnection', (socket) => {
       const addresses = addressesOf(socket);
@@ -80,7 +80,7 @@ export class Connections {
   }
 
   /** Answers the requests of each connection in turn; `answer` may take its time, and is not called for who has left. */
-  inTurn(answer: RequestListener): RequestListener {
+  inTurn(handler: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#bySocket.get(request.socket) ?? this.#accept(request.socket);
       if (request.socket.destroyed) return;
@@ -89,13 +89,13 @@ export class Connections {
         return;
       }
       connection.waiting += 1;
-      connection.requestedAt = request.socket.bytesRead;
-      connection.answered = connection.answered.then(() => this.#answer(connection, request, response, answer));
+      connection.bytesAtLastRequest = request.socket.bytesRead;
+      connection.responded = connection.responded.then(() => this.#respond(connection, request, response, handler));
     };
   }
 
   /**
-   * Stops listening and closes every connection: at once where no answer is under way, with the end of its answer where
+   * Stops listening and closes every connection: at once where no response is under way, with the end of its response where
    * one is, and after `graceMs` in any case. Resolves when all are closed.
    */
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
@@ -116,10 +116,10 @@ export class Connections {
     if (this.#open.size >= MAX_CONNECTIONS) this.#makeRoom();
     const connection: Connection = {
       socket,
-      requestedAt: undefined,
+      bytesAtLastRequest: undefined,
       waiting: 0,
       current: undefined,
-      answered: Promise.resolve(),
+      responded: Promise.resolve(),
     };
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
@@ -135,18 +135,18 @@ export class Connections {
     room.socket.destroy();
   }
 
-  async #answer(
+  async #respond(
     connection: Connection,
     request: IncomingMessage,
     response: ServerResponse,
-    answer: RequestListener,
+    handler: RequestListener,
   ): Promise<void> {
     const { socket } = request;
     if (socket.destroyed) return;
     if (this.#closing) response.setHeader('Connection', 'close');
     connection.current = response;
     const ended = new Promise((resolve) => response.once('close', resolve));
-    answer(request, response);
+    handler(request, response);
     await ended;
     connection.current = undefined;
     connection.waiting -= 1;
@@ -157,8 +157,8 @@ export class Connections {
 }
 
 /** True in the middle of a request, or of the TLS handshake before it. */
-function isUnfinished({ socket, requestedAt }: Connection): boolean {
-  return requestedAt === undefined || socket.bytesRead > requestedAt;
+function isUnfinished({ socket, bytesAtLastRequest }: Connection): boolean {
+  return bytesAtLastRequest === undefined || socket.bytesRead > bytesAtLastRequest;
 }
 
 function addressesOf(socket: Socket): string {

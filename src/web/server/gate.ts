@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cutOffSlowReader, sendFault, sendText, clientGone } from '../sending.ts';
+import { cutOffSlowReader, sendInternalError, sendText, clientGone } from '../sending.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
@@ -84,7 +84,7 @@ export function createGate({
     } else {
       admit(request, response).catch((error: unknown) => {
         failed(error);
-        sendFault(response);
+        sendInternalError(response);
       });
     }
   };

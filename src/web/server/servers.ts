@@ -57,7 +57,7 @@ export async function startServers(options: {
 }): Promise<Servers> {
   const store = new WebConfigStore(options.webConfigFile, options.warn);
   const start = store.current();
-  if ('faults' in start) throw new ListenError('The web configuration is invalid.');
+  if ('diagnostics' in start) throw new ListenError('The web configuration is invalid.');
   const { rateLimit, tls } = start.config;
   const bucket = rateLimit === undefined ? undefined : new TokenBucket(rateLimit, options.monotonic);
   const { app, routePrefix, compare, failed } = options;

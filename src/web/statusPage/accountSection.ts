@@ -1,4 +1,4 @@
-import type { AccountStatus, GroupStatus, EntityStatus, QueryStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, TaskStatus, QueryStatus } from '../../collect/accountStatus.ts';
 import type { Group } from '../../metrics/sample.ts';
 import { html, type Html, type HtmlValue, ago, counted, inWords, table, timeInWords, trim, DOT } from './markup.ts';
 
@@ -53,8 +53,8 @@ export function accountSection(account: AccountStatus, now: number, docs: string
           </div>`,
       )}
     </dl>
-    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failingEntities(account.entities, docs)}
-    ${slowestEntities(account.entities)}
+    ${groupTable(account.groups, now)} ${queryTable(account.queries, now)} ${failingTasks(account.tasks, docs)}
+    ${slowestTasks(account.tasks)}
   </section>`;
 }
 
@@ -66,10 +66,10 @@ function applicationsInWords({ applications, applicationCounts, groups }: Accoun
   return `${exported} exported of ${listed} listed, ${reporting} of them report`;
 }
 
-function stateBadge({ refused, up, applications, budget, entities, warnings }: AccountStatus): Html {
+function stateBadge({ refused, up, applications, budget, tasks, warnings }: AccountStatus): Html {
   if (refused !== undefined) return html`<span class="badge bad">refused</span>`;
   if (budget.pausedUntil !== undefined) return html`<span class="badge warn">paused</span>`;
-  const failing = entities.filter(({ problem }) => problem !== undefined).length;
+  const failing = tasks.filter(({ problem }) => problem !== undefined).length;
   if (up && failing > 0) return html`<span class="badge warn">up, ${failing} failing</span>`;
   if (up && warnings.length > 0)
     return html`<span class="badge warn">up, ${counted(warnings.length, 'warning')}</span>`;
@@ -114,9 +114,9 @@ function budgetInWords(budget: AccountStatus['budget']): Html {
     </svg>`;
 }
 
-function planInWords({ callsPerMinute, budget, stretch }: AccountStatus['plan']): string {
+function planInWords({ callsPerMinute, budget, slowdown }: AccountStatus['plan']): string {
   const calls = `${trim(callsPerMinute)} calls a minute`;
-  return stretch > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
+  return slowdown > 1 ? `${calls}, more than the ${trim(budget)} of the budget: every group gets slower` : calls;
 }
 
 /** The groups of an account: how often they are refreshed, how the last refresh ended, and how old they are. */
@@ -125,7 +125,7 @@ function groupTable(groups: readonly GroupStatus[], now: number): Html {
     'Groups',
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
-      const { fresh, stale, missing } = group.entities;
+      const { fresh, stale, missing } = group.tasks;
       const windowEnd = WITH_WINDOWS.has(group.group) ? group.oldestWindowEnd : undefined;
       return [
         group.group,
@@ -189,8 +189,8 @@ const SHOWN_FAILING = 20;
 const SHOWN_SLOWEST = 5;
 
 /** What the last attempt failed for, the longest failing first. */
-function failingEntities(entities: readonly EntityStatus[], docs: string): Html | undefined {
-  const failing = entities.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
+function failingTasks(tasks: readonly TaskStatus[], docs: string): Html | undefined {
+  const failing = tasks.filter(({ problem }) => problem !== undefined).toSorted((a, b) => b.failures - a.failures);
   if (failing.length === 0) return undefined;
   const rest = failing.length - SHOWN_FAILING;
   const failures = table(
@@ -198,12 +198,12 @@ function failingEntities(entities: readonly EntityStatus[], docs: string): Html 
     ['What', 'Reason', 'In words', 'Failed in a row', 'Served'],
     failing
       .slice(0, SHOWN_FAILING)
-      .map((entity) => [
-        nameOf(entity),
-        html`<a href="${docs}/errors.md#upstream-failures">${entity.reason ?? 'other'}</a>`,
-        { style: 'long', value: entity.problem },
-        { style: 'number', value: entity.failures },
-        SERVED[entity.state],
+      .map((task) => [
+        nameOf(task),
+        html`<a href="${docs}/errors.md#upstream-failures">${task.reason ?? 'other'}</a>`,
+        { style: 'long', value: task.problem },
+        { style: 'number', value: task.failures },
+        SERVED[task.state],
       ]),
   );
   return html`${failures}
@@ -211,13 +211,13 @@ function failingEntities(entities: readonly EntityStatus[], docs: string): Html 
 }
 
 /** Whose last attempt took longest; what was read by the same call is one row. */
-function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
-  const calls = new Map<string, { readonly entity: EntityStatus; readonly seconds: number; together: number }>();
-  for (const entity of entities) {
-    const { group, seconds } = entity;
+function slowestTasks(tasks: readonly TaskStatus[]): Html | undefined {
+  const calls = new Map<string, { readonly task: TaskStatus; readonly seconds: number; together: number }>();
+  for (const task of tasks) {
+    const { group, seconds } = task;
     if (seconds === undefined) continue;
     const call = calls.get(`${group} ${seconds}`);
-    if (call === undefined) calls.set(`${group} ${seconds}`, { entity, seconds, together: 1 });
+    if (call === undefined) calls.set(`${group} ${seconds}`, { task, seconds, together: 1 });
     else call.together += 1;
   }
   const slowest = [...calls.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SHOWN_SLOWEST);
@@ -225,20 +225,20 @@ function slowestEntities(entities: readonly EntityStatus[]): Html | undefined {
   return table(
     'Slowest to read',
     ['What', 'Last attempt took'],
-    slowest.map(({ entity, seconds, together }) => [
-      [nameOf(entity), together > 1 ? ` and ${together - 1} more in one call` : undefined],
+    slowest.map(({ task, seconds, together }) => [
+      [nameOf(task), together > 1 ? ` and ${together - 1} more in one call` : undefined],
       inWords(seconds),
     ]),
   );
 }
 
-const SERVED: Readonly<Record<EntityStatus['state'], string>> = {
+const SERVED: Readonly<Record<TaskStatus['state'], string>> = {
   fresh: 'fresh values',
   stale: 'last good values',
   missing: 'nothing',
 };
 
-function nameOf({ group, application, applicationId, host, hostId, query }: EntityStatus): Html {
+function nameOf({ group, application, applicationId, host, hostId, query }: TaskStatus): Html {
   const of = [
     query === undefined ? undefined : html`<bdi>${query}</bdi>`,
     host === undefined && hostId === undefined ? undefined : html`host <bdi>${host ?? hostId}</bdi>`,

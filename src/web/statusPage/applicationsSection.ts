@@ -1,5 +1,5 @@
 import { html, type Html, counted, DOT, inWords } from './markup.ts';
-import type { ApplicationView, EntityStatus } from '../../collect/accountStatus.ts';
+import type { ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
 import type { Breakdown, ShownAccount } from './breakdown.ts';
 
 const PAGE_SIZE = 50;
@@ -54,7 +54,7 @@ function applicationItem(
     </div>
     ${
       breakdown === undefined
-        ? html`<p class="absent">No breakdown: ${whyAbsent(application, account.entities)}</p>`
+        ? html`<p class="absent">No breakdown: ${whyAbsent(application, account.tasks)}</p>`
         : breakdownInWords(breakdown, palette)
     }
   </li>`;
@@ -126,9 +126,9 @@ function isFound({ account, application }: ApplicationRow, text: string): boolea
   return [application.name, account.name, String(application.id)].some((value) => value.toLowerCase().includes(text));
 }
 
-function whyAbsent(application: ApplicationView, entities: readonly EntityStatus[]): string {
+function whyAbsent(application: ApplicationView, tasks: readonly TaskStatus[]): string {
   if (!application.reporting) return 'it does not report, so no metric data are read.';
-  const work = entities.find(
+  const work = tasks.find(
     ({ group, applicationId }) => group === 'application_metrics' && applicationId === application.id,
   );
   if (work === undefined) return 'its metric data are not read.';

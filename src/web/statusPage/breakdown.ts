@@ -28,7 +28,7 @@ const PARTS = [
   { kind: 'total', name: 'Application code', metric: 'newrelic_application_total_time_seconds' },
 ] as const;
 
-/** The accounts with the breakdowns of their applications, from the metric data of an answer. */
+/** The accounts with the breakdowns of their applications, from the metric data of a response. */
 export function withBreakdowns(accounts: readonly AccountStatus[], blocks: readonly Block[]): ShownAccount[] {
   const samples = new Map<string, Sample[]>();
   for (const { labels, samples: more } of blocks) {

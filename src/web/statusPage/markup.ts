@@ -56,7 +56,7 @@ export function table(
         ([first, ...cells]) =>
           html`<tr>
             <th scope="row">${first}</th>
-            ${cells.map((cell, place) => tableCell(headings[place + 1], cell))}
+            ${cells.map((cell, index) => tableCell(headings[index + 1], cell))}
           </tr>`,
       )}
     </tbody>

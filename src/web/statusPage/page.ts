@@ -1,7 +1,7 @@
 import type { Group } from '../../metrics/sample.ts';
 import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import { linkPrefix, queryOf } from '../request.ts';
-import { sendPage, type PlacedHandler } from '../sending.ts';
+import { sendPage, type LimitedHandler } from '../sending.ts';
 import { accountSection } from './accountSection.ts';
 import { applicationsSection } from './applicationsSection.ts';
 import { withBreakdowns, type ShownAccount } from './breakdown.ts';
@@ -17,12 +17,12 @@ const MAX_SEARCH_LENGTH = 200;
  * the running configuration, as plain text so that a browser shows it. Requests that come while a page is being made get that page:
  * twenty at once cost as much as one.
  */
-export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', PlacedHandler> {
+export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'config', LimitedHandler> {
   const views = new SharedWork<readonly ShownAccount[]>();
   const bodies = new SharedWork<Buffer>();
   const view = (): Promise<readonly ShownAccount[]> =>
     views.of('', async () => {
-      const { accounts, blocks } = await deps.collector().answer({ groups: BREAKDOWN_GROUPS });
+      const { accounts, blocks } = await deps.collector().snapshot({ groups: BREAKDOWN_GROUPS });
       return withBreakdowns(accounts, blocks).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
@@ -30,7 +30,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
     });
 
   return {
-    page: async (request, response, place) => {
+    page: async (request, response, slot) => {
       const query = queryOf(request.originalUrl);
       const search = (query.get('q') ?? '').slice(0, MAX_SEARCH_LENGTH);
       const page = /^\d{1,6}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
@@ -40,17 +40,17 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
       // Added to a policy of the web configuration, not in its place: a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
-      await sendPage(response, place, 'text/html; charset=utf-8', body);
+      await sendPage(response, slot, 'text/html; charset=utf-8', body);
     },
-    json: async (_request, response, place) => {
+    json: async (_request, response, slot) => {
       const body = await bodies.of('json', async () => {
         return Buffer.from(statusDocument(await view(), deps.settings.version, deps.now() / 1000));
       });
-      await sendPage(response, place, 'application/json; charset=utf-8', body);
+      await sendPage(response, slot, 'application/json; charset=utf-8', body);
     },
-    config: async (_request, response, place) => {
+    config: async (_request, response, slot) => {
       const body = await bodies.of('config', () => Promise.resolve(Buffer.from(deps.configText())));
-      await sendPage(response, place, 'text/plain; charset=utf-8', body);
+      await sendPage(response, slot, 'text/plain; charset=utf-8', body);
     },
   };
 }
@@ -110,7 +110,7 @@ function statusPage(
 function overview(accounts: readonly ShownAccount[]): Html {
   const applications = accounts.reduce((total, account) => total + (account.applications?.length ?? 0), 0);
   const failing = accounts.reduce(
-    (total, { entities }) => total + entities.filter(({ problem }) => problem !== undefined).length,
+    (total, { tasks }) => total + tasks.filter(({ problem }) => problem !== undefined).length,
     0,
   );
   const unread = accounts.filter(({ refused, up, applications: list }) => {

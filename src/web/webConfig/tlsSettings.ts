@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { mayBeSecret } from '../../config/fault.ts';
+import { mayBeSecret } from '../../config/diagnostic.ts';
 import { readFile } from '../../config/files.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 

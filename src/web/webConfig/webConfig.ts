@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Fault, explain, firstFaults, flatten, formatFault } from '../../config/fault.ts';
+import { type Diagnostic, explain, firstDiagnostics, flatten, formatDiagnostic } from '../../config/diagnostic.ts';
 import { readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
@@ -10,7 +10,7 @@ import { knownKeys, webConfigSchema } from './webConfigFile.ts';
 interface WebConfig {
   /** Undefined: plain HTTP. */
   readonly tls: TlsSettings | undefined;
-  /** Headers put on every answer. */
+  /** Headers put on every response. */
   readonly headers: Readonly<Record<string, string>>;
   /** User name to bcrypt hash. Empty: no authentication; undefined, where the file does not speak of users: none either. */
   readonly users: ReadonlyMap<string, string> | undefined;
@@ -19,7 +19,7 @@ interface WebConfig {
 }
 
 /** What a file comes to, and every file that this depends on. */
-type WebConfigResult = ({ readonly config: WebConfig } | { readonly faults: readonly Fault[] }) & {
+type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics: readonly Diagnostic[] }) & {
   readonly files: readonly string[];
 };
 
@@ -35,24 +35,24 @@ export function loadWebConfig(path: string): WebConfigResult {
   const file = readText(path);
   if ('problem' in file) {
     const message = `the web configuration ${file.problem}`;
-    return { faults: [{ file: path, line: undefined, column: undefined, path: '', message }], files };
+    return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }], files };
   }
   if (setsNothing(file.text)) return { config: OPEN_WEB_CONFIG, files };
   const tree = readYaml({ path, text: file.text }, {});
-  const unreadable = tree.faultsWith([]);
-  if (unreadable.length > 0) return { faults: unreadable, files };
+  const unreadable = tree.diagnosticsWith([]);
+  if (unreadable.length > 0) return { diagnostics: unreadable, files };
   const { success, data, error } = webConfigSchema.safeParse(tree.value, { error: explain });
-  if (!success) return { faults: tree.faultsWith(flatten(error.issues, knownKeys)), files };
+  if (!success) return { diagnostics: tree.diagnosticsWith(flatten(error.issues, knownKeys)), files };
   const { tls_server_config: section, basic_auth_users: users, http_server_config: http, rate_limit: limit } = data;
   const tls = section ? readTlsSettings(section, dirname(resolve(path))) : undefined;
   files.push(...(tls?.files ?? []));
   if (tls !== undefined && tls.problems.length > 0) {
-    const faults = tls.problems.map(({ key, message }) =>
+    const diagnostics = tls.problems.map(({ key, message }) =>
       key === undefined
-        ? tree.fault(['tls_server_config'], message, 'key')
-        : tree.fault(['tls_server_config', key], message, 'value'),
+        ? tree.diagnostic(['tls_server_config'], message, 'key')
+        : tree.diagnostic(['tls_server_config', key], message, 'value'),
     );
-    return { faults: firstFaults(faults), files };
+    return { diagnostics: firstDiagnostics(diagnostics), files };
   }
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
@@ -123,10 +123,10 @@ export class WebConfigStore {
   #take(path: string, result: WebConfigResult): void {
     const before = this.#valid;
     this.#result = result;
-    if ('faults' in result) {
+    if ('diagnostics' in result) {
       if (before === undefined) return;
-      const faults = result.faults.map(formatFault).join('; ');
-      this.#warn(`The web configuration became invalid, requests are refused until it is corrected: ${faults}`);
+      const diagnostics = result.diagnostics.map(formatDiagnostic).join('; ');
+      this.#warn(`The web configuration became invalid, requests are refused until it is corrected: ${diagnostics}`);
       return;
     }
     const { config } = result;
@@ -175,8 +175,8 @@ function lostProtection(before: WebConfig, after: WebConfig): string[] {
   if (hasUsers(before) && after.users === undefined) {
     lost.push('basic_auth_users has gone: write "basic_auth_users: {}" to let everybody in without a password');
   }
-  const asked = before.tls !== undefined && asksForCertificate(before.tls);
-  if (asked && after.tls !== undefined && after.tls.clientAuth === undefined) {
+  const requested = before.tls !== undefined && asksForCertificate(before.tls);
+  if (requested && after.tls !== undefined && after.tls.clientAuth === undefined) {
     lost.push(
       'client_auth_type has gone: write "client_auth_type: NoClientCert" to let everybody in without a certificate',
     );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
 import { parseDuration } from '../../config/duration.ts';
-import { formatPath, type Path } from '../../config/fault.ts';
+import { formatPath, type Path } from '../../config/diagnostic.ts';
 
 /**
  * The cipher suites that the exporter-toolkit format names, in Go's spelling, as OpenSSL spells them.

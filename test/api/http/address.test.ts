@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { moved, resolve, under, httpsUpgrade } from '../../../src/api/http/address.ts';
+import { withOrigin, resolve, joinPath, httpsUpgrade } from '../../../src/api/http/address.ts';
 
 describe('under', () => {
   it.each([
@@ -8,13 +8,13 @@ describe('under', () => {
     ['https://api.example/far/v2', '/x.json?a=%3F', 'https://api.example/far/v2/x.json?a=%3F'],
     ['https://api.example//v2', '/x.json', 'https://api.example//v2/x.json'],
   ])('puts under %s the path %s', (base, path, expected) => {
-    expect(under(new URL(base), path).href).toBe(expected);
+    expect(joinPath(new URL(base), path).href).toBe(expected);
   });
 });
 
 describe('moved', () => {
   it('never takes a path for a host', () => {
-    expect(moved(new URL('http://a.example//evil.example/x?y=1'), 'https://a.example').href).toBe(
+    expect(withOrigin(new URL('http://a.example//evil.example/x?y=1'), 'https://a.example').href).toBe(
       'https://a.example//evil.example/x?y=1',
     );
   });

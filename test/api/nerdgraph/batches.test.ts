@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { conditionOf, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
-import { Fleet, Suspects } from '../../../src/api/nerdgraph/fleet.ts';
+import { BatchHints, Suspects } from '../../../src/api/nerdgraph/batchHints.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
-import { Plans } from '../../../src/api/nerdgraph/reads.ts';
-import type { MetricDataAnswer, MetricSeries, Outcome } from '../../../src/api/reader.ts';
+import { MetricSelectors } from '../../../src/api/nerdgraph/batchReads.ts';
+import type { MetricDataResult, MetricSeries, Outcome } from '../../../src/api/upstreamReader.ts';
 import type { Application } from '../../../src/api/types.ts';
 import { metricDataOf, NAMES, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
@@ -19,11 +19,11 @@ function idsIn(text: string): readonly string[] {
   return [...new Set(text.match(/\b10000\d\d\b/g))];
 }
 
-function readAll({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
+function readAll({ reader, call }: Between): Promise<readonly Outcome<MetricDataResult>[]> {
   return reader.metricData.read(metricDataOf(IDS), RANGE, call);
 }
 
-function readHosts({ reader, call }: Between): Promise<readonly Outcome<MetricDataAnswer>[]> {
+function readHosts({ reader, call }: Between): Promise<readonly Outcome<MetricDataResult>[]> {
   const subjects = ['storefront-1-01', 'storefront-1-02'].map((hostKey) => ({
     applicationId: IDS[0]!,
     hostKey,
@@ -74,10 +74,10 @@ describe('a query for many applications', () => {
     expect(JSON.parse(between.asked.at(-1)!.text)).toMatchObject({ variables: { timeout: seconds } });
   });
 
-  it('asks for sums of squares only where a wanted value needs them', async () => {
+  it('asks for sums of squares only where a selector value needs them', async () => {
     const { reader, call, asked } = await startBetween({ ...WORLD, applications: 1 });
-    const read = async (...wanted: string[]): Promise<readonly [boolean, readonly string[]]> => {
-      const values = (): readonly string[] => wanted;
+    const read = async (...selector: string[]): Promise<readonly [boolean, readonly string[]]> => {
+      const values = (): readonly string[] => selector;
       const subject = { applicationId: IDS[0]!, hostKey: undefined, names: ['HttpDispatcher'], values };
       const [outcome] = await reader.metricData.read([subject], RANGE, call);
       const found =
@@ -451,26 +451,27 @@ function application(id: number, hosts: number): Application {
 
 describe('the plan of queries', () => {
   const KIND = { name: 'test', group: 'application_metrics' } as const;
-  const plans = new Plans();
-  const wantedOf = (hostKey?: string) => plans.ofMetricData({ applicationId: 1, hostKey, names: NAMES }).wanted;
+  const plans = new MetricSelectors();
+  const wantedOf = (hostKey?: string) => plans.ofMetricData({ applicationId: 1, hostKey, names: NAMES }).selector;
   const all = { application: wantedOf(), host: wantedOf('a') };
-  const fleetOf = (applications: number, hosts: number): Fleet => {
-    const fleet = new Fleet(new Suspects(() => 0, 1));
+  const fleetOf = (applications: number, hosts: number): BatchHints => {
+    const fleet = new BatchHints(new Suspects(() => 0, 1));
     fleet.listed(Array.from({ length: applications }, (_, index) => application(index + 1, hosts)));
     return fleet;
   };
-  const callsOf = (applications: number, hosts: number, by: 'application' | 'host', types?: number): number => {
+  const callsOf = (applications: number, hosts: number, groupBy: 'application' | 'host', types?: number): number => {
     const fleet = fleetOf(applications, hosts);
     const parts = Array.from({ length: applications }, (_, index) => {
       if (types !== undefined) fleet.saw(index + 1, { datastores: types });
-      const named = by === 'host' ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
-      return { id: index + 1, wanted: all[by], hosts: named, namesHosts: false };
+      const named =
+        groupBy === 'host' ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
+      return { id: index + 1, selector: all[groupBy], hosts: named, namesHosts: false };
     });
-    const batches = planQueries(parts, fleet, { ...KIND, by });
+    const batches = planQueries(parts, fleet, { ...KIND, groupBy });
     for (const batch of batches) {
-      expect(batch.reduce((rows, part) => rows + rowsOf(part, by, fleet), 0)).toBeLessThanOrEqual(MOST_ROWS);
+      expect(batch.reduce((rows, part) => rows + rowsOf(part, groupBy, fleet), 0)).toBeLessThanOrEqual(MOST_ROWS);
       const select = [{ of: 'count', from: 'newrelic.timeslice.value', as: 'c' }] as const;
-      expect(nrql({ select, where: conditionOf(batch, by), range: RANGE }).length).toBeLessThanOrEqual(8_000);
+      expect(nrql({ select, where: conditionOf(batch, groupBy), range: RANGE }).length).toBeLessThanOrEqual(8_000);
     }
     return batches.length;
   };
@@ -488,9 +489,9 @@ describe('the plan of queries', () => {
   });
 
   it('keeps the text short for a thousand key transactions', () => {
-    const part = { wanted: plans.of([]), hosts: undefined, namesHosts: false };
+    const part = { selector: plans.of([]), hosts: undefined, namesHosts: false };
     const parts = Array.from({ length: 1_000 }, (_, index) => ({ ...part, id: String(index).padStart(40, 'A') }));
-    const batches = planQueries(parts, fleetOf(0, 0), { ...KIND, by: 'key_transaction' });
+    const batches = planQueries(parts, fleetOf(0, 0), { ...KIND, groupBy: 'key_transaction' });
     expect(batches.flat()).toEqual(parts);
     expect(batches.length).toBeLessThanOrEqual(7);
     for (const batch of batches) expect(conditionOf(batch, 'key_transaction').text.length).toBeLessThan(7_700);
@@ -499,8 +500,8 @@ describe('the plan of queries', () => {
   it('puts what is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
     fleet.saw(2, { hosts: 600 });
-    const parts = [1, 2, 3].map((id) => ({ id, wanted: all.host, hosts: ['a'], namesHosts: false }));
-    const batches = planQueries(parts, fleet, { ...KIND, by: 'host' });
+    const parts = [1, 2, 3].map((id) => ({ id, selector: all.host, hosts: ['a'], namesHosts: false }));
+    const batches = planQueries(parts, fleet, { ...KIND, groupBy: 'host' });
     expect(batches.map((batch) => batch.map(({ id }) => id))).toEqual([[2], [1, 3]]);
   });
 });

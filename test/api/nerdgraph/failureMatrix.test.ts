@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/api/reader.ts';
+import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { Meaning } from '../../../src/api/nerdgraph/failures.ts';
 import type { FailureReason } from '../../../src/api/types.ts';
 import { metricDataOf, RANGE } from './nerdGraphReading.ts';

@@ -128,7 +128,7 @@ describe('the body of an answer', () => {
     expect(verdict?.meaning).toBe(meaning);
     expect(verdict?.failure.overload !== undefined).toBe(meaning === 'rate_limited');
     expect(verdict?.failure.retriable ?? false).toBe(['timeout', 'server', 'passing'].includes(meaning ?? ''));
-    expect(verdict?.failure.isSaidToPass ?? false).toBe(meaning === 'passing');
+    expect(verdict?.failure.isTransient ?? false).toBe(meaning === 'passing');
   });
 
   it('is judged by rows that each have a source', () => {

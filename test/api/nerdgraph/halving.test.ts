@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MetricDataAnswer, Outcome } from '../../../src/api/reader.ts';
+import type { MetricDataResult, Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, NAMES, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 
@@ -18,7 +18,7 @@ const cut: Fault = (response) => (response.destroy(), true);
 const whereIds = (isStruck: (ids: readonly number[]) => boolean, fault: Fault): Fault =>
   where((nrql) => isStruck(idsIn(nrql)), fault);
 
-function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome<MetricDataAnswer>[]> {
+function readAll({ reader, call }: Between, ids = IDS): Promise<readonly Outcome<MetricDataResult>[]> {
   return reader.metricData.read(metricDataOf(ids), RANGE, call);
 }
 
@@ -221,7 +221,7 @@ describe('applications of which the service says that none was matched', () => {
     let now = 0;
     const between = await startBetween(WORLD, { monotonic: () => now });
     const unmatched = [IDS[3]!, IDS[70]!];
-    const isEmpty = (outcome: Outcome<MetricDataAnswer>): boolean =>
+    const isEmpty = (outcome: Outcome<MetricDataResult>): boolean =>
       'value' in outcome && outcome.value.metrics.size === 0;
     const silent = (await readAll(between)).map(isEmpty);
     between.fault = whereIds((ids) => ids.some((id) => unmatched.includes(id)), say(UNMATCHED, 'INVALID_INPUT'));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/api/reader.ts';
+import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { RANGE } from './nerdGraphReading.ts';
 import type { Reading } from '../support/reading.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
-import type { Outcome } from '../../../src/api/reader.ts';
+import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf } from '../support/reading.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';

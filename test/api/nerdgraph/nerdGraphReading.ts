@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
-import type { MetricDataSubject, TimeRange } from '../../../src/api/reader.ts';
+import type { MetricDataSubject, TimeRange } from '../../../src/api/upstreamReader.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
 import { note, startReading, type Reading } from '../support/reading.ts';

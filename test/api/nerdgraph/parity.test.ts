@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type {
   BatchRead,
-  MetricDataAnswer,
+  MetricDataResult,
   MetricDataSubject,
   Outcome,
   RollingSubject,
-} from '../../../src/api/reader.ts';
+} from '../../../src/api/upstreamReader.ts';
 import type { Application, Host, KeyTransaction, RollingValues, Timeslice } from '../../../src/api/types.ts';
 import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import type { FamilyScope } from '../../../src/metrics/family.ts';
 import type { Sample } from '../../../src/metrics/sample.ts';
-import { entitySamples } from '../../../src/metrics/entityFamilies.ts';
+import { listedFamilySamples } from '../../../src/metrics/listedFamilies.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 import type { Reading } from '../support/reading.ts';
 import { NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
@@ -83,7 +83,7 @@ async function windowSeries(
   );
 }
 
-function windowsOf({ window, metrics }: MetricDataAnswer, { language }: Application, scope: FamilyScope): Sample[] {
+function windowsOf({ window, metrics }: MetricDataResult, { language }: Application, scope: FamilyScope): Sample[] {
   const values = { seconds: window.to - window.from, metrics };
   return windowSamples(scope, values, databaseKind(values, language, 'auto'));
 }
@@ -174,7 +174,7 @@ describe('both interfaces over one world', () => {
     const stateOf = (list: readonly Application[], rolling?: RollingValues): Series =>
       new Map(
         list.flatMap((each) =>
-          entitySamples('applications', each, rolling).map(
+          listedFamilySamples('applications', each, rolling).map(
             (sample) => [keyOf(String(each.id), sample), sample.value] as const,
           ),
         ),
@@ -256,7 +256,7 @@ describe('both interfaces over one world', () => {
     const samples = (list: readonly KeyTransaction[], values: readonly RollingValues[]): Series =>
       new Map(
         list.flatMap((each, index) =>
-          entitySamples('key_transactions', each, values[index]).map(
+          listedFamilySamples('key_transactions', each, values[index]).map(
             (sample) => [keyOf(String(each.id), sample), sample.value] as const,
           ),
         ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../src/api/reader.ts';
+import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, NAMES, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { startBetween } from './proxy.ts';
 

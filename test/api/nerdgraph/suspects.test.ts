@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Suspects } from '../../../src/api/nerdgraph/fleet.ts';
+import { Suspects } from '../../../src/api/nerdgraph/batchHints.ts';
 import { UpstreamError } from '../../../src/api/types.ts';
 
 const KIND = 'application metrics';
@@ -18,10 +18,10 @@ describe('what once broke a query that others shared', () => {
     const { suspects } = start();
     expect(suspects.has(KIND, 7)).toBe(false);
     for (let round = 0; round < 2; round += 1) {
-      suspects.broke(KIND, 7);
+      suspects.recordFailure(KIND, 7);
       for (let answer = 0; answer < 30; answer += 1) {
         expect(suspects.has(KIND, 7)).toBe(true);
-        suspects.answered(KIND, 7);
+        suspects.recordSuccess(KIND, 7);
       }
       expect(suspects.has(KIND, 7)).toBe(false);
     }
@@ -29,18 +29,18 @@ describe('what once broke a query that others shared', () => {
 
   it('is one host of an application, or the application, in one kind of query', () => {
     const { suspects } = start();
-    suspects.broke(KIND, 7, 'a');
+    suspects.recordFailure(KIND, 7, 'a');
     const has = [suspects.has(KIND, 7), suspects.has(KIND, 7, 'b'), suspects.has('hosts', 7, 'a')];
     expect([suspects.has(KIND, 7, 'a'), ...has]).toEqual([true, false, false, false]);
   });
 
   it('is not asked any more after four failures in a minute, whatever was asked of it', () => {
     const { suspects, pass } = start();
-    suspects.broke(KIND, 7);
-    for (const kind of [KIND, 'hosts', KIND]) suspects.failed(kind, 7, undefined, failure);
+    suspects.recordFailure(KIND, 7);
+    for (const kind of [KIND, 'hosts', KIND]) suspects.recordOwnFailure(kind, 7, undefined, failure);
     pass(MINUTE / 2);
     expect(suspects.tooManyFailures(KIND, 7, undefined)).toBeUndefined();
-    suspects.failed(KIND, 7, 'a', failure);
+    suspects.recordOwnFailure(KIND, 7, 'a', failure);
     expect(suspects.tooManyFailures(KIND, 7, undefined)).toBe(failure);
     expect(suspects.tooManyFailures(KIND, 8, undefined)).toBeUndefined();
     pass(MINUTE / 2);
@@ -49,9 +49,9 @@ describe('what once broke a query that others shared', () => {
 
   it('is forgotten an hour after it was asked for last', () => {
     const { suspects, pass } = start();
-    suspects.broke(KIND, 7);
+    suspects.recordFailure(KIND, 7);
     pass(HOUR);
-    suspects.failed(KIND, 7, undefined, failure);
+    suspects.recordOwnFailure(KIND, 7, undefined, failure);
     pass(HOUR);
     suspects.forgetOld();
     expect(suspects.has(KIND, 7)).toBe(true);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeRows, type MetricRow, type MetricRows } from '../../../src/api/nerdgraph/rows.ts';
-import { keyTransactionOf, NEED_SQUARES, rollingOf, ValuePlan } from '../../../src/api/nerdgraph/rowValues.ts';
+import { keyTransactionOf, NEED_SQUARES, rollingOf, ValueMapper } from '../../../src/api/nerdgraph/rowValues.ts';
 import { NERDGRAPH_VALUES } from '../../../src/metrics/customMetrics.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
@@ -17,7 +17,7 @@ function valuesOf(
   rows: MetricRows,
   wanted?: readonly string[],
 ): Readonly<Record<string, number>> {
-  const plan = wanted === undefined ? new ValuePlan([name]) : new ValuePlan([name], () => wanted);
+  const plan = wanted === undefined ? new ValueMapper([name]) : new ValueMapper([name], () => wanted);
   return plan.valuesOf(name, of, rows, RANGE.to - RANGE.from);
 }
 
@@ -144,14 +144,14 @@ describe('the values that need the sum of squares', () => {
 describe('the answer for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
-    const { window, metrics } = new ValuePlan(names).answerOf(new Map([['Memory/Physical', row()]]), RANGE);
+    const { window, metrics } = new ValueMapper(names).resultOf(new Map([['Memory/Physical', row()]]), RANGE);
     expect([...metrics.keys()]).toEqual(['HttpDispatcher', 'Errors/all']);
     expect(metrics.get('Errors/all')).toMatchObject({ error_count: 0 });
     expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(new ValuePlan(['HttpDispatcher']).answerOf(new Map(), RANGE)).toEqual({
+    expect(new ValueMapper(['HttpDispatcher']).resultOf(new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -165,7 +165,7 @@ describe('the answer for an application or a host', () => {
         row(),
       ]),
     );
-    expect(new ValuePlan([]).answerOf(rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
+    expect(new ValueMapper([]).resultOf(rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/api/reader.ts';
+import type { CallOptions } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -82,8 +82,8 @@ describe('a call', () => {
       },
       { maxConcurrent: 2 },
     );
-    const gate = gateOf(2);
-    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, gate }));
+    const limiter = gateOf(2);
+    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, limiter }));
     await eventually(() => expect(late.length).toBe(2));
     for (const answer of late.splice(0)) answer();
     await eventually(() => expect(late.length).toBe(1));
@@ -101,18 +101,18 @@ describe('a call', () => {
     expect((await reader.listApplications({}, call)).map(({ id }) => id)).toEqual([1]);
   });
 
-  it('enters the gate before it starts, and leaves it after it has ended', async () => {
+  it('enters the limiter before it starts, and leaves it after it has ended', async () => {
     const { reader, call, notes } = await serve((response) => json(response, NONE));
     const order: string[] = [];
-    const gate = {
-      enter: () => {
+    const limiter = {
+      acquire: () => {
         order.push(`enter with ${notes.started.length} started`);
         return Promise.resolve(() => {
           order.push(`leave with ${notes.ended.length} ended`);
         });
       },
     };
-    await reader.listApplications({}, { signal: call.signal, gate });
+    await reader.listApplications({}, { signal: call.signal, limiter });
     expect(order).toEqual(['enter with 0 started', 'leave with 1 ended']);
   });
 
@@ -129,15 +129,15 @@ describe('a call', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('does not wait at the gate on the clock of its timeout', async () => {
+  it('does not wait at the limiter on the clock of its timeout', async () => {
     const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 300 });
-    const gate = {
-      enter: async (signal: AbortSignal) => {
+    const limiter = {
+      acquire: async (signal: AbortSignal) => {
         await new Promise((resolve) => setTimeout(resolve, 600));
-        return await call.gate.enter(signal);
+        return await call.limiter.acquire(signal);
       },
     };
-    expect(await reader.listApplications({}, { signal: call.signal, gate })).toEqual([]);
+    expect(await reader.listApplications({}, { signal: call.signal, limiter })).toEqual([]);
   });
 
   it('is rejected with the reason of its signal, and hangs up', async () => {
@@ -179,7 +179,7 @@ describe('a call', () => {
     await asked;
     const abort = new AbortController();
     const second = reader.readApplication(2, { ...call, signal: abort.signal });
-    // One turn, so that it is past the gate and waits for the connection.
+    // One turn, so that it is past the limiter and waits for the connection.
     await new Promise((resolve) => setImmediate(resolve));
     abort.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
@@ -270,7 +270,7 @@ describe('a failed status', () => {
     expect(message).toBe('GET /applications/{id}/hosts.json: status 403 (reason forbidden)');
   });
 
-  it('reports the overload at the gate', async () => {
+  it('reports the overload at the limiter', async () => {
     const now = (): number => 1_000_000;
     const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, 429), {
       maxRetries: 3,
@@ -291,7 +291,7 @@ describe('a failed status', () => {
     expect(notes.entered).toBe(1);
   });
 
-  it('tells the gate of no overload where there is none', async () => {
+  it('tells the limiter of no overload where there is none', async () => {
     const { reader, call, notes } = await serve((response) => json(response, '', {}, 500));
     await failureOf(reader.listApplications({}, call));
     expect(notes.overloads).toEqual([]);
@@ -300,7 +300,7 @@ describe('a failed status', () => {
   it.each([
     ['429', 429],
     ['503 with Retry-After', 503],
-  ])('tries %s again for a patient caller, once the gate lets it in', async (_, status) => {
+  ])('tries %s again for a patient caller, once the limiter lets it in', async (_, status) => {
     let left = 2;
     const { reader, call, notes } = await serve(
       (response) => {
@@ -441,11 +441,11 @@ describe('trying again', () => {
 });
 
 /** Lets so many calls in at once, the others in turn. */
-function gateOf(places: number): CallOptions['gate'] {
+function gateOf(places: number): CallOptions['limiter'] {
   let free = places;
   const waiting: (() => void)[] = [];
   return {
-    enter: () =>
+    acquire: () =>
       new Promise((resolve) => {
         const enter = (): void => {
           free -= 1;

@@ -28,7 +28,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
             : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, values: {} }]])));
         },
         refuse: (name) => leftOut.push(name),
-        isSilent: () => silence.isSilent,
+        isCircuitOpen: () => silence.isSilent,
       },
     );
     unknown.splice(0, Infinity, ...refused);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOptions, UpstreamReader } from '../../../src/api/reader.ts';
+import type { CallOptions, UpstreamReader } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, readMetricData, readOne, serve } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 

@@ -9,14 +9,14 @@ import type {
   Overload,
   TimeRange,
   UpstreamReader,
-} from '../../../src/api/reader.ts';
+} from '../../../src/api/upstreamReader.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer, type Responder, type TestServer } from './testServer.ts';
 import type { Certificate } from './certificates.ts';
 
 export const KEY = 'NRAK-TEST/KEY+0123456789';
 
-/** Everything a reader told its observer, in words, and what it did at the gate. */
+/** Everything a reader told its observer, in words, and what it did at the limiter. */
 class Notes {
   readonly failures: { reason: FailureReason; message: string }[] = [];
   readonly retries: { reason: FailureReason; delay: number }[] = [];
@@ -79,12 +79,12 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
       failed: (_, reason, message) => notes.failures.push({ reason, message }),
       retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
       split: (reason) => notes.splits.push(reason),
-      noted: (endpoint, message) => notes.said.push({ endpoint, message }),
+      serviceMessage: (endpoint, message) => notes.said.push({ endpoint, message }),
     },
   });
   onTestFinished(() => reader.close());
-  const gate: CallOptions['gate'] = {
-    enter: (signal) => {
+  const limiter: CallOptions['limiter'] = {
+    acquire: (signal) => {
       signal.throwIfAborted();
       notes.entered += 1;
       notes.places += 1;
@@ -95,7 +95,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
       });
     },
   };
-  return { reader, notes, call: { signal: new AbortController().signal, gate } };
+  return { reader, notes, call: { signal: new AbortController().signal, limiter } };
 }
 
 /** A server and a reader that reads from it. */

@@ -1,4 +1,4 @@
-import type { CallObserver } from '../../../src/api/reader.ts';
+import type { CallObserver } from '../../../src/api/upstreamReader.ts';
 
 /** For readers whose calls nobody counts. */
 export const SILENT: CallObserver = {
@@ -7,5 +7,5 @@ export const SILENT: CallObserver = {
   failed: () => undefined,
   retried: () => undefined,
   split: () => undefined,
-  noted: () => undefined,
+  serviceMessage: () => undefined,
 };

@@ -1,5 +1,5 @@
 import type { Application } from '../../../src/api/types.ts';
-import { readOne } from '../../../src/cli/upstream/reading.ts';
+import { readOne } from '../../../src/cli/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
 import { databaseKind } from '../../../src/formulas/responseTimes.ts';

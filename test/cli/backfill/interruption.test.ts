@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Gate } from '../../../src/api/reader.ts';
+import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { UsageError } from '../../../src/cli/process.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
@@ -40,8 +40,8 @@ function countingSession(stopAt = Infinity, happened: () => Promise<void> = () =
   const controller = new AbortController();
   let calls = 0;
   let latest = Promise.resolve();
-  const gate: Gate = {
-    enter: async () => {
+  const limiter: RateLimiter = {
+    acquire: async () => {
       const before = latest;
       let release = (): void => undefined;
       latest = new Promise((resolve) => (release = resolve));
@@ -54,7 +54,7 @@ function countingSession(stopAt = Infinity, happened: () => Promise<void> = () =
       throw new Error('stopped');
     },
   };
-  const session = openSession(simulator, { signal: controller.signal, gate });
+  const session = openSession(simulator, { signal: controller.signal, limiter });
   sessions.push(session);
   return { session, calls: () => calls };
 }
@@ -180,13 +180,13 @@ describe('the output', () => {
   });
 
   it('that somebody made while the run went on is not overwritten, and the run goes on with --resume', async () => {
-    const making: Gate = {
-      enter: () => {
+    const making: RateLimiter = {
+      acquire: () => {
         writeFileSync(output, 'mine');
         return Promise.resolve(() => undefined);
       },
     };
-    const session = openSession(simulator, { gate: making });
+    const session = openSession(simulator, { limiter: making });
     sessions.push(session);
     await expect(runOn(session, { ...WISH, output })).rejects.toThrow(`${output} exists: --force overwrites it`);
     expect(readFileSync(output, 'utf8')).toBe('mine');

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
-import type { Gate } from '../../../src/api/reader.ts';
+import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import type { BackfillOptions } from '../../../src/cli/backfill/backfillFlags.ts';
 import { backfill } from '../../../src/cli/backfill/backfill.ts';
 import type { LiveSession } from '../../../src/cli/upstream/session.ts';
@@ -24,19 +24,19 @@ export function isoTime(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString();
 }
 
-/** A session on the simulator as the command opens it, with a gate that never holds anybody up. */
+/** A session on the simulator as the command opens it, with a limiter that never holds anybody up. */
 export function openSession(
   simulator: Simulator,
   options: {
     readonly config?: Config;
     readonly signal?: AbortSignal;
-    readonly gate?: Gate;
-    readonly gates?: readonly Gate[];
+    readonly limiter?: RateLimiter;
+    readonly gates?: readonly RateLimiter[];
   } = {},
 ): LiveSession & { close(): Promise<void> } {
   const chosen = options.config ?? config();
   const signal = options.signal ?? new AbortController().signal;
-  const gate = options.gate ?? { enter: () => Promise.resolve(() => undefined) };
+  const limiter = options.limiter ?? { acquire: () => Promise.resolve(() => undefined) };
   const accounts = chosen.accounts.map((account, place) => {
     const readerOptions = {
       keyHeader: account.api_key_header,
@@ -70,7 +70,7 @@ export function openSession(
     return {
       config: account,
       reader,
-      call: { signal, gate: options.gates?.[place] ?? gate, patient: true },
+      call: { signal, limiter: options.gates?.[place] ?? limiter, patient: true },
       close: () => reader.close(),
     };
   });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Gate } from '../../../src/api/reader.ts';
+import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
@@ -43,14 +43,14 @@ describe('a run that meets trouble', () => {
     const [, { id }] = simulator.world.applications() as [unknown, { readonly id: number }];
     simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
     const calls = { begun: 0, running: 0 };
-    const gate: Gate = {
-      enter: () => {
+    const limiter: RateLimiter = {
+      acquire: () => {
         calls.begun += 1;
         calls.running += 1;
         return Promise.resolve(() => void (calls.running -= 1));
       },
     };
-    await expect(runOn(open({ gate }), { from: '20h', window: 60_000 })).rejects.toThrow(`(${id})`);
+    await expect(runOn(open({ limiter }), { from: '20h', window: 60_000 })).rejects.toThrow(`(${id})`);
     expect(calls.running).toBe(0);
     // The list; of each of three applications the names and 7 chunks: of those that fail, only 4 are asked for at once.
     expect(calls.begun).toBeLessThanOrEqual(1 + 3 * (1 + 7) - 3);
@@ -85,19 +85,19 @@ describe('a run that meets trouble', () => {
     let release: (() => void) | undefined;
     const othersAreRead = new Promise<void>((resolve) => (release = resolve));
     let calls = 0;
-    const slow: Gate = { enter: () => othersAreRead.then(() => () => undefined) };
-    const fast: Gate = {
-      enter: () => {
+    const slow: RateLimiter = { acquire: () => othersAreRead.then(() => () => undefined) };
+    const fast: RateLimiter = {
+      acquire: () => {
         calls += 1;
         // The names, then two chunks of each of the three applications after the list.
         if (calls === 1 + 3 * (1 + 2)) release?.();
         return Promise.resolve(() => undefined);
       },
     };
-    const free: Gate = { enter: () => Promise.resolve(() => undefined) };
+    const free: RateLimiter = { acquire: () => Promise.resolve(() => undefined) };
     const accounts = [accountConfig({ name: 'slow' }), accountConfig({ name: 'fast' })];
     let lists = 0;
-    const listFirst: Gate = { enter: (signal) => ((lists += 1) === 1 ? free : slow).enter(signal) };
+    const listFirst: RateLimiter = { acquire: (signal) => ((lists += 1) === 1 ? free : slow).acquire(signal) };
     const session = open({ config: { ...config(), accounts }, gates: [listFirst, fast] });
     const { document } = await runOn(session, { from: '4h', window: 60_000 });
     for (const account of ['slow', 'fast']) expect(document).toContain(`account="${account}"`);

@@ -18,7 +18,7 @@ it('a side of which one chosen key transaction cannot be read is no side to comp
   reader.keyTransactions = [keyTransaction(8, 1), { ...keyTransaction(9, 1), unread }];
   const call = {
     signal: new AbortController().signal,
-    gate: { enter: () => Promise.resolve(() => undefined) },
+    limiter: { acquire: () => Promise.resolve(() => undefined) },
   };
   const account = { config: accountConfig(), reader, call, close: () => Promise.resolve() };
   const side = (keyTransactions: readonly KeyTransaction[]) =>

@@ -10,7 +10,7 @@ const KEY = 'NRAK-RELOADERSECRET';
 
 function configOf(name: string): Config {
   const loaded = loadConfig({ path: 'c', text: JSON.stringify({ accounts: [{ name, api_key: KEY }] }) }, {});
-  if ('faults' in loaded) throw new Error('the configuration of this test is invalid');
+  if ('diagnostics' in loaded) throw new Error('the configuration of this test is invalid');
   return loaded.config;
 }
 
@@ -44,8 +44,8 @@ describe('a reload', () => {
 
   it('with faults changes nothing and gives them', async () => {
     const fault = { file: 'c', line: 1, column: 2, path: 'x', message: 'is not known' };
-    const { reloader, done } = recording({ read: () => Promise.resolve({ faults: [fault] }) });
-    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, faults: ['c:1:2: x: is not known'] });
+    const { reloader, done } = recording({ read: () => Promise.resolve({ diagnostics: [fault] }) });
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, diagnostics: ['c:1:2: x: is not known'] });
     expect(done).toMatchObject({ applied: [], ended: [false] });
   });
 
@@ -61,7 +61,7 @@ describe('a reload', () => {
     ],
   ])('does not reject when %s: it has failed, and the next one works', async (_, broken) => {
     const { reloader, done } = recording(broken);
-    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, faults: ['no memory for <secret>'] });
+    expect(await reloader.reload('SIGHUP')).toEqual({ ok: false, diagnostics: ['no memory for <secret>'] });
     expect(done).toMatchObject({ applied: [], ended: [false] });
     expect(done.log).toMatch(/level=error msg="The configuration cannot be used, the running one stays".*\\n {4}at /);
     expect(done.log).not.toContain(KEY);

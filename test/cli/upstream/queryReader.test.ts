@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Outcome, QueryAnswer } from '../../../src/api/reader.ts';
-import { openReader } from '../../../src/cli/upstream/readers.ts';
+import type { Outcome, QueryResult } from '../../../src/api/upstreamReader.ts';
+import { openReader } from '../../../src/cli/upstream/createReader.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
@@ -31,7 +31,7 @@ let asked: Asked[];
 let answer: (begin: number, end: number) => object;
 
 /** Reads the query through an account of the REST interface, from a server that answers as `answer` says. */
-async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Promise<Outcome<QueryAnswer> | undefined> {
+async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Promise<Outcome<QueryResult> | undefined> {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -71,7 +71,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const rules = prepareQueries([definition])[0]?.rules;
   if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
   const window = definition.window === undefined ? undefined : definition.window / 1000;
-  const call = { signal: new AbortController().signal, gate: { enter: () => Promise.resolve(() => undefined) } };
+  const call = { signal: new AbortController().signal, limiter: { acquire: () => Promise.resolve(() => undefined) } };
   const [outcome] = await reader.queries.read([{ nrql: definition.nrql, window, rules }], RANGE, call);
   return outcome;
 }
@@ -89,7 +89,7 @@ const answered =
     ...more,
   });
 
-const failureOf = (outcome: Outcome<QueryAnswer> | undefined): string | undefined =>
+const failureOf = (outcome: Outcome<QueryResult> | undefined): string | undefined =>
   outcome !== undefined && 'error' in outcome ? outcome.error.failure.reason : undefined;
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/api/reader.ts';
-import { openReader } from '../../../src/cli/upstream/readers.ts';
+import type { CallOptions } from '../../../src/api/upstreamReader.ts';
+import { openReader } from '../../../src/cli/upstream/createReader.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import { json, startServer, type Responder, type TestServer } from '../../api/support/testServer.ts';
@@ -9,7 +9,7 @@ import { configOf } from '../../config/reading.ts';
 const KEY = 'NRAK-OPENEDREADER0123456789';
 const call: CallOptions = {
   signal: new AbortController().signal,
-  gate: { enter: () => Promise.resolve(() => undefined) },
+  limiter: { acquire: () => Promise.resolve(() => undefined) },
 };
 
 const running: { readonly close: () => Promise<void> }[] = [];

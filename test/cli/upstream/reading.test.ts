@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { findApplication } from '../../../src/cli/upstream/reading.ts';
+import { findApplication } from '../../../src/cli/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/cli/upstream/session.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
@@ -17,7 +17,7 @@ function broken(name: string, turns: number): LiveAccount {
     readApplication: fail,
     listApplications: fail,
   });
-  const call = { signal: new AbortController().signal, gate: { enter: () => Promise.resolve(() => undefined) } };
+  const call = { signal: new AbortController().signal, limiter: { acquire: () => Promise.resolve(() => undefined) } };
   return { config: accountConfig({ name }), reader, call, close: () => Promise.resolve() };
 }
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import type { Api } from '../../../src/api/reader.ts';
+import type { Api } from '../../../src/api/upstreamReader.ts';
 import { openAccounts } from '../../../src/cli/upstream/session.ts';
 import { accountConfig, collectionConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
@@ -34,7 +34,7 @@ it.each<[string, Api, readonly string[], number]>([
   const releases: (() => void)[] = [];
   for (const { call } of opened) {
     for (let count = 0; count < 30; count += 1) {
-      void call.gate.enter(signal).then((release) => releases.push(() => release()));
+      void call.limiter.acquire(signal).then((release) => releases.push(() => release()));
     }
   }
   const settled = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
-import { formatFault } from '../../../src/config/fault.ts';
+import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Deep<T[K]> } : T;
@@ -11,7 +11,7 @@ const COLLECTION: CollectionConfig = DEFAULTS.collection;
 
 function defaults(text: string): { readonly account: AccountConfig; readonly collection: CollectionConfig } {
   const loaded = loadConfig({ path: 'config.yaml', text }, {});
-  if ('faults' in loaded) throw new Error(loaded.faults.map(formatFault).join('; '));
+  if ('diagnostics' in loaded) throw new Error(loaded.diagnostics.map(formatDiagnostic).join('; '));
   const [account] = loaded.config.accounts;
   if (account === undefined) throw new Error('the configuration has no account');
   return { account, collection: loaded.config.collection };

@@ -6,20 +6,20 @@ import {
   type CallOptions,
   type CustomNamesSubject,
   type Diagnosis,
-  type MetricDataAnswer,
+  type MetricDataResult,
   type MetricDataSubject,
   type MetricNameList,
   type MetricNameQuery,
   type NextCall,
   type Outcome,
   type Overload,
-  type QueryAnswer,
+  type QueryResult,
   type QuerySubject,
   type RollingSubject,
   type SeriesRead,
   type TimeRange,
   type UpstreamReader,
-} from '../../../src/api/reader.ts';
+} from '../../../src/api/upstreamReader.ts';
 import {
   UpstreamError,
   type FailureReason,
@@ -112,8 +112,8 @@ export class FakeReader implements UpstreamReader {
   readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
-  readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
-  readonly queries: BatchRead<QuerySubject, QueryAnswer>;
+  readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
+  readonly queries: BatchRead<QuerySubject, QueryResult>;
   /** The rows of a query, by its text. */
   readonly rows = new Map<string, readonly unknown[]>();
   readonly #clock: VirtualClock;
@@ -151,7 +151,7 @@ export class FakeReader implements UpstreamReader {
       },
       ({ names }) => Math.max(1, Math.ceil(names.length / NAMES_PER_CALL)),
     );
-    const queries = this.#read<QuerySubject, QueryAnswer>('queries', ({ nrql, rules }, { to }) => {
+    const queries = this.#read<QuerySubject, QueryResult>('queries', ({ nrql, rules }, { to }) => {
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
       return { window: { from: to - 60, to }, rows, facets: rules.facets.map(String), reading };
@@ -177,8 +177,8 @@ export class FakeReader implements UpstreamReader {
     return most;
   }
 
-  listCalls(entities: number): number {
-    return Math.max(1, Math.ceil(entities / 200));
+  listCalls(count: number): number {
+    return Math.max(1, Math.ceil(count / 200));
   }
 
   async listApplications(query: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
@@ -264,8 +264,13 @@ export class FakeReader implements UpstreamReader {
     };
   }
 
-  async #call(about: About, query: unknown, subjects: readonly object[], { signal, gate }: CallOptions): Promise<void> {
-    const release = await gate.enter(signal);
+  async #call(
+    about: About,
+    query: unknown,
+    subjects: readonly object[],
+    { signal, limiter }: CallOptions,
+  ): Promise<void> {
+    const release = await limiter.acquire(signal);
     const times = { at: this.#clock.now(), monotonicAt: this.#clock.monotonic(), endedAt: undefined };
     const call: Call = { ...about, ...times, query, subjects, outcome: undefined };
     if (this.recording) this.calls.push(call);

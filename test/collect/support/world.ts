@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector } from '../../../src/collect/collector.ts';
 import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
-import type { Answer } from '../../../src/collect/collector.ts';
+import type { Snapshot } from '../../../src/collect/collector.ts';
 import type { Scope } from '../../../src/collect/refresh.ts';
 import { GROUPS, type Group } from '../../../src/metrics/sample.ts';
 import { application, host } from './bodies.ts';
@@ -86,11 +86,11 @@ export class World {
   }
 
   /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the answer and when it came. */
-  async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Answer & { readonly took: number }> {
+  async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Snapshot & { readonly took: number }> {
     const asOf = this.clock.monotonic();
     await this.clock.run(this.collector.refresh(scope, timeout));
     const took = this.clock.monotonic() - asOf;
-    return { ...(await this.collector.answer(scope, asOf)), took };
+    return { ...(await this.collector.snapshot(scope, asOf)), took };
   }
 
   /** Scrapes every `every` seconds for so many seconds. */
@@ -110,7 +110,7 @@ export class World {
   }
 
   /** The value of one series of an application's or a host's block; undefined when it is absent. */
-  value(answer: Answer, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+  value(answer: Snapshot, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     for (const block of answer.blocks) {
       for (const sample of readSamples(block.samples)) {
         const all = { ...block.labels, ...sample.labels };

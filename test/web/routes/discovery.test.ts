@@ -54,7 +54,7 @@ describe('/sd', () => {
 
   test('answers 503, never an empty or shortened list, when the list of one account has not been read', async () => {
     const { app, origin } = await served();
-    app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, entities: [] })];
+    app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined, tasks: [] })];
     const got = await get(`${origin}/sd`);
     expect([got.status, got.text]).toEqual([503, 'No targets: the application list of eu cannot be read now.\n']);
   });
@@ -121,7 +121,7 @@ describe('/sd', () => {
 
   test('asks for the lists alone, not for the state of everything', async () => {
     const { app, origin } = await served();
-    app.collector.answer = () => {
+    app.collector.snapshot = () => {
       throw new Error('an answer was put together');
     };
     expect((await get(`${origin}/sd`)).status).toBe(200);
@@ -130,12 +130,10 @@ describe('/sd', () => {
   test('answers 503 when the list that is held is too old to be served', async () => {
     const { app, origin } = await served();
     const account = accountStatus();
-    app.collector.accounts = [
-      { ...account, entities: account.entities.map((entity) => ({ ...entity, state: 'missing' })) },
-    ];
+    app.collector.accounts = [{ ...account, tasks: account.tasks.map((entity) => ({ ...entity, state: 'missing' })) }];
     expect((await get(`${origin}/sd`)).status).toBe(503);
     app.collector.accounts = [
-      { ...account, up: false, entities: account.entities.map((entity) => ({ ...entity, state: 'stale' })) },
+      { ...account, up: false, tasks: account.tasks.map((entity) => ({ ...entity, state: 'stale' })) },
     ];
     expect((await get(`${origin}/sd`)).status).toBe(200);
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { ProbeResult } from '../../../src/collect/probeAnswer.ts';
+import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import { PROBE as FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { served } from '../support/app.ts';
 import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
 const PROBE = '/probe?account=production&app_id=7';
-const ANSWER = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] } as const;
+const ANSWER = { kind: 'result', success: true, blocks: [], cut: [], notes: [] } as const;
 
 /** The answer to a probe that comes to this. */
 async function probed(probeResult: ProbeResult, query = '') {

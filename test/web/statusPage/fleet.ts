@@ -1,4 +1,4 @@
-import type { AccountStatus, EntityStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, TaskStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/sample.ts';
 import { accountStatus, breakdownBlock, groupStatus, TEST_NOW, type Times } from '../support/collector.ts';
 
@@ -14,7 +14,7 @@ export const HOSTILE_NAMES = [
   'ein sehr langer Name '.repeat(12),
 ] as const;
 
-export function entity(over: Partial<EntityStatus> = {}): EntityStatus {
+export function entity(over: Partial<TaskStatus> = {}): TaskStatus {
   return {
     group: 'application_metrics',
     applicationId: 7,
@@ -57,7 +57,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
   const blocks = list
     .filter(({ reporting }) => reporting)
     .map(({ id, name }, index) => breakdownBlock('production', id, name, SHAPES[index % SHAPES.length]));
-  const entities = [
+  const tasks = [
     entity({ group: 'applications', applicationId: undefined, application: undefined, seconds: 1.2 }),
     entity({
       applicationId: 1_004,
@@ -83,9 +83,9 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
   const accounts = [
     accountStatus({
       labels: { team: 'payments', stage: '<prod>' },
-      plan: { groups: [], callsPerMinute: 740, budget: 600, carriedByPlaces: undefined, stretch: 740 / 600 },
+      plan: { groups: [], callsPerMinute: 740, budget: 600, concurrencyCapacity: undefined, slowdown: 740 / 600 },
       applications: list,
-      entities,
+      tasks,
       visible: { applications: 0, keyTransactions: 0 },
       keyTransactions: 0,
       warnings: [
@@ -99,7 +99,7 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
           group: 'application_metrics',
           success: false,
           effectiveIntervalSeconds: 130,
-          entities: { fresh: 117, stale: 2, missing: 1 },
+          tasks: { fresh: 117, stale: 2, missing: 1 },
           durationSeconds: 42.4,
           lastSuccess: TEST_NOW - 400,
         }),
@@ -122,12 +122,12 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       refused: 'The service refused the key (401); check api_key of this account.',
       applications: undefined,
       windowEnd: undefined,
-      entities: [],
+      tasks: [],
       groups: [
         groupStatus({
           success: false,
           lastSuccess: undefined,
-          entities: { fresh: 0, stale: 0, missing: 1 },
+          tasks: { fresh: 0, stale: 0, missing: 1 },
           oldestWindowEnd: undefined,
         }),
       ],
@@ -146,7 +146,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     language: 'java',
     reporting: true,
   }));
-  const entities = applications.map(({ id, name }, index) =>
+  const tasks = applications.map(({ id, name }, index) =>
     entity({
       applicationId: id,
       application: name,
@@ -158,7 +158,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     groupStatus({
       group: 'application_metrics',
       success: false,
-      entities: { fresh: 2, stale: 6, missing: 4 },
+      tasks: { fresh: 2, stale: 6, missing: 4 },
       durationSeconds: 58,
       lastSuccess: TEST_NOW - 1_900,
       oldestWindowEnd: TEST_NOW - 900,
@@ -170,7 +170,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
   const endOfLife = TEST_NOW + 60 * 86_400;
   return {
     accounts: [
-      accountStatus({ name: 'billing', api: 'rest', endOfLife, applications, entities, groups }),
+      accountStatus({ name: 'billing', api: 'rest', endOfLife, applications, tasks, groups }),
       accountStatus({ name: 'legacy', api: 'rest', endOfLife: TEST_NOW + 576 * 86_400, up: false }),
       accountStatus({ name: 'search', api: 'nerdgraph' }),
     ],

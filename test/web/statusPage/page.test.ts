@@ -92,7 +92,7 @@ describe('the status page', () => {
   test('what one call read is one row of the slowest, and a reason is the word of the metrics, with a link to what to do', async () => {
     const batch = Array.from({ length: 40 }, (_, index) => entity({ applicationId: index, seconds: 4.25 }));
     const failed = entity({ applicationId: 50, reason: 'timeout', problem: 'no answer', failures: 2, seconds: 9 });
-    const page = await pageOfAccount({ entities: [...batch, failed, entity({ seconds: 0.2 })] });
+    const page = await pageOfAccount({ tasks: [...batch, failed, entity({ seconds: 0.2 })] });
     expect(words(page)).toMatch(/9 s .* and 39 more in one call .*4.25 s .*200 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
     expect(page).toContain('<a href="https://docs.example/errors.md#upstream-failures">timeout</a>');
@@ -115,7 +115,7 @@ describe('the status page', () => {
 
   test('an account whose list is read but where something fails is not simply up', async () => {
     const failing = entity({ failures: 1, problem: 'no answer' });
-    const text = words(await pageOfAccount({ entities: [entity(), failing] }));
+    const text = words(await pageOfAccount({ tasks: [entity(), failing] }));
     expect(text).toContain('Account production up, 1 failing');
     expect(words(await pageOf(() => undefined))).toContain('Account production up ');
   });
@@ -149,8 +149,8 @@ describe('the status page', () => {
 
   test('counts what it does not show', async () => {
     const problem = 'no answer within 10 s';
-    const entities = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
-    const text = words(await pageOfAccount({ entities }));
+    const tasks = Array.from({ length: 33 }, (_, index) => entity({ applicationId: index, failures: 1, problem }));
+    const text = words(await pageOfAccount({ tasks }));
     expect(text).toContain('The last attempt failed for 33 entities.');
     expect(text).toContain('and 13 more, all of them in the JSON of this page.');
   });
@@ -171,7 +171,7 @@ describe('the status page', () => {
   });
 
   test('before anything was read it says so', async () => {
-    const fresh = accountStatus({ up: false, applications: undefined, entities: [], windowEnd: undefined });
+    const fresh = accountStatus({ up: false, applications: undefined, tasks: [], windowEnd: undefined });
     const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
     expect(text).toContain('Account production not read yet');
     expect(text).toContain('Newest window served none yet');
@@ -270,7 +270,7 @@ describe('the response-time breakdown', () => {
         app.collector.accounts = [
           accountStatus({
             applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true, ...application }],
-            entities: [entity(work)],
+            tasks: [entity(work)],
           }),
         ];
       }),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AccountStatus, GroupStatus, QueryStatus } from '../../../src/collect/accountStatus.ts';
-import type { Answer } from '../../../src/collect/collector.ts';
-import type { ProbeResult } from '../../../src/collect/probeAnswer.ts';
+import type { Snapshot } from '../../../src/collect/collector.ts';
+import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/refresh.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Block, type DroppedSeries, type Family, type Sample } from '../../../src/metrics/sample.ts';
@@ -25,7 +25,7 @@ export class MemoryCollector implements WebCollector {
   gate: Promise<void> = Promise.resolve();
   /** What an answer waits for. */
   answered: Promise<void> = Promise.resolve();
-  probeResult: ProbeResult = { kind: 'answer', success: true, blocks: [], cut: [], notes: [] };
+  probeResult: ProbeResult = { kind: 'result', success: true, blocks: [], cut: [], notes: [] };
 
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     const { account } = scope;
@@ -33,7 +33,7 @@ export class MemoryCollector implements WebCollector {
     await this.#opened(signal);
   }
 
-  async answer(scope: Scope, asOf?: number): Promise<Answer> {
+  async snapshot(scope: Scope, asOf?: number): Promise<Snapshot> {
     this.asOf.push(asOf);
     await this.answered;
     return {
@@ -45,8 +45,8 @@ export class MemoryCollector implements WebCollector {
   }
 
   applicationLists(): ReturnType<WebCollector['applicationLists']> {
-    return this.accounts.map(({ name: account, applications, entities, visible }) => {
-      const list = entities.find(({ group }) => group === 'applications');
+    return this.accounts.map(({ name: account, applications, tasks, visible }) => {
+      const list = tasks.find(({ group }) => group === 'applications');
       if (list?.state === 'missing') return { account, listed: undefined, applications: undefined };
       return { account, listed: visible.applications, applications };
     });
@@ -82,7 +82,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     groups: GROUPS.map((group) => groupStatus({ group })),
     budget: { configured: 600, inForce: 600, lastMinute: 123, inFlight: 2, pausedUntil: undefined },
     applications: [{ id: 7, name: 'checkout', language: 'java', reporting: true }],
-    entities: [
+    tasks: [
       {
         group: 'applications',
         applicationId: undefined,
@@ -98,7 +98,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
         windowEnd: undefined,
       },
     ],
-    plan: { groups: [], callsPerMinute: 123.4, budget: 600, carriedByPlaces: undefined, stretch: 1 },
+    plan: { groups: [], callsPerMinute: 123.4, budget: 600, concurrencyCapacity: undefined, slowdown: 1 },
     visible: { applications: 1, keyTransactions: 0 },
     keyTransactions: 0,
     queries: [],
@@ -115,7 +115,7 @@ export function groupStatus(over: Partial<GroupStatus> = {}): GroupStatus {
     success: true,
     lastSuccess: NOW - 30,
     durationSeconds: 1.25,
-    entities: { fresh: 1, stale: 0, missing: 0 },
+    tasks: { fresh: 1, stale: 0, missing: 0 },
     oldestWindowEnd: NOW - 120,
     ...over,
   };

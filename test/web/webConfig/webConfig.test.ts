@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatFault } from '../../../src/config/fault.ts';
+import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
 import { loadWebConfig } from '../../../src/web/webConfig/webConfig.ts';
 import { certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
 
@@ -29,13 +29,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function load(text: string) {
   writeFileSync(file, text);
   const result = loadWebConfig(file);
-  return 'config' in result ? { config: result.config } : { faults: result.faults };
+  return 'config' in result ? { config: result.config } : { faults: result.diagnostics };
 }
 
 /** The faults as they are printed, without the folder. */
 function faults(text: string): string[] {
   const result = load(text);
-  return 'faults' in result ? result.faults.map((fault) => formatFault(fault).replaceAll(`${folder}/`, '')) : [];
+  return 'faults' in result ? result.faults.map((fault) => formatDiagnostic(fault).replaceAll(`${folder}/`, '')) : [];
 }
 
 const TLS = 'tls_server_config:\n  cert_file: one.crt\n  key_file: one.key\n';
@@ -201,9 +201,9 @@ describe('faults', () => {
   });
 
   test('a file that is not there, or is a folder', () => {
-    expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({ faults: [{ line: undefined }] });
+    expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({ diagnostics: [{ line: undefined }] });
     expect(loadWebConfig(folder)).toMatchObject({
-      faults: [{ message: 'the web configuration is a directory, not a file' }],
+      diagnostics: [{ message: 'the web configuration is a directory, not a file' }],
     });
   });
 
@@ -211,7 +211,7 @@ describe('faults', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     expect(loadWebConfig(pipe)).toMatchObject({
-      faults: [{ message: 'the web configuration is not a regular file' }],
+      diagnostics: [{ message: 'the web configuration is not a regular file' }],
     });
     expect(faults('tls_server_config:\n  cert_file: pipe\n  key_file: one.key\n')).toEqual([
       expect.stringMatching(/^web\.yaml:2:14: tls_server_config\.cert_file: .*pipe is not a regular file$/),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LeftOut } from '../../../../src/api/http/readRecords.ts';
+import { Discarded } from '../../../../src/api/http/readRecords.ts';
 import { parseMetricData } from '../../../../src/api/rest/metricData.ts';
 import type { MetricData } from '../../../../src/api/types.ts';
 
@@ -14,8 +14,8 @@ const body = (...metrics: unknown[]): unknown => ({ metric_data: { metrics } });
 const metric = (name: unknown, ...timeslices: unknown[]): unknown => ({ name, timeslices });
 
 function parse(value: unknown): { data: MetricData; words: string | undefined } {
-  const leftOut = new LeftOut();
-  return { data: parseMetricData(value, RANGE, leftOut), words: leftOut.words() };
+  const leftOut = new Discarded();
+  return { data: parseMetricData(value, RANGE, leftOut), words: leftOut.summary() };
 }
 
 /** The values of the only timeslice of a metric. */

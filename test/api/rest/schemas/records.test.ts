@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { application, host, instance, keyTransaction, metricName } from '../../../../src/api/rest/schemas.ts';
-import { LeftOut, parseList, parseRecord } from '../../../../src/api/http/readRecords.ts';
+import { Discarded, parseList, parseRecord } from '../../../../src/api/http/readRecords.ts';
 
 const WHOLE = {
   id: 7,
@@ -33,8 +33,8 @@ const WHOLE = {
 
 /** What is read of a record, and what was left out in words. */
 function read(value: unknown): { read: ReturnType<typeof application.parse> | undefined; words: string | undefined } {
-  const leftOut = new LeftOut();
-  return { read: parseRecord(application, value, leftOut, 'applications'), words: leftOut.words() };
+  const leftOut = new Discarded();
+  return { read: parseRecord(application, value, leftOut, 'applications'), words: leftOut.summary() };
 }
 
 describe('an application', () => {
@@ -168,20 +168,20 @@ describe('a host, an instance and a key transaction', () => {
   });
 
   it('are left out with a bad id or name', () => {
-    const leftOut = new LeftOut();
+    const leftOut = new Discarded();
     expect(parseRecord(host, { id: 1 }, leftOut, 'hosts')).toBeUndefined();
     expect(parseRecord(instance, { id: '1', host: 'a' }, leftOut, 'instances')).toBeUndefined();
     expect(parseRecord(keyTransaction, { id: 1, name: null }, leftOut, 'key_transactions')).toBeUndefined();
-    expect(leftOut.words()).toBe('left out 3 bad records, the first: hosts');
+    expect(leftOut.summary()).toBe('left out 3 bad records, the first: hosts');
   });
 
   it('lose a port out of range', () => {
-    const leftOut = new LeftOut();
+    const leftOut = new Discarded();
     expect(parseRecord(instance, { id: 1, host: 'a', port: 70_000 }, leftOut, 'instances')).toEqual({
       id: 1,
       host: 'a',
     });
-    expect(leftOut.words()).toBe('left out 1 bad value, the first: instances.port');
+    expect(leftOut.summary()).toBe('left out 1 bad value, the first: instances.port');
   });
 });
 
@@ -193,7 +193,7 @@ describe('a metric name entry', () => {
 
 describe('parseList', () => {
   it.each([[{}], [{ applications: null }], [{ applications: {} }], [null]])('refuses %j', (body) => {
-    expect(() => parseList(application, body, 'applications', new LeftOut())).toThrow(
+    expect(() => parseList(application, body, 'applications', new Discarded())).toThrow(
       'the answer has no list "applications"',
     );
   });

@@ -34,7 +34,7 @@ export function isNeverNegative(name: string): boolean {
 const MOST_FOUND = 10_000;
 
 /** The metrics that a query asks for of an application, or of its hosts. Who asks for the same shares one object. */
-export class Wanted {
+export class MetricSelector {
   readonly names: readonly string[];
   /** Texts that names contain. */
   readonly filters: readonly string[];
@@ -71,7 +71,7 @@ export class Wanted {
   }
 
   /**
-   * The name itself, as it was asked for, or undefined when it was not. An answer names each metric in thousands of rows, so
+   * The name itself, as it was asked for, or undefined when it was not. A response names each metric in thousands of rows, so
    * they are told apart by one look-up, and the rows all hold the same text instead of a copy each. Patterns are matched
    * again: the service ignores case.
    */
@@ -84,16 +84,22 @@ export class Wanted {
   }
 
   /** Two that ask for half of it each; undefined where there is but one name or pattern. */
-  halves(): readonly [Wanted, Wanted] | undefined {
+  halves(): readonly [MetricSelector, MetricSelector] | undefined {
     const { names, filters, hasDatastores } = this;
     const hasPatterns = hasDatastores || filters.length > 0;
     const middle = names.length > 1 || !hasPatterns ? names.length >> 1 : names.length;
     if (middle > 0) {
-      return [new Wanted(names.slice(0, middle), [], false), new Wanted(names.slice(middle), filters, hasDatastores)];
+      return [
+        new MetricSelector(names.slice(0, middle), [], false),
+        new MetricSelector(names.slice(middle), filters, hasDatastores),
+      ];
     }
     if (filters.length < 2) return undefined;
     const half = filters.length >> 1;
-    return [new Wanted([], filters.slice(0, half), hasDatastores), new Wanted([], filters.slice(half), false)];
+    return [
+      new MetricSelector([], filters.slice(0, half), hasDatastores),
+      new MetricSelector([], filters.slice(half), false),
+    ];
   }
 
   #matches(name: string): boolean {

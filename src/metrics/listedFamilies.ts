@@ -4,7 +4,7 @@ import { tagLabel } from './labelNames.ts';
 import type { Labels, Sample } from './sample.ts';
 
 /** What is known of an application, a host, an instance or a key transaction. */
-interface EntityInput {
+interface ListedInput {
   /** Its entry in its list: each kind has fields of its own. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
   /** The rolling values to show, in upstream's units. */
@@ -14,14 +14,14 @@ interface EntityInput {
 }
 
 /** A row before it belongs to a kind of entity. */
-type Spec = FamilySpec & Pick<FamilyRow<EntityInput>, 'calculate'>;
+type Spec = FamilySpec & Pick<FamilyRow<ListedInput>, 'calculate'>;
 
 /** The rows of the entries that one group's lists bring; `rolling` in a name says that the values are the service's rolling ones. */
 function rowsOf(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
   specs: readonly Spec[],
-): readonly FamilyRow<EntityInput>[] {
+): readonly FamilyRow<ListedInput>[] {
   return specs.map((spec) => ({
     ...catalogueFamily(
       `newrelic_${group.slice(0, -1)}`,
@@ -42,10 +42,10 @@ const ALERT_SEVERITY =
   'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
 
 /** The health of an application, a key transaction, a host or an instance; the last two only REST has. */
-function healthStatus(entity: string, inNerdgraph: boolean): Spec {
+function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   return {
     suffix: 'health_status',
-    meaning: `Health of the ${entity}: 1 for the current status, 0 for the other known ones`,
+    meaning: `Health of the ${listed}: 1 for the current status, 0 for the other known ones`,
     source: 'health_status',
     nerdgraph: inNerdgraph && ALERT_SEVERITY,
     labelNames: ['status'],
@@ -54,17 +54,17 @@ function healthStatus(entity: string, inNerdgraph: boolean): Spec {
 }
 
 /** Whether an application or a key transaction reports, and when it last did. */
-function reporting(entity: string): Spec[] {
+function reporting(listed: string): Spec[] {
   return [
     {
       suffix: 'reporting',
-      meaning: `1 while the ${entity} reports data, else 0`,
+      meaning: `1 while the ${listed} reports data, else 0`,
       source: 'reporting',
       calculate: ({ entry }) => flag(entry.reporting),
     },
     {
       suffix: 'last_reported_timestamp_seconds',
-      meaning: `Unix time at which the ${entity} last reported data`,
+      meaning: `Unix time at which the ${listed} last reported data`,
       source: 'last_reported_at',
       nerdgraph: false,
       calculate: ({ entry }) => entry.lastReportedAt,
@@ -89,7 +89,7 @@ function statuses(current: string | undefined): LabelledValue[] | undefined {
 }
 
 /** Keys are compared without case; a tag that the application lacks is an empty label. */
-function tagLabels({ tags = [] }: EntityInput['entry'], keys: readonly string[]): Labels {
+function tagLabels({ tags = [] }: ListedInput['entry'], keys: readonly string[]): Labels {
   return Object.fromEntries(
     keys.map((key) => {
       const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
@@ -359,7 +359,7 @@ const KEY_TRANSACTION = rowsOf('key_transactions', 'rolling10', [
 ]);
 
 /** The families of each kind of entry, by the group whose lists bring them. */
-export const ENTITY_FAMILIES = {
+export const LISTED_FAMILIES = {
   applications: APPLICATION,
   hosts: HOST,
   instances: INSTANCE,
@@ -372,9 +372,9 @@ export const ENTITY_FAMILIES = {
  * entry count, where 0 for an average or a score without traffic is left out, which a reader that reads them apart does itself.
  * `tags`: the keys of an application's tags that are published.
  */
-export function entitySamples(
-  group: keyof typeof ENTITY_FAMILIES,
-  entry: EntityInput['entry'],
+export function listedFamilySamples(
+  group: keyof typeof LISTED_FAMILIES,
+  entry: ListedInput['entry'],
   apart?: RollingValues,
   tags: readonly string[] = [],
 ): Sample[] {
@@ -384,5 +384,5 @@ export function entitySamples(
     summary: withoutEmptyAverages(summary),
     endUserSummary: withoutEmptyAverages(endUserSummary),
   };
-  return samplesOf(ENTITY_FAMILIES[group], { entry, rolling, tags });
+  return samplesOf(LISTED_FAMILIES[group], { entry, rolling, tags });
 }

@@ -2,11 +2,11 @@ import type { Application } from '../../api/types.ts';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
 import { applicationLabels } from '../../metrics/labelNames.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
-import { findApplications, listApplications } from '../upstream/reading.ts';
-import type { State, BackfillSubject } from './workFolder.ts';
+import { findApplications, listApplications } from '../upstream/readForCommand.ts';
+import type { State, BackfillSubject } from './checkpoint.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { counted } from '../../config/fault.ts';
+import { counted } from '../../config/diagnostic.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 
@@ -83,7 +83,7 @@ export function resumeKeyOf({ accounts, config }: LiveSession, request: Backfill
  *
  * @param now Unix milliseconds
  */
-export async function decide(
+export async function planBackfill(
   session: LiveSession,
   request: BackfillOptions,
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallObserver, UpstreamReader } from '../../api/reader.ts';
+import type { CallObserver, UpstreamReader } from '../../api/upstreamReader.ts';
 import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader, type RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountReader } from '../../collect/collector.ts';
@@ -32,8 +32,8 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
       observer?.split(reason);
       logger.debug({ reason }, 'A call for many subjects is read again in parts');
     },
-    noted: (endpoint, message) => {
-      observer?.noted(endpoint, message);
+    serviceMessage: (endpoint, message) => {
+      observer?.serviceMessage(endpoint, message);
       logger.info({ endpoint, message }, 'The service says about its answer');
     },
   };

@@ -1,4 +1,4 @@
-import { type Fault, type Path, formatPath } from './fault.ts';
+import { type Diagnostic, type Path, formatPath } from './diagnostic.ts';
 import { accountFileIssues, type ConfigResult, validate, warningsOf, readConfig } from './load.ts';
 import type { Environment } from './yaml/placeholders.ts';
 
@@ -19,7 +19,7 @@ export function configFromEnvironment(env: Environment): ConfigResult {
   const keyFile = valueOf(env, 'NEW_RELIC_API_KEY_FILE');
   if (keyFile !== undefined && valueOf(env, 'NEW_RELIC_API_KEY') !== undefined) {
     const message = 'NEW_RELIC_API_KEY is set too: unset one of the two';
-    return { faults: [faultAt(['accounts', 0, 'api_key_file'], message)] };
+    return { diagnostics: [diagnosticAt(['accounts', 0, 'api_key_file'], message)] };
   }
   const file = {
     accounts: [
@@ -36,12 +36,12 @@ export function configFromEnvironment(env: Environment): ConfigResult {
   const result = validate(file, () => undefined);
   const issues = [...('issues' in result ? result.issues : []), ...accountFileIssues(file, '')];
   if ('issues' in result || issues.length > 0) {
-    return { faults: issues.map(({ path, message }) => faultAt(path, message)) };
+    return { diagnostics: issues.map(({ path, message }) => diagnosticAt(path, message)) };
   }
-  return { config: result.config, warnings: warningsOf(result.config, faultAt) };
+  return { config: result.config, warnings: warningsOf(result.config, diagnosticAt) };
 }
 
-function faultAt(path: Path, message: string): Fault {
+function diagnosticAt(path: Path, message: string): Diagnostic {
   const variable = VARIABLES[formatPath(path)] ?? formatPath(path);
   return { file: 'environment', line: undefined, column: undefined, path: variable, message };
 }
@@ -61,7 +61,7 @@ export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
 /**
  * Where to read the configuration from: the path of the file that is named, which must exist; else config.yaml where there
- * is one; else undefined, for the environment; else there is no configuration, and the fault says what to do.
+ * is one; else undefined, for the environment; else there is no configuration, and the diagnostic says what to do.
  *
  * @param flag the value of `--config.file`; undefined when it is not given
  */
@@ -69,14 +69,14 @@ export function findConfig(
   flag: string | undefined,
   env: Environment,
   exists: (path: string) => boolean,
-): { readonly path: string | undefined } | { readonly faults: readonly Fault[] } {
+): { readonly path: string | undefined } | { readonly diagnostics: readonly Diagnostic[] } {
   if (flag !== undefined) return { path: flag };
   if (exists(DEFAULT_CONFIG_FILE)) return { path: DEFAULT_CONFIG_FILE };
   if (valueOf(env, 'NEW_RELIC_API_KEY') ?? valueOf(env, 'NEW_RELIC_API_KEY_FILE')) return { path: undefined };
   const message =
     'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
     '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
-  return { faults: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
+  return { diagnostics: [{ file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '', message }] };
 }
 
 /**

@@ -13,7 +13,7 @@ import type { BackfillOptions } from './backfillFlags.ts';
  * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or not
  * at all, so what an interrupted run left can be trusted.
  */
-export class WorkFolder {
+export class Checkpoint {
   readonly path: string;
 
   constructor(path: string) {
@@ -95,25 +95,25 @@ export type BackfillSubject = z.infer<typeof subject>;
 /** Everything that was decided when a run began: one that is resumed works on with the same. */
 export type State = z.infer<typeof state>;
 
-export async function saveState(folder: WorkFolder, decided: State): Promise<void> {
-  await folder.write(FILE, decided);
+export async function saveState(checkpoint: Checkpoint, decided: State): Promise<void> {
+  await checkpoint.write(FILE, decided);
 }
 
 /**
  * What an interrupted run had decided; undefined when it had not come so far. Throws a UsageError when it was asked for
  * something else, or when its folder is of another version of this program.
  */
-export async function loadState(folder: WorkFolder, asked: State['resumeKey']): Promise<State | undefined> {
-  if (!folder.has(FILE)) return undefined;
-  const parsed = state.safeParse(await folder.read(FILE));
+export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
+  if (!checkpoint.has(FILE)) return undefined;
+  const parsed = state.safeParse(await checkpoint.read(FILE));
   if (!parsed.success) {
-    throw new UsageError(`${folder.path} was not left by this version of the program: start anew with --force`);
+    throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
   }
   const before = parsed.data.resumeKey;
-  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], asked[key]));
+  const others = comparedKeys.filter((key) => !isDeepStrictEqual(before[key], requested[key]));
   if (others.length > 0) {
     throw new UsageError(
-      `the interrupted run in ${folder.path} was another one (${others.join(', ')}): ` +
+      `the interrupted run in ${checkpoint.path} was another one (${others.join(', ')}): ` +
         'repeat its flags, or start anew with --force',
     );
   }
@@ -124,7 +124,7 @@ const comparedKeys = resumeKey.keyof().options;
 
 /** Where the document goes, and the folder it is made in. */
 export interface OutputTarget {
-  readonly folder: WorkFolder;
+  readonly checkpoint: Checkpoint;
   /** True when what is in the folder can be resumed after a failure. */
   readonly resumable: boolean;
   /** Makes the folder, empty unless a run is resumed. */
@@ -147,27 +147,29 @@ export function chooseTarget(
     return toStandardOutput(stdout);
   }
   if (isFolder(output)) throw new UsageError(`--output: ${output} is a folder: name a file in it`);
-  const folder = new WorkFolder(`${output}.backfill`);
-  const isThere = existsSync(folder.path);
+  const checkpoint = new Checkpoint(`${output}.backfill`);
+  const isThere = existsSync(checkpoint.path);
   const refuseToOverwrite = (): void => {
     if (existsSync(output) && !force) throw new UsageError(`${output} exists: --force overwrites it`);
   };
   refuseToOverwrite();
-  if (resume && !isThere) throw new UsageError(`there is no run to resume: ${folder.path} does not exist`);
-  const place = dirname(output);
-  if (!isFolder(place)) throw new UsageError(`--output: there is no folder ${place}: make it, or name another file`);
+  if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
+  const parent = dirname(output);
+  if (!isFolder(parent)) throw new UsageError(`--output: there is no folder ${parent}: make it, or name another file`);
   if (isThere && !resume && !force) {
-    throw new UsageError(`an interrupted run is in ${folder.path}: go on with --resume, or start anew with --force`);
+    throw new UsageError(
+      `an interrupted run is in ${checkpoint.path}: go on with --resume, or start anew with --force`,
+    );
   }
   return {
-    folder,
+    checkpoint,
     resumable: true,
     open: async () => {
-      if (!resume) await folder.remove();
-      await mkdir(folder.path, { recursive: resume });
+      if (!resume) await checkpoint.remove();
+      await mkdir(checkpoint.path, { recursive: resume });
     },
     write: async (pieces, signal) => {
-      const unfinished = folder.file('document');
+      const unfinished = checkpoint.file('document');
       // Flushed, so that after a power cut the name stands for the whole document.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
       refuseToOverwrite();
@@ -181,11 +183,11 @@ function isFolder(path: string): boolean {
 }
 
 function toStandardOutput(stdout: NodeJS.WritableStream): OutputTarget {
-  const folder = new WorkFolder(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
+  const checkpoint = new Checkpoint(join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`));
   return {
-    folder,
+    checkpoint,
     resumable: false,
-    open: () => mkdir(folder.path, { mode: 0o700 }),
+    open: () => mkdir(checkpoint.path, { mode: 0o700 }),
     write: (pieces, signal) => pipeline(pieces, stdout, { end: false, signal }),
   };
 }

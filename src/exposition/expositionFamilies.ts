@@ -1,9 +1,9 @@
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
+import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
-/** What an answer holds of the collected data, and what it does not. */
-export interface AnswerCounts {
+/** What an exposition holds of the collected data, and what it does not. */
+export interface ExpositionCounts {
   /** Series written, by family. */
   readonly series: ReadonlyMap<string, number>;
   /** Series of the families that were left out because of `max_series`, entity by entity. */
@@ -12,10 +12,10 @@ export interface AnswerCounts {
   readonly refused: number;
 }
 
-/** Where the series of one family are, in the order of the answer. */
+/** Where the series of one family are, in the order of the exposition. */
 export class FamilySeries {
   readonly family: Family;
-  /** For each series the place of its row in the answer. */
+  /** For each series the place of its row in the exposition. */
   readonly rows: Uint32Array;
   /** For each series its place in the columns of its row. */
   readonly columns: Uint32Array;
@@ -38,10 +38,10 @@ export class FamilySeries {
  * Collects the series of each family, the families in the order in which they first appear, the series in that of their rows. Where
  * there are more than `maxSeries` series, whole families are left out, and their series counted.
  */
-export async function answerFamilies(
-  rows: AnswerRows,
+export async function expositionFamilies(
+  rows: ExpositionRows,
   maxSeries: number,
-): Promise<{ readonly families: readonly FamilySeries[]; readonly counts: AnswerCounts }> {
+): Promise<{ readonly families: readonly FamilySeries[]; readonly counts: ExpositionCounts }> {
   const found = new Map<string, { readonly family: Family; series: number }>();
   for (const [{ list }, { rows: times }] of rows.rowsWith) {
     for (const { family } of list) {
@@ -49,53 +49,53 @@ export async function answerFamilies(
       if (counted === undefined) found.set(family.name, { family, series: times });
       else counted.series += times;
     }
-    const turn = nextTurnIfDue();
-    if (turn !== undefined) await turn;
+    const yielded = yieldIfDue();
+    if (yielded !== undefined) await yielded;
   }
-  const leftOut = familiesOverLimit(maxSeries, found);
+  const droppedFamilies = familiesOverLimit(maxSeries, found);
   const kept = new Map<string, FamilySeries>();
   for (const [name, { family, series }] of found) {
-    if (!leftOut.has(name)) kept.set(name, new FamilySeries(family, series));
+    if (!droppedFamilies.has(name)) kept.set(name, new FamilySeries(family, series));
   }
   const dropped: DroppedSeries[] = [];
-  const known = new Map<Columns, ReturnType<typeof placesOf>>();
+  const known = new Map<Columns, ReturnType<typeof positionsOf>>();
   let columns: Columns | undefined;
-  let places: ReturnType<typeof placesOf> = { kept: [], dropped: [] };
+  let positions: ReturnType<typeof positionsOf> = { kept: [], dropped: [] };
   for (let row = 0; row < rows.columns.length; row += 1) {
     const ofRow = rows.columns[row];
     if (ofRow !== undefined && ofRow !== columns) {
       columns = ofRow;
-      places = known.get(ofRow) ?? placesOf(ofRow, kept);
-      known.set(ofRow, places);
+      positions = known.get(ofRow) ?? positionsOf(ofRow, kept);
+      known.set(ofRow, positions);
     }
-    const { kept: ofColumns, dropped: notWritten } = places;
+    const { kept: ofColumns, dropped: notWritten } = positions;
     for (let column = 0; column < ofColumns.length; column += 1) ofColumns[column]?.add(row, column);
     if (notWritten.length > 0) {
       const number = rows.numbers[row] ?? 0;
       for (const [family, series] of notWritten) dropped.push({ family, series, number });
     }
-    const turn = nextTurnIfDue();
-    if (turn !== undefined) await turn;
+    const yielded = yieldIfDue();
+    if (yielded !== undefined) await yielded;
   }
   const series = new Map(Array.from(kept, ([name, family]) => [name, family.rows.length]));
   return { families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
 /** Where each column goes, and how many series of a row with these columns go nowhere, by family. */
-function placesOf({ list }: Columns, families: ReadonlyMap<string, FamilySeries>) {
+function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeries>) {
   const kept = list.map(({ family }) => families.get(family.name));
   const dropped = new Map<string, number>();
-  for (const [place, { family }] of list.entries()) {
-    if (kept[place] === undefined) dropped.set(family.name, (dropped.get(family.name) ?? 0) + 1);
+  for (const [index, { family }] of list.entries()) {
+    if (kept[index] === undefined) dropped.set(family.name, (dropped.get(family.name) ?? 0) + 1);
   }
   return { kept, dropped: [...dropped] };
 }
 
 /**
- * What an answer needs of its blocks, in a list for each. An answer goes over these lists several times. It visits the
+ * What an exposition needs of its blocks, in a list for each. An exposition goes over these lists several times. It visits the
  * blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
  */
-export interface AnswerRows {
+export interface ExpositionRows {
   /** For each block the labels of its entity as they are written. */
   readonly labels: readonly Buffer[];
   /** For each block the families and labels of its samples. */
@@ -108,15 +108,15 @@ export interface AnswerRows {
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
   /** Series of all blocks. */
   readonly series: number;
-  /** Samples that are not written; see AnswerCounts. */
+  /** Samples that are not written; see ExpositionCounts. */
   readonly refused: number;
 }
 
 /** Blocks that are visited before other work may go on: less than two milliseconds. */
 const BLOCKS_AT_ONCE = 8192;
 
-/** Visits the blocks of an answer. */
-export async function answerRows(blocks: readonly Block[]): Promise<AnswerRows> {
+/** Visits the blocks of an exposition. */
+export async function expositionRows(blocks: readonly Block[]): Promise<ExpositionRows> {
   const labels = new Array<Buffer>(blocks.length);
   const columns = new Array<Columns>(blocks.length);
   const values = new Array<readonly string[]>(blocks.length);
@@ -127,8 +127,8 @@ export async function answerRows(blocks: readonly Block[]): Promise<AnswerRows> 
   let refused = 0;
   for (let row = 0; row < blocks.length; row += 1) {
     if (row % BLOCKS_AT_ONCE === 0) {
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
+      const yielded = yieldIfDue();
+      if (yielded !== undefined) await yielded;
     }
     const block = blocks[row];
     if (block === undefined) break;
@@ -158,11 +158,11 @@ function familiesOverLimit(
 ): ReadonlySet<string> {
   let total = 0;
   for (const { series } of found.values()) total += series;
-  const leftOut = new Set<string>();
+  const droppedFamilies = new Set<string>();
   for (const [name, { series }] of [...found].sort(([a, x], [b, y]) => y.series - x.series || (a < b ? -1 : 1))) {
     if (total <= limit) break;
-    leftOut.add(name);
+    droppedFamilies.add(name);
     total -= series;
   }
-  return leftOut;
+  return droppedFamilies;
 }

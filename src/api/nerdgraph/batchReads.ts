@@ -3,20 +3,20 @@ import {
   type ApplicationSubject,
   type BatchRead,
   type CallOptions,
-  type MetricDataAnswer,
+  type MetricDataResult,
   type MetricDataSubject,
   type NextCall,
   type Outcome,
   type RollingSubject,
   type TimeRange,
-} from '../reader.ts';
-import { nextQuery, partsOf, planQueries, type Asked, type QueryPart, type QueryKind } from './batching.ts';
+} from '../upstreamReader.ts';
+import { nextQuery, partsOf, planQueries, type BatchSubject, type QueryPart, type QueryKind } from './batching.ts';
 import type { KeyTransactionDetails, KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows } from './rows.ts';
-import { keyTransactionOf, rollingOf, ValuePlan } from './rowValues.ts';
+import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
-import { SIGN_OF_LIFE, Wanted } from './wanted.ts';
+import { SIGN_OF_LIFE, MetricSelector } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
@@ -28,7 +28,7 @@ const HOUR = 3_600;
  * Reads something that follows from rows, which come from as few queries as possible. The subjects of one read are of one
  * kind, as those of `nextCall` are.
  */
-export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements BatchRead<S, A, R> {
+export abstract class RowsRead<S, V, R extends TimeRange = TimeRange> implements BatchRead<S, V, R> {
   protected readonly timeslices: Timeslices;
 
   constructor(timeslices: Timeslices) {
@@ -37,24 +37,24 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
 
   abstract kindOf(subject: S): QueryKind;
   /** Undefined: nothing. */
-  abstract askedOf(subject: S): Asked | undefined;
+  abstract subjectOf(subject: S): BatchSubject | undefined;
   /** @param range as it was asked for */
-  protected abstract valueOf(subject: S, found: SubjectRows, range: R): A;
+  protected abstract valueOf(subject: S, found: SubjectRows, range: R): V;
 
   /** The most rows of a query over a range, where those of its kind are too many. */
   protected mostRows?(range: R): number;
 
   nextCall(subjects: readonly S[], range: R): NextCall {
-    return nextQuery(this, subjects, this.timeslices.fleet, this.mostRows?.(range));
+    return nextQuery(this, subjects, this.timeslices.hints, this.mostRows?.(range));
   }
 
   callsFor(subjects: readonly S[], range: R): number {
     return countCalls(this, subjects, range);
   }
 
-  async read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<A>[]> {
+  async read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]> {
     const found = await this.find(subjects, range, call);
-    const outcomes: Outcome<A>[] = [];
+    const outcomes: Outcome<V>[] = [];
     await inSlices(subjects, (subject) => {
       outcomes.push(this.outcomeOf(subject, found, range));
     });
@@ -65,22 +65,22 @@ export abstract class RowsRead<S, A, R extends TimeRange = TimeRange> implements
   protected async find(subjects: readonly S[], range: R, call: CallOptions): Promise<FoundRows> {
     const [first] = subjects;
     if (first === undefined) return new Map();
-    const asked = subjects.flatMap((subject) => this.askedOf(subject) ?? []);
+    const batchSubjects = subjects.flatMap((subject) => this.subjectOf(subject) ?? []);
     const kind = this.kindOf(first);
-    const needsSquares = asked.some((each) => each.needsSquares === true);
-    return this.findParts(partsOf(asked), needsSquares ? { ...kind, columns: 'squares' } : kind, range, call);
+    const needsSquares = batchSubjects.some((each) => each.needsSquares === true);
+    return this.findParts(partsOf(batchSubjects), needsSquares ? { ...kind, columns: 'squares' } : kind, range, call);
   }
 
   protected findParts(parts: readonly QueryPart[], kind: QueryKind, range: R, call: CallOptions): Promise<FoundRows> {
     const { seconds } = kind;
-    const asked = seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
-    return this.timeslices.read(parts, { ...kind, range: asked }, call);
+    const queried = seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to });
+    return this.timeslices.read(parts, { ...kind, range: queried }, call);
   }
 
-  protected outcomeOf(subject: S, found: FoundRows, range: R): Outcome<A> {
-    const asked = this.askedOf(subject);
-    const rows = asked === undefined ? undefined : found.get(asked.id);
-    const error = rows?.failureOf(asked?.host);
+  protected outcomeOf(subject: S, found: FoundRows, range: R): Outcome<V> {
+    const batchSubject = this.subjectOf(subject);
+    const rows = batchSubject === undefined ? undefined : found.get(batchSubject.id);
+    const error = rows?.failureOf(batchSubject?.host);
     return error === undefined ? { value: this.valueOf(subject, rows ?? new SubjectRows(), range) } : { error };
   }
 }
@@ -92,90 +92,93 @@ const MOST_REMEMBERED = 10_000;
 const OF_BROWSERS: readonly string[] = [METRIC.endUser, METRIC.endUserApdex];
 
 /** What subjects ask for: the same object for the same names, so that who asks for the same is told at no cost. */
-export class Plans {
-  readonly #wanted = new Map<string, Wanted>();
+export class MetricSelectors {
+  readonly #selectors = new Map<string, MetricSelector>();
   /** Of metric data, by list of names. */
   readonly #data = {
-    application: new WeakMap<readonly string[], { readonly wanted: Wanted; readonly values: ValuePlan }>(),
-    host: new WeakMap<readonly string[], { readonly wanted: Wanted; readonly values: ValuePlan }>(),
+    application: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
+    host: new WeakMap<readonly string[], { readonly selector: MetricSelector; readonly values: ValueMapper }>(),
   };
 
-  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): Wanted {
+  of(names: readonly string[], filters: readonly string[] = [], hasDatastores = false): MetricSelector {
     const text = JSON.stringify([names, filters, hasDatastores]);
-    let wanted = this.#wanted.get(text);
-    if (wanted !== undefined) return wanted;
-    if (this.#wanted.size >= MOST_REMEMBERED) this.#wanted.clear();
-    wanted = new Wanted([...new Set(names)], filters, hasDatastores);
-    this.#wanted.set(text, wanted);
-    return wanted;
+    let selector = this.#selectors.get(text);
+    if (selector !== undefined) return selector;
+    if (this.#selectors.size >= MOST_REMEMBERED) this.#selectors.clear();
+    selector = new MetricSelector([...new Set(names)], filters, hasDatastores);
+    this.#selectors.set(text, selector);
+    return selector;
   }
 
   /** The sign of life and the datastores come with whatever is asked for. */
-  ofMetricData({ hostKey, names, values }: MetricDataSubject): { readonly wanted: Wanted; readonly values: ValuePlan } {
+  ofMetricData({ hostKey, names, values }: MetricDataSubject): {
+    readonly selector: MetricSelector;
+    readonly values: ValueMapper;
+  } {
     const scope = hostKey === undefined ? 'application' : 'host';
     const before = this.#data[scope].get(names);
     if (before !== undefined && before.values.wanted === values) return before;
-    const asked = names.filter((name) => !isDatastore(name) && !(scope === 'host' && OF_BROWSERS.includes(name)));
-    const plan = { wanted: this.of([...asked, SIGN_OF_LIFE], [], true), values: new ValuePlan(names, values) };
+    const selected = names.filter((name) => !isDatastore(name) && !(scope === 'host' && OF_BROWSERS.includes(name)));
+    const plan = { selector: this.of([...selected, SIGN_OF_LIFE], [], true), values: new ValueMapper(names, values) };
     this.#data[scope].set(names, plan);
     return plan;
   }
 
-  askedOf(subject: MetricDataSubject): Asked {
-    const { wanted, values } = this.ofMetricData(subject);
-    return { id: subject.applicationId, host: subject.hostKey, wanted, needsSquares: values.needsSquares };
+  subjectOf(subject: MetricDataSubject): BatchSubject {
+    const { selector, values } = this.ofMetricData(subject);
+    return { id: subject.applicationId, host: subject.hostKey, selector, needsSquares: values.needsSquares };
   }
 }
 
 const METRIC_DATA = {
-  application: { name: 'application metrics', group: 'application_metrics', by: 'application' },
-  host: { name: 'host metrics', group: 'host_metrics', by: 'host' },
+  application: { name: 'application metrics', group: 'application_metrics', groupBy: 'application' },
+  host: { name: 'host metrics', group: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
-export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataAnswer> {
-  readonly #plans: Plans;
+export class MetricDataRead extends RowsRead<MetricDataSubject, MetricDataResult> {
+  readonly #selectors: MetricSelectors;
 
-  constructor(timeslices: Timeslices, plans: Plans) {
+  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
     super(timeslices);
-    this.#plans = plans;
+    this.#selectors = selectors;
   }
 
   kindOf({ hostKey }: MetricDataSubject): QueryKind {
     return METRIC_DATA[hostKey === undefined ? 'application' : 'host'];
   }
 
-  askedOf(subject: MetricDataSubject): Asked {
-    return this.#plans.askedOf(subject);
+  subjectOf(subject: MetricDataSubject): BatchSubject {
+    return this.#selectors.subjectOf(subject);
   }
 
-  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MetricDataAnswer {
-    return this.#plans.ofMetricData(subject).values.answerOf(found.rowsOf(subject.hostKey), found.window ?? range);
+  protected valueOf(subject: MetricDataSubject, found: SubjectRows, range: TimeRange): MetricDataResult {
+    return this.#selectors.ofMetricData(subject).values.resultOf(found.rowsOf(subject.hostKey), found.window ?? range);
   }
 }
 
-const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', by: 'host', columns: 'names', seconds: HOUR };
+const HOST_LISTS: QueryKind = { name: 'host lists', group: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR };
 
 /** Reads which hosts reported in the hour before the end of the range: the interface has no list of hosts. */
 export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
-  readonly #wanted: Wanted;
+  readonly #selectors: MetricSelector;
 
-  constructor(timeslices: Timeslices, plans: Plans) {
+  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
     super(timeslices);
-    this.#wanted = plans.of([SIGN_OF_LIFE, METRIC.web]);
+    this.#selectors = selectors.of([SIGN_OF_LIFE, METRIC.web]);
   }
 
   kindOf(): QueryKind {
     return HOST_LISTS;
   }
 
-  askedOf({ applicationId }: ApplicationSubject): Asked {
-    return { id: applicationId, wanted: this.#wanted };
+  subjectOf({ applicationId }: ApplicationSubject): BatchSubject {
+    return { id: applicationId, selector: this.#selectors };
   }
 
   /** The interface gives hosts no id of their own: the name is what tells them apart. */
   protected valueOf({ applicationId }: ApplicationSubject, found: SubjectRows): readonly Host[] {
-    const language = this.timeslices.fleet.language(applicationId);
+    const language = this.timeslices.hints.language(applicationId);
     const names = [...found.rows.keys()].sort();
     return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
   }
@@ -186,15 +189,15 @@ const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
 const ROLLING = {
-  application: { name: 'rolling applications', group: 'applications', by: 'application', seconds: SECONDS },
-  host: { name: 'rolling hosts', group: 'hosts', by: 'host', seconds: SECONDS },
+  application: { name: 'rolling applications', group: 'applications', groupBy: 'application', seconds: SECONDS },
+  host: { name: 'rolling hosts', group: 'hosts', groupBy: 'host', seconds: SECONDS },
   key_transaction: {
-    ...{ name: 'key transactions', group: 'key_transactions', by: 'key_transaction' },
+    ...{ name: 'key transactions', group: 'key_transactions', groupBy: 'key_transaction' },
     seconds: KEY_TRANSACTION_SECONDS,
   },
 } as const satisfies Record<RollingSubject['kind'], QueryKind>;
 const OWNERS: QueryKind = {
-  ...{ name: 'owners of key transactions', group: 'key_transactions', by: 'application' },
+  ...{ name: 'owners of key transactions', group: 'key_transactions', groupBy: 'application' },
   seconds: KEY_TRANSACTION_SECONDS,
 };
 
@@ -208,19 +211,19 @@ const LONGEST_NAME_SHOWN = 120;
  * page tells.
  */
 export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
-  readonly #plans: Plans;
+  readonly #selectors: MetricSelectors;
   readonly #keyTransactions: KeyTransactions;
-  readonly #wanted: Readonly<Record<RollingSubject['kind'], Wanted>>;
+  readonly #selectorOf: Readonly<Record<RollingSubject['kind'], MetricSelector>>;
 
-  constructor(timeslices: Timeslices, plans: Plans, keyTransactions: KeyTransactions) {
+  constructor(timeslices: Timeslices, selectors: MetricSelectors, keyTransactions: KeyTransactions) {
     super(timeslices);
-    this.#plans = plans;
+    this.#selectors = selectors;
     this.#keyTransactions = keyTransactions;
     const ofHosts = [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex];
-    this.#wanted = {
-      host: plans.of(ofHosts),
-      application: plans.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]),
-      key_transaction: plans.of([]),
+    this.#selectorOf = {
+      host: selectors.of(ofHosts),
+      application: selectors.of([...ofHosts, METRIC.endUser, METRIC.endUserApdex]),
+      key_transaction: selectors.of([]),
     };
   }
 
@@ -228,20 +231,20 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     return ROLLING[kind];
   }
 
-  askedOf(subject: RollingSubject): Asked | undefined {
-    const wanted = this.#wanted[subject.kind];
-    if (subject.kind === 'application') return { id: subject.applicationId, wanted };
-    if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, wanted };
+  subjectOf(subject: RollingSubject): BatchSubject | undefined {
+    const selector = this.#selectorOf[subject.kind];
+    if (subject.kind === 'application') return { id: subject.applicationId, selector };
+    if (subject.kind === 'host') return { id: subject.applicationId, host: subject.hostKey, selector };
     const known = this.#keyTransactions.known(subject.keyTransactionId);
     if (known === undefined || known instanceof UpstreamError) return undefined;
-    return { id: known.guid, wanted, called: JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN)) };
+    return { id: known.guid, selector, called: JSON.stringify(known.name.slice(0, LONGEST_NAME_SHOWN)) };
   }
 
   /** Key transactions need a query of their own, and one more for their owners. */
   override nextCall(subjects: readonly RollingSubject[], range: TimeRange): NextCall {
     const { count, calls } = super.nextCall(subjects, range);
     const owners = partsOf(this.#ownersOf(subjects.slice(0, count).filter(isOfKeyTransaction)));
-    return { count, calls: calls + planQueries(owners, this.timeslices.fleet, OWNERS).length };
+    return { count, calls: calls + planQueries(owners, this.timeslices.hints, OWNERS).length };
   }
 
   override async read(
@@ -279,7 +282,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see says nothing; what the key transaction itself measured was read.
-    const isSeen = applicationId !== undefined && this.timeslices.fleet.isListed(applicationId);
+    const isSeen = applicationId !== undefined && this.timeslices.hints.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };
@@ -290,7 +293,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
   }
 
   /** What is read of the owning applications: whether they report, and the Apdex of the transactions. */
-  #ownersOf(subjects: readonly OfKeyTransaction[]): Asked[] {
+  #ownersOf(subjects: readonly OfKeyTransaction[]): BatchSubject[] {
     const names = new Map<number, string[]>();
     for (const { keyTransactionId } of subjects) {
       const known = this.#keyTransactions.known(keyTransactionId);
@@ -299,7 +302,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
       const list = names.get(known.applicationId) ?? [SIGN_OF_LIFE, METRIC.web, METRIC.nonWeb];
       names.set(known.applicationId, apdex === undefined ? list : [...list, apdex]);
     }
-    return [...names].map(([id, list]) => ({ id, wanted: this.#plans.of(list) }));
+    return [...names].map(([id, list]) => ({ id, selector: this.#selectors.of(list) }));
   }
 }
 

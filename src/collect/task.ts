@@ -20,10 +20,10 @@ export const GROUP_OF = {
   queries: 'queries',
 } as const satisfies Readonly<Record<string, Group>>;
 
-/** What an entity is read as. */
+/** What a task is read as. */
 export type Kind = keyof typeof GROUP_OF;
 
-/** What an entity is about: a list of the account has no id. */
+/** What a task is about: a list of the account has no id. */
 export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
@@ -33,11 +33,11 @@ export interface Subject {
 }
 
 /** When something was read, and for which window. Times of the monotonic clock are in milliseconds. */
-export interface HeldTimes {
+export interface ReadTimes {
   /** End of the window, Unix seconds. */
   readonly windowEnd: number;
   /** When that window could first be read, by the monotonic clock; a reload may change the delay. */
-  windowStart: number;
+  readableAt: number;
   /** When the answer arrived, by the monotonic clock. */
   readonly readAt: number;
   /** The same as Unix milliseconds, only to be shown. */
@@ -49,7 +49,7 @@ export interface HeldTimes {
  * at most one call at a time, which everybody who wants it shares. This object is the state of its reading; the values
  * that arrive are in the inventory's records. Times are milliseconds of the monotonic clock.
  */
-export class Entity {
+export class Task {
   readonly kind: Kind;
   readonly group: Group;
   readonly subject: Subject;
@@ -59,10 +59,10 @@ export class Entity {
   interval: number | undefined;
   state: 'idle' | 'queued' | 'running' = 'idle';
   /** When it was last read well, and for which window. */
-  held: HeldTimes | undefined;
+  lastRead: ReadTimes | undefined;
   /** Failed attempts in a row. */
   failures = 0;
-  /** A failed entity is left alone until then. */
+  /** A failed task is left alone until then. */
   retryAt = -Infinity;
   /** Why the last attempt failed: the reason as metrics name it, and in words; undefined when it did not. */
   problem: { readonly reason: FailureReason; readonly text: string } | undefined;
@@ -75,7 +75,7 @@ export class Entity {
   /** True once it has left the inventory; a result that still arrives is dropped. */
   gone = false;
   /** When a scrape, a probe or the background timer last asked for it. */
-  askedAt = -Infinity;
+  requestedAt = -Infinity;
   /** Since when upstream says that it does not exist. */
   unknownSince: number | undefined;
   #wasOverdue = false;
@@ -89,7 +89,7 @@ export class Entity {
 
   /** True once it has been tried, well or not. */
   get tried(): boolean {
-    return this.held !== undefined || this.failures > 0;
+    return this.lastRead !== undefined || this.failures > 0;
   }
 
   /** An attempt begins. */
@@ -102,9 +102,9 @@ export class Entity {
   }
 
   /** The attempt ended well. */
-  succeed(held: HeldTimes): void {
-    this.#end(held.readAt);
-    this.held = held;
+  succeed(lastRead: ReadTimes): void {
+    this.#end(lastRead.readAt);
+    this.lastRead = lastRead;
     this.failures = 0;
     this.retryAt = -Infinity;
     this.problem = undefined;
@@ -112,7 +112,7 @@ export class Entity {
   }
 
   /** The attempt failed at `now`; what was held stays held. */
-  fail(problem: NonNullable<Entity['problem']>, now: number): void {
+  fail(problem: NonNullable<Task['problem']>, now: number): void {
     this.#end(now);
     this.failures += 1;
     this.problem = problem;

@@ -20,16 +20,16 @@ export type SplitReason = (typeof SPLIT_REASONS)[number];
 export interface CallObserver {
   /** A call goes out. */
   started(endpoint: string): void;
-  /** Its answer is there, or not: `code` is the HTTP status, or `error` without one. */
+  /** Its response is there, or not: `code` is the HTTP status, or `error` without one. */
   ended(endpoint: string, code: number | 'error', seconds: number): void;
-  /** A call failed, or a part of an answer was left out (`invalid_response`); `message` carries no secret. */
+  /** A call failed, or a part of a response was left out (`invalid_response`); `message` carries no secret. */
   failed(endpoint: string, reason: FailureReason, message: string): void;
   /** A failed call will be tried again after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
   /** A call for many subjects is read again in parts. */
   split(reason: SplitReason): void;
-  /** The service says something about an answer that is good; `message` carries no secret. Once an hour of each endpoint. */
-  noted(endpoint: string, message: string): void;
+  /** The service says something about a response that is good; `message` carries no secret. Once an hour of each endpoint. */
+  serviceMessage(endpoint: string, message: string): void;
 }
 
 /** The vendor's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
@@ -43,20 +43,20 @@ export interface Overload {
 }
 
 /** The right to make one call now; the budget behind it is spent when it is granted. */
-export interface Gate {
+export interface RateLimiter {
   /**
    * Waits for a place and a call of the budget. The caller calls the function that it gets when the call has ended, with
-   * the overload if that was the answer, so that no other call slips out before the pause.
+   * the overload if that was the response, so that no other call slips out before the pause.
    */
-  enter(signal: AbortSignal): Promise<(overload?: Overload) => void>;
+  acquire(signal: AbortSignal): Promise<(overload?: Overload) => void>;
 }
 
 /** What every read takes with it: how it may be stopped, and who grants its calls (retries, pages and parts included). */
 export interface CallOptions {
   readonly signal: AbortSignal;
-  readonly gate: Gate;
+  readonly limiter: RateLimiter;
   /**
-   * True: a call that is answered with an overload is made again once the gate lets it in after the pause, and one that
+   * True: a call that is answered with an overload is made again once the limiter lets it in after the pause, and one that
    * timed out is tried again. Commands ask so. The daemon does not: its scheduler comes back, for the window of then.
    */
   readonly patient?: boolean;
@@ -69,7 +69,7 @@ export interface TimeRange {
 }
 
 /** What became of one subject of a read: its failure is its own. */
-export type Outcome<A> = { readonly value: A } | { readonly error: UpstreamError };
+export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
 /** What one call carries of a list of subjects. */
 export interface NextCall {
@@ -80,7 +80,7 @@ export interface NextCall {
 }
 
 /** A kind of data that is read for many subjects at a time, as many as one call carries. */
-export interface BatchRead<S, A, R extends TimeRange = TimeRange> {
+export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /**
    * How many of these subjects, in their order, go into the next call. What a reader knows of its subjects (sizes, earlier
    * failures) decides. The list is not empty; it is looked at only as far as subjects fit.
@@ -92,15 +92,15 @@ export interface BatchRead<S, A, R extends TimeRange = TimeRange> {
    * Reads these subjects over one range; gives one outcome for each, in their order. What fails as a whole is read again
    * in parts, so that no subject fails because of another. Rejects only with the reason of the signal.
    */
-  read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<A>[]>;
+  read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]>;
 }
 
 /** More than one call ever carries: what is handed over at a time stays small, however many subjects there are. */
 const MOST_PER_CALL = 5_000;
 
 /** Cuts subjects, in their order, into what one call each carries, with the calls that those take when nothing fails. */
-export function inCalls<S, A, R extends TimeRange>(
-  read: Pick<BatchRead<S, A, R>, 'nextCall'>,
+export function inCalls<S, V, R extends TimeRange>(
+  read: Pick<BatchRead<S, V, R>, 'nextCall'>,
   subjects: readonly S[],
   range: R,
 ): readonly { readonly subjects: readonly S[]; readonly calls: number }[] {
@@ -115,8 +115,8 @@ export function inCalls<S, A, R extends TimeRange>(
 }
 
 /** How many calls it takes to read all of these when nothing fails. */
-export function countCalls<S, A, R extends TimeRange>(
-  read: Pick<BatchRead<S, A, R>, 'nextCall'>,
+export function countCalls<S, V, R extends TimeRange>(
+  read: Pick<BatchRead<S, V, R>, 'nextCall'>,
   subjects: readonly S[],
   range: R,
 ): number {
@@ -129,17 +129,17 @@ export function countCalls<S, A, R extends TimeRange>(
  * @param read reads one subject; rejects with an UpstreamError, or with the reason of the signal
  * @param callsOf how many calls a subject takes when nothing fails
  */
-export function oneByOne<S, A, R extends TimeRange = TimeRange>(
-  read: (subject: S, range: R, call: CallOptions) => Promise<A>,
+export function oneByOne<S, V, R extends TimeRange = TimeRange>(
+  read: (subject: S, range: R, call: CallOptions) => Promise<V>,
   callsOf: (subject: S) => number = () => 1,
-): BatchRead<S, A, R> {
+): BatchRead<S, V, R> {
   const callsFor = (subjects: readonly S[]): number =>
     subjects.reduce((calls, subject) => calls + Math.max(1, callsOf(subject)), 0);
   return {
     nextCall: (subjects) => ({ count: 1, calls: callsFor(subjects.slice(0, 1)) }),
     callsFor,
     read: async (subjects, range, call) => {
-      const outcomes: Outcome<A>[] = [];
+      const outcomes: Outcome<V>[] = [];
       for (const subject of subjects) outcomes.push(await outcomeOf(read(subject, range, call)));
       return outcomes;
     },
@@ -147,7 +147,7 @@ export function oneByOne<S, A, R extends TimeRange = TimeRange>(
 }
 
 /** What became of a read; rejects with anything else than an UpstreamError. */
-export async function outcomeOf<A>(read: Promise<A>): Promise<Outcome<A>> {
+export async function outcomeOf<V>(read: Promise<V>): Promise<Outcome<V>> {
   try {
     return { value: await read };
   } catch (error) {
@@ -172,7 +172,7 @@ export interface MetricDataSubject extends ApplicationSubject {
 }
 
 /** What upstream says of an application or a host over one window. */
-export interface MetricDataAnswer {
+export interface MetricDataResult {
   /**
    * The window as it was answered, Unix seconds in whole minutes; it may differ a little from the one that was asked for.
    * Counts and rates are of this window.
@@ -184,7 +184,7 @@ export interface MetricDataAnswer {
    */
   readonly metrics: ReadonlyMap<string, Readonly<Record<string, number>>>;
   /**
-   * The datastore metrics (`Datastore/TYPE/allWeb`) that count for this answer, sorted; undefined where the reader does
+   * The datastore metrics (`Datastore/TYPE/allWeb`) that count for this response, sorted; undefined where the reader does
    * not find them by itself: then they are those that were asked for.
    */
   readonly datastores: readonly string[] | undefined;
@@ -223,7 +223,7 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
    * @param range the window; its length is that of the answered timeslices
    * @param granule seconds per timeslice
    */
-  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataAnswer;
+  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
 /** Whose rolling values are read. */
@@ -246,7 +246,7 @@ export interface QuerySubject {
 }
 
 /** The rows of a query, all of them, as series. */
-export interface QueryAnswer {
+export interface QueryResult {
   /** As answered: it may end a few minutes earlier than was asked for. */
   readonly window: TimeRange;
   /** As the service gave them. */
@@ -295,7 +295,7 @@ export interface UpstreamReader {
   listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction(id: number, call: CallOptions): Promise<KeyTransaction>;
   /** How many calls a list of so many entities takes. */
-  listCalls(entities: number): number;
+  listCalls(count: number): number;
   /** The hosts of applications that reported within about an hour. */
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
   /** Undefined: the interface knows no instances. */
@@ -306,10 +306,10 @@ export interface UpstreamReader {
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
   readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
-  readonly metricData: BatchRead<MetricDataSubject, MetricDataAnswer>;
+  readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
   /** Queries of the configuration, one call each; undefined: the account has none. */
-  readonly queries: BatchRead<QuerySubject, QueryAnswer> | undefined;
+  readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Metric names in the order in which upstream gives them, each once. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Tries what the lists do not show, after they were read. */

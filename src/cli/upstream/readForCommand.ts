@@ -5,14 +5,14 @@ import {
   type Outcome,
   type TimeRange,
   type UpstreamReader,
-} from '../../api/reader.ts';
+} from '../../api/upstreamReader.ts';
 import { UpstreamError, type Application, type KeyTransaction } from '../../api/types.ts';
 import type { LiveAccount } from './session.ts';
 
 const NO_OUTCOME = 'the reader gave no outcome for its subject';
 
 /**
- * Reads all subjects, as many calls at once as the gate lets in; gives their outcomes in their order.
+ * Reads all subjects, as many calls at once as the limiter lets in; gives their outcomes in their order.
  *
  * @param ended called with the number of subjects whenever a call has ended
  */
@@ -124,11 +124,11 @@ export async function findKeyTransactions(
 }
 
 function byAccount<T extends { readonly id: number }>(found: readonly FoundRecord<T>[]): FoundByAccount<T> {
-  const places = new Map<LiveAccount, Map<number, T>>();
+  const owners = new Map<LiveAccount, Map<number, T>>();
   for (const { account, value } of found) {
-    places.set(account, (places.get(account) ?? new Map<number, T>()).set(value.id, value));
+    owners.set(account, (owners.get(account) ?? new Map<number, T>()).set(value.id, value));
   }
-  return places;
+  return owners;
 }
 
 async function findById<T>(

@@ -1,24 +1,24 @@
-import type { TimeRange } from '../api/reader.ts';
+import type { TimeRange } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { Group } from '../metrics/sample.ts';
 import {
   dueAt,
   effectiveInterval,
-  nextTurn,
+  nextRegularAttempt,
   planCalls,
   retryAt,
-  slowedBy,
+  concurrencySlowdown,
   stateOf,
   windowAt,
-  windowStart,
-  type AnswerTime,
-  type EntityState,
+  readableAt,
+  type EvaluationTime,
+  type TaskState,
   type Plan,
 } from './due.ts';
-import { GROUP_OF, type Entity, type HeldTimes, type Kind } from './entity.ts';
+import { GROUP_OF, type Task, type ReadTimes, type Kind } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
-import type { Limiter } from './limiter.ts';
+import type { AccountLimiter } from './limiter.ts';
 import type { AccountContext } from './selection.ts';
 
 const MINUTE = 60_000;
@@ -29,8 +29,8 @@ const CLOCK_TOLERANCE = 2_000;
 /** Of an account without queries; milliseconds. */
 const LONGEST_QUERY_INTERVAL = 86_400_000;
 
-/** Entities count for at least this long after something asked for them, in milliseconds. */
-const ASKED_FOR = 300_000;
+/** Tasks count for at least this long after something asked for them, in milliseconds. */
+const DEMAND_TTL = 300_000;
 
 /** A plan is made anew at most this often, in milliseconds, unless what counts has doubled. */
 const PLAN_AGE = 5_000;
@@ -44,7 +44,7 @@ export interface CurrentWindow extends TimeRange {
  * When everything of an account is due: by its window, the intervals of its configuration, and the plan, which says what its
  * budget and its calls at once carry of what is asked for. All times are milliseconds of the monotonic clock.
  */
-export class Timetable {
+export class Schedule {
   /** The window that was read or asked for last. */
   window: CurrentWindow;
   /** What a steady state of what is asked for costs, as it was made last. */
@@ -52,21 +52,21 @@ export class Timetable {
   readonly #context: Readonly<AccountContext>;
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
-  readonly #limiter: Limiter;
+  readonly #limiter: AccountLimiter;
   /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
   #jump = { at: -Infinity, dueFrom: Infinity };
-  /** How many calls an entity of a kind takes; below 1 where a call carries several. */
-  #callsPerEntity: ReadonlyMap<Kind, number> = new Map();
-  /** When the plan was made, of how many entities, and what had changed by then. */
-  #madeOf = { at: -Infinity, entities: 0, changes: 0 };
+  /** How many calls a task of a kind takes; below 1 where a call carries several. */
+  #callsPerTask: ReadonlyMap<Kind, number> = new Map();
+  /** When the plan was made, of how many tasks, and what had changed by then. */
+  #madeOf = { at: -Infinity, tasks: 0, changes: 0 };
   /** The plan that is being made now. */
   #underWay: Promise<void> | undefined;
   /** By how much the number of concurrent calls slows it. */
-  #slowed = 1;
-  /** How often an entity began to count. */
-  #newlyAsked = 0;
+  #slowdown = 1;
+  /** How often a task began to count. */
+  #newlyInDemand = 0;
 
-  constructor(context: Readonly<AccountContext>, inventory: Inventory, kinds: Kinds, limiter: Limiter) {
+  constructor(context: Readonly<AccountContext>, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
     this.#context = context;
     this.#inventory = inventory;
     this.#kinds = kinds;
@@ -79,13 +79,13 @@ export class Timetable {
    * Moves on to the window of now, for which work that starts now is done. It goes back only when the wall clock was set
    * back.
    */
-  moveOn(): CurrentWindow {
+  advanceWindow(): CurrentWindow {
     const next = this.#windowOfNow();
     const before = this.window;
     const ahead = before.readableAt + (next.to - before.to) * 1000 - next.readableAt;
     if (next.to === before.to && Math.abs(ahead) < CLOCK_TOLERANCE) return before;
     const { delay } = this.#context.collection;
-    if (next.to < before.to && this.#context.clock.now() > windowStart(before.to, delay) - CLOCK_TOLERANCE)
+    if (next.to < before.to && this.#context.clock.now() > readableAt(before.to, delay) - CLOCK_TOLERANCE)
       return before;
     if (ahead >= CLOCK_TOLERANCE && next.to >= before.to) {
       const now = this.#context.clock.monotonic();
@@ -105,15 +105,15 @@ export class Timetable {
     this.updateAtOnce();
   }
 
-  /** How many calls reading so many entities of each kind takes, about. */
-  callsFor(entities: ReadonlyMap<Kind, number>): number {
+  /** How many calls reading so many tasks of each kind takes, about. */
+  callsFor(tasks: ReadonlyMap<Kind, number>): number {
     let calls = 0;
-    for (const [kind, count] of entities) calls += Math.ceil(count * (this.#callsPerEntity.get(kind) ?? 1));
+    for (const [kind, count] of tasks) calls += Math.ceil(count * (this.#callsPerTask.get(kind) ?? 1));
     return calls;
   }
 
   /**
-   * The configured interval of an entity, or of a group. Name lists of custom metrics have that of `metric_names`; of queries
+   * The configured interval of a task, or of a group. Name lists of custom metrics have that of `metric_names`; of queries
    * the shortest is the group's, whichever are asked for.
    */
   intervalOf({ interval, group }: { readonly interval?: number | undefined; readonly group: Group }): number {
@@ -125,69 +125,69 @@ export class Timetable {
 
   /** The interval that the budget allows. */
   effectiveIntervalOf(of: { readonly interval?: number | undefined; readonly group: Group }): number {
-    return effectiveInterval(this.intervalOf(of), this.plan.stretch);
+    return effectiveInterval(this.intervalOf(of), this.plan.slowdown);
   }
 
-  /** When what is held of an entity is due again; -Infinity when nothing is held. */
-  dueAt(entity: Entity): number {
-    const { held, overdue } = entity;
-    if (held === undefined) return -Infinity;
-    if (overdue) return held.readAt;
-    const due = dueAt(held, { interval: this.intervalOf(entity), stretch: this.plan.stretch });
-    return this.#isPassed(held) ? Math.min(due, this.#jump.dueFrom) : due;
+  /** When what is held of a task is due again; -Infinity when nothing is held. */
+  dueAt(task: Task): number {
+    const { lastRead, overdue } = task;
+    if (lastRead === undefined) return -Infinity;
+    if (overdue) return lastRead.readAt;
+    const due = dueAt(lastRead, { interval: this.intervalOf(task), slowdown: this.plan.slowdown });
+    return this.#isPassed(lastRead) ? Math.min(due, this.#jump.dueFrom) : due;
   }
 
-  /** Whether an entity is due at a time. */
-  isDue(entity: Entity, at: number): boolean {
-    const { held, overdue } = entity;
+  /** Whether a task is due at a time. */
+  isDue(task: Task, at: number): boolean {
+    const { lastRead, overdue } = task;
     // Most are asked for while nothing is held: those need no plan.
-    if (held === undefined || overdue) return true;
-    const due = this.dueAt(entity);
+    if (lastRead === undefined || overdue) return true;
+    const due = this.dueAt(task);
     // A wall clock that is a little behind the monotonic one has not begun the next window yet: nothing new is to be read.
-    const sameWindow = held.windowEnd === this.window.to;
+    const sameWindow = lastRead.windowEnd === this.window.to;
     return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
   /** True for what will be due before the next window, and is read early where the plan is slowed: the budget would lie idle. */
-  isEarly(entity: Entity): boolean {
-    return this.plan.stretch > 1 && this.dueAt(entity) < this.window.readableAt + MINUTE;
+  isEarly(task: Task): boolean {
+    return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE;
   }
 
-  stateOf(entity: Entity, time: AnswerTime): EntityState {
-    const { held } = entity;
-    const pace = { interval: this.intervalOf(entity), stretch: this.plan.stretch };
-    const state = stateOf(held, pace, this.#context.collection.max_age, time);
-    if (state !== 'fresh' || held === undefined || !this.#isPassed(held)) return state;
+  stateOf(task: Task, time: EvaluationTime): TaskState {
+    const { lastRead } = task;
+    const pace = { interval: this.intervalOf(task), slowdown: this.plan.slowdown };
+    const state = stateOf(lastRead, pace, this.#context.collection.max_age, time);
+    if (state !== 'fresh' || lastRead === undefined || !this.#isPassed(lastRead)) return state;
     return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
   }
 
-  /** Something asks for an entity at `now`: from then on it counts. */
-  ask(entity: Entity, now: number): void {
-    if (!this.counts(entity)) this.#newlyAsked += 1;
-    entity.askedAt = Math.max(entity.askedAt, now);
+  /** Something asks for a task at `now`: from then on it counts. */
+  request(task: Task, now: number): void {
+    if (!this.isInDemand(task)) this.#newlyInDemand += 1;
+    task.requestedAt = Math.max(task.requestedAt, now);
   }
 
-  /** True for entities that something has asked for lately: only they count in states, plans and intervals. */
-  counts(entity: Entity): boolean {
-    const { everythingCounts, clock } = this.#context;
-    return everythingCounts || clock.monotonic() - entity.askedAt <= this.asksHold(entity);
+  /** True for tasks that something has asked for lately: only they count in states, plans and intervals. */
+  isInDemand(task: Task): boolean {
+    const { ignoreDemand, clock } = this.#context;
+    return ignoreDemand || clock.monotonic() - task.requestedAt <= this.demandTtl(task);
   }
 
-  /** How long an entity counts after something asked for it. */
-  asksHold(entity: Entity): number {
-    return Math.max(ASKED_FOR, 2 * this.effectiveIntervalOf(entity));
+  /** How long a task counts after something asked for it. */
+  demandTtl(task: Task): number {
+    return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }
 
-  /** When an entity that failed just now, reading `window`, may be tried again. */
-  retryAt(entity: Entity, window: CurrentWindow): number {
-    const attempt = { windowStart: window.readableAt, readAt: this.#context.clock.monotonic() };
-    return retryAt(entity.failures, attempt, this.intervalOf(entity));
+  /** When a task that failed just now, reading `window`, may be tried again. */
+  retryAt(task: Task, window: CurrentWindow): number {
+    const attempt = { readableAt: window.readableAt, readAt: this.#context.clock.monotonic() };
+    return retryAt(task.failures, attempt, this.intervalOf(task));
   }
 
-  /** When an entity that was tried just now may be tried again if that is to happen once per interval. */
-  nextTurn(entity: Entity): number {
-    const attempt = { windowStart: this.window.readableAt, readAt: this.#context.clock.monotonic() };
-    return nextTurn(attempt, this.intervalOf(entity));
+  /** When a task that was tried just now may be tried again if that is to happen once per interval. */
+  nextRegularAttempt(task: Task): number {
+    const attempt = { readableAt: this.window.readableAt, readAt: this.#context.clock.monotonic() };
+    return nextRegularAttempt(attempt, this.intervalOf(task));
   }
 
   /**
@@ -198,9 +198,9 @@ export class Timetable {
   async update(exact = false): Promise<void> {
     const changes = this.#changes;
     const changed = changes - this.#madeOf.changes;
-    const isOther = changed > 0 && (exact || changed >= this.#madeOf.entities);
+    const isOther = changed > 0 && (exact || changed >= this.#madeOf.tasks);
     if (!isOther && this.#context.clock.monotonic() - this.#madeOf.at < PLAN_AGE) return;
-    // One plan is made at a time: of a large fleet it takes longer than the next entities need to ask for it.
+    // One plan is made at a time: of a large fleet it takes longer than the next tasks need to ask for it.
     while (this.#underWay !== undefined) {
       await this.#underWay;
       if (!exact || this.#madeOf.changes >= changes) return;
@@ -216,56 +216,57 @@ export class Timetable {
 
   /** Grows whenever what counts may have changed. */
   get #changes(): number {
-    return this.#inventory.version + this.#newlyAsked;
+    return this.#inventory.version + this.#newlyInDemand;
   }
 
   /** Gives other work a turn after each kind whose calls it has counted. */
   *#making(): Generator<undefined> {
     const now = this.#context.clock.monotonic();
     const changes = this.#changes;
-    const byKind = new Map<Kind, Entity[]>();
-    let entities = 0;
-    for (const entity of this.#inventory.entities()) {
-      if (!this.counts(entity)) continue;
-      entities += 1;
-      const ofKind = byKind.get(entity.kind);
-      if (ofKind === undefined) byKind.set(entity.kind, [entity]);
-      else ofKind.push(entity);
+    const byKind = new Map<Kind, Task[]>();
+    let tasks = 0;
+    for (const task of this.#inventory.tasks()) {
+      if (!this.isInDemand(task)) continue;
+      tasks += 1;
+      const ofKind = byKind.get(task.kind);
+      if (ofKind === undefined) byKind.set(task.kind, [task]);
+      else ofKind.push(task);
     }
     yield undefined;
     const calls = new Map<Group, number>();
-    const callsPerEntity = new Map<Kind, number>();
+    const callsPerTask = new Map<Kind, number>();
     for (const [kind, ofKind] of byKind) {
       const needed = this.#kinds.callsFor(kind, ofKind, this.window);
       calls.set(GROUP_OF[kind], (calls.get(GROUP_OF[kind]) ?? 0) + needed * this.#shareOfRefreshes(ofKind));
-      callsPerEntity.set(kind, Math.min(1, needed / ofKind.length));
+      callsPerTask.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
     this.plan = this.#planOf(calls);
-    this.#callsPerEntity = callsPerEntity;
-    this.#madeOf = { at: now, entities, changes };
+    this.#callsPerTask = callsPerTask;
+    this.#madeOf = { at: now, tasks, changes };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
     const intervals = (group: Group): number => this.intervalOf({ group });
     const perMinute = this.#context.account.limits.requests_per_minute;
-    const unslowed = planCalls(calls, intervals, { perMinute, slowed: 1, byPlaces: undefined });
-    const byPlaces = this.#limiter.carriedByPlaces(unslowed.callsPerMinute);
-    if (byPlaces !== undefined) this.#slowed = slowedBy(this.#slowed, unslowed.callsPerMinute / byPlaces);
-    return planCalls(calls, intervals, { perMinute, slowed: this.#slowed, byPlaces });
+    const unslowed = planCalls(calls, intervals, { perMinute, concurrencySlowdown: 1, concurrencyCapacity: undefined });
+    const concurrencyCapacity = this.#limiter.concurrencyCapacity(unslowed.callsPerMinute);
+    if (concurrencyCapacity !== undefined)
+      this.#slowdown = concurrencySlowdown(this.#slowdown, unslowed.callsPerMinute / concurrencyCapacity);
+    return planCalls(calls, intervals, { perMinute, concurrencySlowdown: this.#slowdown, concurrencyCapacity });
   }
 
-  /** How often an entity of one kind is read while its group is refreshed once: below 1 where intervals of its own are longer. */
-  #shareOfRefreshes(entities: readonly Entity[]): number {
+  /** How often a task of one kind is read while its group is refreshed once: below 1 where intervals of its own are longer. */
+  #shareOfRefreshes(tasks: readonly Task[]): number {
     let refreshes = 0;
-    for (const entity of entities) {
-      const interval = this.intervalOf({ group: entity.group });
-      refreshes += Math.max(interval, MINUTE) / Math.max(entity.interval ?? interval, MINUTE);
+    for (const task of tasks) {
+      const interval = this.intervalOf({ group: task.group });
+      refreshes += Math.max(interval, MINUTE) / Math.max(task.interval ?? interval, MINUTE);
     }
-    return refreshes / entities.length;
+    return refreshes / tasks.length;
   }
 
-  #isPassed({ readAt }: HeldTimes): boolean {
+  #isPassed({ readAt }: ReadTimes): boolean {
     return readAt < this.#jump.at;
   }
 
@@ -273,6 +274,6 @@ export class Timetable {
     const { collection, clock } = this.#context;
     const wall = clock.now();
     const window = windowAt(wall, collection);
-    return { ...window, readableAt: clock.monotonic() - (wall - windowStart(window.to, collection.delay)) };
+    return { ...window, readableAt: clock.monotonic() - (wall - readableAt(window.to, collection.delay)) };
   }
 }

@@ -13,24 +13,24 @@ const LONG_ESCAPES: Readonly<Partial<Record<string, number>>> = { x: 2, u: 4, U:
  * @param node the value, before placeholders were replaced
  * @param at counts in the value after placeholders were replaced
  */
-export function placeInText(source: string, node: Scalar, replacements: readonly Replacement[], at: number): number {
+export function positionInText(source: string, node: Scalar, replacements: readonly Replacement[], at: number): number {
   const [start = 0, end = source.length] = node.range ?? [];
   const value = node.source ?? '';
   const wanted = beforeReplacing(replacements, at);
-  let place = start;
+  let position = start;
   if (node.type === Scalar.BLOCK_FOLDED || node.type === Scalar.BLOCK_LITERAL) {
-    place = endOfLine(source, start, end);
-  } else if (node.type !== Scalar.PLAIN) place += 1;
-  for (let index = 0; index < wanted && place < end; index += 1) {
+    position = endOfLine(source, start, end);
+  } else if (node.type !== Scalar.PLAIN) position += 1;
+  for (let index = 0; index < wanted && position < end; index += 1) {
     if (isWhite(value[index])) continue;
-    place = skipWhite(source, place, end, node.type);
-    const isEscape = node.type === Scalar.QUOTE_DOUBLE && source[place] === '\\';
+    position = skipWhite(source, position, end, node.type);
+    const isEscape = node.type === Scalar.QUOTE_DOUBLE && source[position] === '\\';
     // An escape may stand for a character of two units.
-    if (isEscape && (value.codePointAt(index) ?? 0) > 0xffff && source[place + 1] === 'U') index += 1;
-    if (isEscape) place += 2 + (LONG_ESCAPES[source[place + 1] ?? ''] ?? 0);
-    else place += node.type === Scalar.QUOTE_SINGLE && source.startsWith("''", place) ? 2 : 1;
+    if (isEscape && (value.codePointAt(index) ?? 0) > 0xffff && source[position + 1] === 'U') index += 1;
+    if (isEscape) position += 2 + (LONG_ESCAPES[source[position + 1] ?? ''] ?? 0);
+    else position += node.type === Scalar.QUOTE_SINGLE && source.startsWith("''", position) ? 2 : 1;
   }
-  return Math.min(skipWhite(source, place, end, node.type), end);
+  return Math.min(skipWhite(source, position, end, node.type), end);
 }
 
 function beforeReplacing(replacements: readonly Replacement[], at: number): number {
@@ -44,17 +44,17 @@ function beforeReplacing(replacements: readonly Replacement[], at: number): numb
 }
 
 function skipWhite(source: string, from: number, end: number, type: Scalar['type']): number {
-  let place = from;
-  while (place < end) {
-    if (isWhite(source[place])) place += 1;
-    else if (isWhiteEscape(source, place, type)) place += 2;
+  let position = from;
+  while (position < end) {
+    if (isWhite(source[position])) position += 1;
+    else if (isWhiteEscape(source, position, type)) position += 2;
     else break;
   }
-  return place;
+  return position;
 }
 
-function isWhiteEscape(source: string, place: number, type: Scalar['type']): boolean {
-  return type === Scalar.QUOTE_DOUBLE && source[place] === '\\' && WHITE_ESCAPES.has(source[place + 1] ?? '');
+function isWhiteEscape(source: string, position: number, type: Scalar['type']): boolean {
+  return type === Scalar.QUOTE_DOUBLE && source[position] === '\\' && WHITE_ESCAPES.has(source[position + 1] ?? '');
 }
 
 function endOfLine(source: string, from: number, end: number): number {

@@ -1,7 +1,7 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
-import { MOST_ROWS, rowsOf, type Asked, type QueryKind, type QueryPart } from './batching.ts';
-import { RowsRead, type Plans } from './reads.ts';
-import type { SubjectId } from './fleet.ts';
+import { MOST_ROWS, rowsOf, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
+import { RowsRead, type MetricSelectors } from './batchReads.ts';
+import type { SubjectId } from './batchHints.ts';
 import { stepOf } from './nrql.ts';
 import {
   ITSELF,
@@ -12,18 +12,18 @@ import {
   type SubjectRows,
   type TimesliceQuery,
 } from './rows.ts';
-import { ValuePlan } from './rowValues.ts';
+import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
-import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './wanted.ts';
+import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type {
   CallOptions,
-  MetricDataAnswer,
+  MetricDataResult,
   MetricDataSubject,
   MetricSeries,
   SeriesChunk,
   SeriesRead,
   TimeRange,
-} from '../reader.ts';
+} from '../upstreamReader.ts';
 import type { Timeslice } from '../types.ts';
 
 const MINUTE = 60;
@@ -39,17 +39,17 @@ const LIMITS: SeriesLimits = { longestByMinute: 360 * MINUTE, longestByHour: 360
 type BucketQuery = TimesliceQuery & { readonly bucketMinutes: number };
 
 const KINDS = {
-  application: { name: 'application metrics series', group: 'application_metrics', by: 'application' },
-  host: { name: 'host metrics series', group: 'host_metrics', by: 'host' },
+  application: { name: 'application metrics series', group: 'application_metrics', groupBy: 'application' },
+  host: { name: 'host metrics series', group: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
 /** Reads metric data minute by minute or hour by hour. Its timeslices hold rows, not yet values of the REST interface. */
 export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, SeriesChunk> implements SeriesRead {
-  readonly #plans: Plans;
+  readonly #selectors: MetricSelectors;
 
-  constructor(timeslices: Timeslices, plans: Plans) {
+  constructor(timeslices: Timeslices, selectors: MetricSelectors) {
     super(timeslices);
-    this.#plans = plans;
+    this.#selectors = selectors;
   }
 
   plan(range: TimeRange, window: number, now: number): readonly SeriesChunk[] {
@@ -60,8 +60,8 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     return KINDS[hostKey === undefined ? 'application' : 'host'];
   }
 
-  askedOf(subject: MetricDataSubject): Asked {
-    return this.#plans.askedOf(subject);
+  subjectOf(subject: MetricDataSubject): BatchSubject {
+    return this.#selectors.subjectOf(subject);
   }
 
   protected override mostRows(chunk: SeriesChunk): number {
@@ -79,7 +79,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     chunk: SeriesChunk,
     call: CallOptions,
   ): Promise<FoundRows> {
-    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.fleet));
+    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.hints));
     const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
     const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };
@@ -139,7 +139,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     }
   }
 
-  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataAnswer {
+  summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange): MetricDataResult {
     const rows = new Map<string, MetricRow>();
     for (const [name, inside] of timeslices) {
       const merged = mergeRows(inside.map(toRow));
@@ -147,7 +147,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     }
     const names = [...rows.keys()].filter((name) => name !== SIGN_OF_LIFE);
     // The window is as long as it was asked for, also where buckets are missing.
-    return new ValuePlan([...new Set([...names, ...ZERO_WITHOUT_ROW])]).answerOf(rows, range);
+    return new ValueMapper([...new Set([...names, ...ZERO_WITHOUT_ROW])]).resultOf(rows, range);
   }
 }
 

@@ -3,8 +3,8 @@ import type { Application, UpstreamError } from '../types.ts';
 /** What queries are about: an application by its id, or a key transaction by its guid. */
 export type SubjectId = number | string;
 
-/** After so many good answers alone, what once broke a query travels with the others again. */
-const GOOD_ANSWERS = 30;
+/** After so many good responses alone, what once broke a query travels with the others again. */
+const GOOD_RESPONSES = 30;
 /** What breaks queries makes at most so many failing calls in so long. */
 const MOST_FAILURES = 4;
 const FAILURES_MS = 60_000;
@@ -18,14 +18,14 @@ const FORGOTTEN_MS = 3_600_000;
 export class Suspects {
   readonly #monotonic: () => number;
   readonly #unmatchedMs: number;
-  /** How many good answers are still needed, and when it was asked for last. */
-  readonly #suspects = new Map<string, { left: number; seenAt: number }>();
+  /** How many good responses are still needed, and when it was asked for last. */
+  readonly #suspects = new Map<string, { successesLeft: number; seenAt: number }>();
   /** The failures of calls that were made for one subject alone, whatever they asked of it. */
   readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
   /** Until when, by kind of query and subject. */
   readonly #unmatched = new Map<string, number>();
   /** Subjects of batches that the service said it failed to answer for a moment, and went on to fail; since when. */
-  readonly #strained = new Map<string, number>();
+  readonly #transient = new Map<string, number>();
 
   /** @param monotonic milliseconds of a clock that is never set @param unmatchedMs how long what is unmatched is left out */
   constructor(monotonic: () => number, unmatchedMs: number) {
@@ -37,21 +37,21 @@ export class Suspects {
     return this.#suspects.size > 0 && this.#suspects.has(keyOf(kind, id, host));
   }
 
-  broke(kind: string, id: SubjectId, host?: string): void {
-    this.#suspects.set(keyOf(kind, id, host), { left: GOOD_ANSWERS, seenAt: this.#monotonic() });
+  recordFailure(kind: string, id: SubjectId, host?: string): void {
+    this.#suspects.set(keyOf(kind, id, host), { successesLeft: GOOD_RESPONSES, seenAt: this.#monotonic() });
   }
 
-  answered(kind: string, id: SubjectId, host?: string): void {
+  recordSuccess(kind: string, id: SubjectId, host?: string): void {
     const key = keyOf(kind, id, host);
     const suspect = this.#suspects.get(key);
     if (suspect === undefined) return;
-    suspect.left -= 1;
+    suspect.successesLeft -= 1;
     suspect.seenAt = this.#monotonic();
-    if (suspect.left <= 0) this.#suspects.delete(key);
+    if (suspect.successesLeft <= 0) this.#suspects.delete(key);
   }
 
   /** A call that was made for it alone failed. */
-  failed(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
+  recordOwnFailure(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
     const now = this.#monotonic();
     const suspect = this.#suspects.get(keyOf(kind, id, host));
     if (suspect !== undefined) suspect.seenAt = now;
@@ -83,21 +83,21 @@ export class Suspects {
   }
 
   /** Whether a batch with any of these went on to fail for a moment when it was last read. */
-  isStrained(kind: string, ids: readonly SubjectId[]): boolean {
-    return this.#strained.size > 0 && ids.some((id) => this.#strained.has(keyOf(kind, id)));
+  isTransient(kind: string, ids: readonly SubjectId[]): boolean {
+    return this.#transient.size > 0 && ids.some((id) => this.#transient.has(keyOf(kind, id)));
   }
 
   /** Notes that a batch went on to fail for a moment; gives whether it did the last time, too: that is forgotten now. */
-  strain(kind: string, ids: readonly SubjectId[]): boolean {
+  recordTransient(kind: string, ids: readonly SubjectId[]): boolean {
     const keys = ids.map((id) => keyOf(kind, id));
-    if (keys.filter((key) => this.#strained.delete(key)).length > 0) return true;
-    for (const key of keys) this.#strained.set(key, this.#monotonic());
+    if (keys.filter((key) => this.#transient.delete(key)).length > 0) return true;
+    for (const key of keys) this.#transient.set(key, this.#monotonic());
     return false;
   }
 
   /** A batch was answered whole. */
   recovered(kind: string, ids: readonly SubjectId[]): void {
-    if (this.#strained.size > 0) for (const id of ids) this.#strained.delete(keyOf(kind, id));
+    if (this.#transient.size > 0) for (const id of ids) this.#transient.delete(keyOf(kind, id));
   }
 
   /** Forgets what nobody asks for any more; called with every list. */
@@ -105,7 +105,7 @@ export class Suspects {
     const now = this.#monotonic();
     for (const [key, { seenAt }] of this.#suspects) if (now - seenAt > FORGOTTEN_MS) this.#suspects.delete(key);
     for (const [key, until] of this.#unmatched) if (until <= now) this.#unmatched.delete(key);
-    for (const [key, since] of this.#strained) if (now - since > FORGOTTEN_MS) this.#strained.delete(key);
+    for (const [key, since] of this.#transient) if (now - since > FORGOTTEN_MS) this.#transient.delete(key);
     for (const [key, { at }] of this.#failures) {
       if (at.every((time) => now - time >= FAILURES_MS)) this.#failures.delete(key);
     }
@@ -122,8 +122,8 @@ function keyOf(kind: string, id: SubjectId, host?: string): string {
  */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
-/** What earlier answers told about the applications of an account. It outlives a reload of the configuration. */
-export class Fleet {
+/** What earlier responses told about the applications of an account. It outlives a reload of the configuration. */
+export class BatchHints {
   #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** As they were read. The owner of a key transaction need not be on the list: it is forgotten with the next one. */
   #read = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
@@ -137,7 +137,7 @@ export class Fleet {
     return this.#suspects;
   }
 
-  inherit(before: Fleet): void {
+  inherit(before: BatchHints): void {
     this.#listed = before.#listed;
     this.#read = before.#read;
     this.#suspects = before.#suspects;

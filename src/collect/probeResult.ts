@@ -1,16 +1,16 @@
-import type { Api } from '../api/reader.ts';
+import type { Api } from '../api/upstreamReader.ts';
 import { METRIC } from '../formulas/metricInputs.ts';
 import { FAMILIES } from '../metrics/catalogue.ts';
 import type { CatalogueFamily } from '../metrics/family.ts';
 import { EVERY_DATASTORE, WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import type { Block, DroppedSeries, Family, Group } from '../metrics/sample.ts';
-import { GROUP_OF, type Entity, type Kind } from './entity.ts';
+import { GROUP_OF, type Task, type Kind } from './task.ts';
 import { concerns } from './inventory.ts';
 import type { ApplicationRecord, WindowReading } from './records.ts';
-import type { AnswerTime } from './due.ts';
+import type { EvaluationTime } from './due.ts';
 import type { Scope } from './refresh.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { AccountAnswer } from './answer.ts';
+import { AccountSnapshot } from './accountSnapshot.ts';
 
 /** What is read, in words: the name of its group, with more where the group has several of them. */
 const WORDS: Readonly<Record<Kind, string>> = {
@@ -28,7 +28,7 @@ export type ProbeResult =
   | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
   /** `success`: nothing failed and nothing is missing; `notes`: what was read and why a family is absent, in words. */
   | {
-      readonly kind: 'answer';
+      readonly kind: 'result';
       readonly success: boolean;
       readonly blocks: readonly Block[];
       readonly cut: readonly DroppedSeries[];
@@ -39,30 +39,30 @@ export type ProbeResult =
 export function probeResult(
   account: AccountCollector,
   scope: Scope & { readonly applicationId: number },
-  time: AnswerTime,
+  time: EvaluationTime,
 ): ProbeResult {
-  const { inventory, timetable } = account;
+  const { inventory, schedule } = account;
   const { applicationId } = scope;
   const record = inventory.applications.get(applicationId);
-  const entities = inventory.entities(applicationId);
-  const lists = entities.filter(({ subject }) => subject.applicationId === undefined);
-  const notes = lists.map((entity) => noteOf(account, entity, time));
+  const tasks = inventory.tasks(applicationId);
+  const lists = tasks.filter(({ subject }) => subject.applicationId === undefined);
+  const notes = lists.map((task) => noteOf(account, task, time));
   if (inventory.listedApplications === undefined) return { kind: 'unreadable', notes };
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
-  const work = entities.filter(({ subject }) => subject.applicationId !== undefined);
-  const { blocks, cut } = AccountAnswer.atOnce(account, scope, time);
+  const work = tasks.filter(({ subject }) => subject.applicationId !== undefined);
+  const { blocks, cut } = AccountSnapshot.atOnce(account, scope, time);
   return {
-    kind: 'answer',
+    kind: 'result',
     success:
       account.refused === undefined &&
-      entities.every((entity) => entity.failures === 0 && timetable.stateOf(entity, time) !== 'missing'),
+      tasks.every((task) => task.failures === 0 && schedule.stateOf(task, time) !== 'missing'),
     blocks,
     cut,
     notes: [
       ...notes,
-      ...work.map((entity) => noteOf(account, entity, time)),
+      ...work.map((task) => noteOf(account, task, time)),
       ...whatWasFound(record),
       ...(account.context.account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
       ...absentFamilies(blocks, groupsRead(account, record), (family) =>
@@ -72,19 +72,19 @@ export function probeResult(
   };
 }
 
-function noteOf({ timetable }: AccountCollector, entity: Entity, time: AnswerTime): string {
-  const { kind, subject, held, seconds, problem, failures } = entity;
+function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime): string {
+  const { kind, subject, lastRead, seconds, problem, failures } = task;
   const what = subject.hostKey === undefined ? WORDS[kind] : `${WORDS[kind]} of host ${subject.hostKey}`;
-  const state = timetable.stateOf(entity, time);
-  const heldSince =
-    held === undefined
+  const state = schedule.stateOf(task, time);
+  const lastReadAgo =
+    lastRead === undefined
       ? 'nothing is held'
-      : `held since ${new Date(held.shownAt).toISOString()} for the window that ends ` +
-        new Date(held.windowEnd * 1000).toISOString();
+      : `held since ${new Date(lastRead.shownAt).toISOString()} for the window that ends ` +
+        new Date(lastRead.windowEnd * 1000).toISOString();
   const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
   const often = failures === 1 ? 'once' : `${failures} times in a row`;
   const failed = problem === undefined ? '' : `; failed ${often}: ${problem.text}`;
-  return `${what}: ${state}, ${heldSince}${took}${failed}`;
+  return `${what}: ${state}, ${lastReadAgo}${took}${failed}`;
 }
 
 /** In words: what is not read at all, what decides the components, and what upstream answered for the application. */
@@ -95,7 +95,7 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
   const notes: string[] = [];
   if (data.hostList === undefined)
     notes.push('no hosts: they are off for the application (hosts, applications.settings)');
-  else if (data.hostList.held !== undefined && data.hosts.size === 0) notes.push('no hosts: their list is empty');
+  else if (data.hostList.lastRead !== undefined && data.hosts.size === 0) notes.push('no hosts: their list is empty');
   if (data.datastoreList !== undefined) {
     const { datastores } = data;
     notes.push(
@@ -104,10 +104,10 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
         : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
     );
   } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
-  return reading === undefined ? notes : [...notes, answeredMetrics(reading)];
+  return reading === undefined ? notes : [...notes, readMetrics(reading)];
 }
 
-function answeredMetrics(reading: WindowReading): string {
+function readMetrics(reading: WindowReading): string {
   const answered = [...reading.values.metrics].map(([name, values]) => {
     const calls = values['call_count'] ?? values['count'];
     return calls === undefined ? name : `${name} (${calls})`;

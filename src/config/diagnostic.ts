@@ -24,13 +24,13 @@ export function mayBeSecret(text: string): boolean {
 }
 
 /** One thing that is wrong in a configuration file, or in the environment variables that stand in for it. */
-export interface Fault {
+export interface Diagnostic {
   readonly file: string;
-  /** Both count from 1; undefined where the fault is not at a place in a file. */
+  /** Both count from 1; undefined where the diagnostic is not at a place in a file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
   /**
-   * Such as `accounts[0].limits.requests_per_minute`; empty when the fault is not about one key. A key that may be a
+   * Such as `accounts[0].limits.requests_per_minute`; empty when the diagnostic is not about one key. A key that may be a
    * secret is `<hidden>`.
    */
   readonly path: string;
@@ -42,9 +42,9 @@ export interface Fault {
 export type Path = readonly (string | number)[];
 
 /** `file:line:column: path: message`, without the parts that are not known. */
-export function formatFault(fault: Fault): string {
-  const place = [fault.file, fault.line, fault.column].filter((part) => part !== undefined).join(':');
-  return [place, fault.path, fault.message].filter((part) => part !== '').join(': ');
+export function formatDiagnostic(diagnostic: Diagnostic): string {
+  const location = [diagnostic.file, diagnostic.line, diagnostic.column].filter((part) => part !== undefined).join(':');
+  return [location, diagnostic.path, diagnostic.message].filter((part) => part !== '').join(': ');
 }
 
 /** A path in the style `accounts[0].limits.requests_per_minute`; different paths give different texts. */
@@ -56,7 +56,7 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** The path as a fault shows it: keys that may be secrets are hidden. */
+/** The path as a diagnostic shows it: keys that may be secrets are hidden. */
 export function showPath(path: Path): string {
   return path
     .map((step) => (typeof step === 'string' && mayBeSecret(step) ? '.<hidden>' : formatPath([step])))
@@ -64,17 +64,17 @@ export function showPath(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** How many faults of a file are told; nobody corrects more in one go. */
-export const MOST_FAULTS = 100;
+/** How many diagnostics of a file are told; nobody corrects more in one go. */
+export const MOST_DIAGNOSTICS = 100;
 
-/** The first faults in the order of the file. Where there are more, one that says how many stands at the end. */
-export function firstFaults(faults: readonly Fault[]): Fault[] {
-  const sorted = faults.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+/** The first diagnostics in the order of the file. Where there are more, one that says how many stands at the end. */
+export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const sorted = diagnostics.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const [first] = sorted;
-  const left = sorted.length - MOST_FAULTS;
+  const left = sorted.length - MOST_DIAGNOSTICS;
   if (first === undefined || left <= 0) return sorted;
   const rest = { file: first.file, line: undefined, column: undefined, path: '', message: `and ${left} more` };
-  return [...sorted.slice(0, MOST_FAULTS), rest];
+  return [...sorted.slice(0, MOST_DIAGNOSTICS), rest];
 }
 
 /** `1 name`, `2 names`. */
@@ -113,7 +113,7 @@ function distance(a: string, b: string, limit: number): number {
   return above[b.length] ?? 0;
 }
 
-/** A fault before it has a place in a file. */
+/** A diagnostic before it has a place in a file. */
 export interface Issue {
   readonly path: Path;
   readonly at: 'key' | 'value';
@@ -146,7 +146,7 @@ export function typeMismatch(input: unknown, wanted: string): string {
   return `expected ${wanted}, not ${kindOf(input)}${advice}`;
 }
 
-/** The message of a fault that the schema finds. A message that the schema itself gives is used instead of it. */
+/** The message of a diagnostic that the schema finds. A message that the schema itself gives is used instead of it. */
 export function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -167,7 +167,7 @@ export function explain(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * The schema's issues, one per fault: unknown keys one by one, those of a union from the alternative that was meant, and
+ * The schema's issues, one per diagnostic: unknown keys one by one, those of a union from the alternative that was meant, and
  * for a value that breaks several bounds the last one, which is the narrowest.
  */
 export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import type { Fleet } from './fleet.ts';
+import type { BatchHints } from './batchHints.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
 import { ACCOUNTS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
-import { SIGN_OF_LIFE } from './wanted.ts';
+import { SIGN_OF_LIFE } from './metricSelector.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { CallFailure } from '../http/callFailure.ts';
 import { id, parseList } from '../http/readRecords.ts';
-import type { CallOptions, Diagnosis, TimeRange } from '../reader.ts';
+import type { CallOptions, Diagnosis, TimeRange } from '../upstreamReader.ts';
 import { UpstreamError } from '../types.ts';
 
 const MOST_SHOWN = 20;
@@ -16,7 +16,7 @@ const outline = z.object({ id, name: z.string().nullish() });
 type AccountOutline = z.infer<typeof outline>;
 
 /** Which account is read: the one of the configuration, or the only one that the key sees, asked again of another key. */
-export class Account {
+export class AccountResolver {
   readonly #transport: Transport;
   readonly #options: NerdGraphReaderOptions;
   #found: { readonly id: number; readonly key: string | undefined } | undefined;
@@ -29,7 +29,7 @@ export class Account {
     this.#options = options;
   }
 
-  inherit(before: Account): void {
+  inherit(before: AccountResolver): void {
     this.#found = before.#found;
   }
 
@@ -56,8 +56,8 @@ export class Account {
   /** All accounts that the key sees, each once. */
   async list(call: CallOptions): Promise<readonly AccountOutline[]> {
     const { found } = await this.#transport.read('applications', ACCOUNTS, {}, call);
-    const accounts = await this.#transport.checked('applications', (leftOut) =>
-      parseList(outline, found, 'accounts', leftOut),
+    const accounts = await this.#transport.parseReporting('applications', (discarded) =>
+      parseList(outline, found, 'accounts', discarded),
     );
     return [...new Map(accounts.map((each) => [each.id, each])).values()];
   }
@@ -137,8 +137,8 @@ const MOST_TRIED = 50;
  */
 export async function diagnose(
   transport: Transport,
-  account: Account,
-  fleet: Fleet,
+  account: AccountResolver,
+  hints: BatchHints,
   range: TimeRange,
   call: CallOptions,
 ): Promise<Diagnosis> {
@@ -149,14 +149,14 @@ export async function diagnose(
   if (!accounts.some((each) => each.id === id)) {
     warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
   }
-  const tried = filled(fleet.reporting.slice(0, MOST_TRIED));
+  const tried = filled(hints.reporting.slice(0, MOST_TRIED));
   if (tried === undefined) return { facts, warnings };
   const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
   const facet = ['appId'] as const;
   const select = [{ of: 'count', from: TIMESLICE, as: 'c' }] as const;
   const query = { select, where, facet, range };
   const result = await transport.whole({ group: 'applications', account: id, query }, call);
-  const rows = await transport.checked('applications', () =>
+  const rows = await transport.parseReporting('applications', () =>
     result === undefined ? [] : (rowsOf(result, facet, false)?.rows ?? []),
   );
   // What a key may not read may be hidden without an error, and not every region has timeslices in NRQL.

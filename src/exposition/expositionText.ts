@@ -1,16 +1,16 @@
-import { nextTurnIfDue } from '../eventLoop/turns.ts';
-import type { FamilySeries, AnswerRows } from './answerFamilies.ts';
+import { yieldIfDue } from '../eventLoop/turns.ts';
+import type { FamilySeries, ExpositionRows } from './expositionFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
 /** Lines that are written before other work may go on; they take less than a millisecond. */
 const LINES_AT_ONCE = 1000;
 
 /**
- * The collected part of an answer, in pieces of about `size` bytes; lets other work go on every thousand lines. `inUse` pieces
+ * The collected part of an exposition, in pieces of about `size` bytes; lets other work go on every thousand lines. `inUse` pieces
  * can be used at once, older ones are written over; Infinity where all of them are kept.
  */
-export async function* answerPieces(
-  rows: AnswerRows,
+export async function* expositionPieces(
+  rows: ExpositionRows,
   families: readonly FamilySeries[],
   format: Format,
   { size, inUse }: { readonly size: number; readonly inUse: number },
@@ -21,8 +21,8 @@ export async function* answerPieces(
     for (let next = 0; next < series.rows.length;) {
       next = addLines(writer, series, rows, next);
       if (writer.full) yield writer.take();
-      const turn = nextTurnIfDue();
-      if (turn !== undefined) await turn;
+      const yielded = yieldIfDue();
+      if (yielded !== undefined) await yielded;
     }
   }
   if (writer.length > 0) yield writer.take();
@@ -32,15 +32,15 @@ export async function* answerPieces(
 function addLines(
   writer: PieceWriter,
   { family, rows: rowOf, columns: columnOf }: FamilySeries,
-  { labels, columns, values }: AnswerRows,
+  { labels, columns, values }: ExpositionRows,
   first: number,
 ): number {
   const name = Buffer.from(family.name, 'utf8');
-  let place = first;
+  let index = first;
   const end = Math.min(first + LINES_AT_ONCE, rowOf.length);
-  for (; place < end && !writer.full; place += 1) {
-    const row = rowOf[place];
-    const column = columnOf[place];
+  for (; index < end && !writer.full; index += 1) {
+    const row = rowOf[index];
+    const column = columnOf[index];
     if (row === undefined || column === undefined) break;
     const ofEntity = labels[row];
     const value = values[row]?.[column];
@@ -48,7 +48,7 @@ function addLines(
     if (ofEntity === undefined || value === undefined || added === undefined) continue;
     writer.addLine(name, ofEntity, added, value);
   }
-  return place;
+  return index;
 }
 
 /** Bytes beyond the length of a piece, for its last line. */
@@ -73,7 +73,7 @@ class PieceWriter {
   readonly #inUse: number;
   readonly #buffers: Buffer[] = [];
   /** The place among the buffers of the one that is written now. */
-  #place = 0;
+  #index = 0;
   #bytes: Buffer;
   #length = 0;
 
@@ -129,14 +129,14 @@ class PieceWriter {
   /** Ends the piece and begins the next. */
   take(): Buffer {
     const piece = this.#bytes.subarray(0, this.#length);
-    this.#place = (this.#place + 1) % this.#inUse;
+    this.#index = (this.#index + 1) % this.#inUse;
     this.#bytes = this.#buffer();
     this.#length = 0;
     return piece;
   }
 
   #buffer(): Buffer {
-    return (this.#buffers[this.#place] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
+    return (this.#buffers[this.#index] ??= Buffer.allocUnsafeSlow(this.#size + ROOM));
   }
 
   #makeRoom(needed: number): void {
@@ -144,6 +144,6 @@ class PieceWriter {
     const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;
-    this.#buffers[this.#place] = larger;
+    this.#buffers[this.#index] = larger;
   }
 }

@@ -1,17 +1,17 @@
 import { inSlices } from '../eventLoop/turns.ts';
 import type { Block, DroppedSeries, Group, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import type { Entity } from './entity.ts';
+import type { Task } from './task.ts';
 import { concerns } from './inventory.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import { isEnabled } from './selection.ts';
 import { neededGroups, type Needs, type Scope } from './refresh.ts';
-import type { AnswerTime, EntityState } from './due.ts';
+import type { EvaluationTime, TaskState } from './due.ts';
 
-/** The entities of a group that something asks for. */
+/** The tasks of a group that something asks for. */
 export interface GroupTally {
-  readonly entities: Record<EntityState, number>;
+  readonly tasks: Record<TaskState, number>;
   /** End of the oldest window that is served, Unix seconds; Infinity where none is. */
   oldestWindowEnd: number;
 }
@@ -22,21 +22,21 @@ export interface GroupTally {
  *
  * What a list brings counts one by one, each by the state of its list; with rolling values of its own, by the worse of both.
  */
-export class AccountAnswer {
+export class AccountSnapshot {
   readonly blocks: Block[] = [];
   /** Series left out by the caps of custom metrics and queries, reading by reading. */
   readonly cut: DroppedSeries[] = [];
-  /** True when every entity of the scope, with the lists they come from, is fresh. */
+  /** True when every task of the scope, with the lists they come from, is fresh. */
   complete = true;
   /** The end of the newest window of metric data that is served. */
   newestWindowEnd: number | undefined;
   readonly #account: AccountCollector;
   readonly #scope: Scope;
-  readonly #time: AnswerTime;
+  readonly #time: EvaluationTime;
   readonly #needs: Needs;
   readonly #groups = new Map<Group, GroupTally>();
 
-  private constructor(account: AccountCollector, scope: Scope, time: AnswerTime) {
+  private constructor(account: AccountCollector, scope: Scope, time: EvaluationTime) {
     this.#account = account;
     this.#scope = scope;
     this.#time = time;
@@ -44,22 +44,22 @@ export class AccountAnswer {
   }
 
   /** In portions between which other work goes on; all that belongs to one application is of one moment. */
-  static async inPortions(account: AccountCollector, scope: Scope, time: AnswerTime): Promise<AccountAnswer> {
-    const answer = new AccountAnswer(account, scope, time);
-    await inSlices(answer.#walk());
-    return answer;
+  static async inPortions(account: AccountCollector, scope: Scope, time: EvaluationTime): Promise<AccountSnapshot> {
+    const snapshot = new AccountSnapshot(account, scope, time);
+    await inSlices(snapshot.#walk());
+    return snapshot;
   }
 
-  static atOnce(account: AccountCollector, scope: Scope, time: AnswerTime): AccountAnswer {
-    const answer = new AccountAnswer(account, scope, time);
-    Array.from(answer.#walk());
-    return answer;
+  static atOnce(account: AccountCollector, scope: Scope, time: EvaluationTime): AccountSnapshot {
+    const snapshot = new AccountSnapshot(account, scope, time);
+    Array.from(snapshot.#walk());
+    return snapshot;
   }
 
   of(group: Group): GroupTally {
     let tally = this.#groups.get(group);
     if (tally === undefined) {
-      tally = { entities: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
+      tally = { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
       this.#groups.set(group, tally);
     }
     return tally;
@@ -92,8 +92,8 @@ export class AccountAnswer {
     }
   }
 
-  #query({ entity, labels, samples, cut }: QueryRecord): void {
-    if (this.#single(entity) === 'missing') return;
+  #query({ task, labels, samples, cut }: QueryRecord): void {
+    if (this.#single(task) === 'missing') return;
     this.#add('queries', labels, samples);
     if (this.#scope.groups.has('queries')) this.cut.push(...cut);
   }
@@ -102,7 +102,7 @@ export class AccountAnswer {
     const { labels, data } = record;
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
-    for (const entity of [data.datastoreList, data.customNameList]) if (entity !== undefined) this.#single(entity);
+    for (const task of [data.datastoreList, data.customNameList]) if (task !== undefined) this.#single(task);
     this.#countCut(this.#metrics(data.metrics, labels, data.reading));
     const { hostList, instanceList } = data;
     if (hostList !== undefined) {
@@ -121,72 +121,72 @@ export class AccountAnswer {
   }
 
   /** Something that a list brings, in the state of the list; with the rolling values read apart while they are not too old. */
-  #entry(list: Entity, record: ListRecord): void {
+  #entry(list: Task, record: ListRecord): void {
     const { labels, rolling } = record;
     const state = this.#stateOf(list);
-    const ofRolling = rolling === undefined ? undefined : this.#stateOf(rolling.entity);
-    if (list.held !== undefined) this.#count(list, state, rolling?.entity);
-    if (rolling !== undefined && ofRolling !== undefined) this.#window(rolling.entity, ofRolling);
+    const rollingState = rolling === undefined ? undefined : this.#stateOf(rolling.task);
+    if (list.lastRead !== undefined) this.#count(list, state, rolling?.task);
+    if (rolling !== undefined && rollingState !== undefined) this.#window(rolling.task, rollingState);
     if (state === 'missing' || !this.#scope.groups.has(list.group)) return;
-    this.#add(list.group, labels, listedSamples(record, this.#account.context, ofRolling === 'missing'));
+    this.#add(list.group, labels, listedSamples(record, this.#account.context, rollingState === 'missing'));
   }
 
   /** @returns the metric data, where the answer holds them */
-  #metrics(entity: Entity, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
-    const isServed = this.#single(entity) !== 'missing';
+  #metrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
+    const isServed = this.#single(task) !== 'missing';
     if (!isServed || reading === undefined) return undefined;
-    this.#add(entity.group, labels, reading.samples);
+    this.#add(task.group, labels, reading.samples);
     this.#add('custom_metrics', labels, reading.customSamples);
     return reading;
   }
 
-  #stateOf(entity: Entity): EntityState {
-    return this.#account.timetable.stateOf(entity, this.#time);
+  #stateOf(task: Task): TaskState {
+    return this.#account.schedule.stateOf(task, this.#time);
   }
 
   /** Something that is read by itself; its state. */
-  #single(entity: Entity): EntityState {
-    const state = this.#stateOf(entity);
-    this.#count(entity, state, undefined);
-    this.#window(entity, state);
+  #single(task: Task): TaskState {
+    const state = this.#stateOf(task);
+    this.#count(task, state, undefined);
+    this.#window(task, state);
     return state;
   }
 
-  /** A list counts by what it brings; one that was never read, or waits, counts as one entity that is missing. */
-  #list(list: Entity): void {
+  /** A list counts by what it brings; one that was never read, or waits, counts as one task that is missing. */
+  #list(list: Task): void {
     const state = this.#stateOf(list);
-    if (list.held === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
+    if (list.lastRead === undefined || this.#waits(list)) this.#count(list, 'missing', undefined);
     // One that brings nothing is a part of the answer, too.
     else if (this.#needs.always.has(list.group)) this.complete &&= state === 'fresh';
     this.#window(list, state);
   }
 
   /** True for key transactions that are not served yet, because their applications' names are not known. */
-  #waits(list: Entity): boolean {
+  #waits(list: Task): boolean {
     const { applicationList, keyTransactionList } = this.#account.inventory;
     return list === keyTransactionList && !applicationList.tried;
   }
 
-  /** @param entity what it is read as: a list entry by its list */
-  #count(entity: Entity, state: EntityState, rolling: Entity | undefined): void {
-    const { timetable } = this.#account;
-    const { group } = entity;
+  /** @param task what it is read as: a list entry by its list */
+  #count(task: Task, state: TaskState, rolling: Task | undefined): void {
+    const { schedule } = this.#account;
+    const { group } = task;
     const ofBoth = rolling === undefined ? state : worse(state, this.#stateOf(rolling));
     if (this.#needs.always.has(group)) {
       // Rolling values do not matter to a scope that needs the group for its list only.
       this.complete &&= (this.#needs.rolling.has(group) ? ofBoth : state) === 'fresh';
     }
-    if (!timetable.counts(entity)) return;
-    const isAsked = rolling !== undefined && timetable.counts(rolling);
-    this.of(group).entities[isAsked ? ofBoth : state] += 1;
+    if (!schedule.isInDemand(task)) return;
+    const isRollingInDemand = rolling !== undefined && schedule.isInDemand(rolling);
+    this.of(group).tasks[isRollingInDemand ? ofBoth : state] += 1;
   }
 
-  #window(entity: Entity, state: EntityState): void {
-    const { held, group } = entity;
-    if (held === undefined || state === 'missing') return;
-    const { windowEnd } = held;
+  #window(task: Task, state: TaskState): void {
+    const { lastRead, group } = task;
+    if (lastRead === undefined || state === 'missing') return;
+    const { windowEnd } = lastRead;
     if (isWindowGroup(group)) this.newestWindowEnd = Math.max(this.newestWindowEnd ?? windowEnd, windowEnd);
-    if (!this.#account.timetable.counts(entity)) return;
+    if (!this.#account.schedule.isInDemand(task)) return;
     const tally = this.of(group);
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);
   }
@@ -205,8 +205,8 @@ export class AccountAnswer {
 }
 
 /** The state of a list entry whose rolling values have a state of their own. */
-function worse(state: EntityState, ofRolling: EntityState): EntityState {
-  return state === 'missing' || ofRolling === 'fresh' ? state : ofRolling;
+function worse(state: TaskState, rollingState: TaskState): TaskState {
+  return state === 'missing' || rollingState === 'fresh' ? state : rollingState;
 }
 
 function isWindowGroup(group: Group): boolean {
