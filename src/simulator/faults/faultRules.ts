@@ -153,6 +153,7 @@ export function parseFault(text: string): FaultRuleInput {
     return [name, value.length === 0 ? undefined : value.join('=')] as const;
   };
   const [name, main] = pair(head);
+  if (name in MATCHER) throw new Error(`a rule begins with its effect, such as "status=503,${head}"`);
   if (!MAIN_PARAMETER.has(name)) throw new Error(`unknown effect "${name}"; one of ${EFFECTS.join(', ')}`);
   const rule: Record<string, unknown> = { effect: name };
   if (main !== undefined) {
@@ -164,6 +165,10 @@ export function parseFault(text: string): FaultRuleInput {
     const [parameter, value] = pair(part);
     if (value === undefined) throw new Error(`"${part}" must be name=value`);
     rule[parameter] = scalar(value);
+  }
+  const kind = rule['on'];
+  if (kind !== undefined && !CALL_KINDS.some((known) => known === kind)) {
+    throw new Error(`unknown kind of calls "${String(kind)}"; one of ${CALL_KINDS.join(', ')}`);
   }
   const parsed = FAULT_RULE.safeParse(rule);
   if (!parsed.success) throw new Error(describeFaults(parsed.error));
