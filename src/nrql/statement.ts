@@ -89,6 +89,18 @@ export function readStatement(query: string): Statement {
   if (first === undefined || !['select', 'from', 'with'].includes(wordOf(first) ?? '')) {
     problems.push({ at: first?.at ?? 0, message: 'a query begins with SELECT, FROM or WITH' });
   }
+  const outermost = readGroups(tokens, problems);
+  const entriesOf = (word: string): TextPart[][] =>
+    outermost.clauses.filter((clause) => clause.word === word).flatMap(({ entries }) => entries.filter(isFilled));
+  return {
+    problems: problems.toSorted((a, b) => a.at - b.at),
+    columns: entriesOf('select').map(columnOf),
+    facets: entriesOf('facet').map(facetOf),
+  };
+}
+
+/** The whole text with its clauses; notes what the exporter refuses. */
+function readGroups(tokens: readonly Token[], problems: NrqlProblem[]): Parentheses {
   const outermost = newGroup(undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
   const limited = new Set<Parentheses | undefined>();
@@ -111,13 +123,78 @@ export function readStatement(query: string): Statement {
       if (query !== outermost && !limited.has(query)) problems.push({ at, message: INNER_FACET });
     }
   }
-  const entriesOf = (word: string): TextPart[][] =>
-    outermost.clauses.filter((clause) => clause.word === word).flatMap(({ entries }) => entries.filter(isFilled));
-  return {
-    problems: problems.toSorted((a, b) => a.at - b.at),
-    columns: entriesOf('select').map(columnOf),
-    facets: entriesOf('facet').map(facetOf),
-  };
+  return outermost;
+}
+
+/** A part of a query that is not one of ours, to be put into one of ours. */
+export type FragmentKind = 'column' | 'source' | 'condition' | 'attribute';
+
+/**
+ * Reads a text that is to stand in a query of ours as one column of SELECT, as what follows FROM or WHERE, or as an
+ * attribute. `text` is a column without its alias, an attribute without backticks, and otherwise as it was given. A text
+ * that could end its own clause, or begin another one, has a problem.
+ */
+export function readFragment(
+  fragment: string,
+  kind: FragmentKind,
+): { readonly text: string } | { readonly problem: string } {
+  const { tokens, problems, hasComment } = scan(fragment);
+  const [first] = tokens;
+  if (first === undefined) return { problem: 'is empty' };
+  if (hasComment) return { problem: 'has a comment' };
+  const bracket = openBracket(tokens);
+  if (bracket !== undefined) return { problem: `has a ${bracket} without its counterpart` };
+  const { clauses } = readGroups(tokens, problems);
+  const [problem] = problems;
+  if (problem !== undefined) return { problem: problem.message };
+  const [{ entries } = { entries: [] }, clause] = clauses;
+  if (clause !== undefined) return { problem: `begins another clause with ${clause.word.toUpperCase()}` };
+  const [entry = [], ...others] = entries;
+  if (kind !== 'source' && others.length > 0) return { problem: `is not one ${kind}` };
+  switch (kind) {
+    case 'column':
+      return columnText(fragment, entry);
+    case 'source':
+      return entries.every(isSource) ? { text: fragment } : { problem: 'does not name events, metrics or a subquery' };
+    case 'condition':
+      return { text: fragment };
+    case 'attribute': {
+      const attribute = attributeOf(entry);
+      return attribute === undefined ? { problem: 'is not one attribute' } : { text: attribute };
+    }
+  }
+}
+
+function columnText(
+  fragment: string,
+  entry: readonly TextPart[],
+): { readonly text: string } | { readonly problem: string } {
+  const as = entry.findLastIndex((part) => wordOf(part) === 'as');
+  if (as === -1) return { text: fragment };
+  const { alias } = withoutAlias(entry);
+  if (as === 0 || alias === undefined || as !== entry.length - 2)
+    return { problem: 'has an AS that gives no name to it' };
+  return { text: fragment.slice(0, entry[as]?.at).trimEnd() };
+}
+
+/** A name of events, a subquery, or a table that is looked up. */
+function isSource([first, second, ...others]: readonly TextPart[]): boolean {
+  if (first === undefined || others.length > 0) return false;
+  if (isGroup(first)) return second === undefined && first.query === first;
+  return (first.kind === 'word' || first.kind === 'name') && (second === undefined || isGroup(second));
+}
+
+const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
+
+/** A bracket that closes none, or is not closed. */
+function openBracket(tokens: readonly Token[]): string | undefined {
+  const open: string[] = [];
+  for (const { kind, text } of tokens) {
+    if (kind !== 'symbol') continue;
+    if (CLOSING[text] !== undefined) open.push(text);
+    else if (Object.values(CLOSING).includes(text) && CLOSING[open.pop() ?? ''] !== text) return text;
+  }
+  return open.at(-1);
 }
 
 /** The whole query first, then every pair of parentheses in the order in which they open. */
@@ -221,9 +298,14 @@ const SPACE = /\s+/uy;
  * Cuts a text of the query language into tokens, in one walk over it. Any text can be cut. What is opened and never closed
  * (a literal, a comment) goes on to the end, and is a problem.
  */
-function scan(query: string): { readonly tokens: readonly Token[]; readonly problems: NrqlProblem[] } {
+function scan(query: string): {
+  readonly tokens: readonly Token[];
+  readonly problems: NrqlProblem[];
+  readonly hasComment: boolean;
+} {
   const tokens: Token[] = [];
   const problems: NrqlProblem[] = [];
+  let hasComment = false;
   let at = 0;
   while (at < query.length) {
     const character = query[at] ?? '';
@@ -234,8 +316,11 @@ function scan(query: string): { readonly tokens: readonly Token[]; readonly prob
     else if (word > 0) {
       tokens.push({ kind: 'word', text: query.slice(at, at + word), at });
       at += word;
-    } else if (two === '--' || two === '//') at = endOfLine(query, at);
-    else if (two === '/*') {
+    } else if (two === '--' || two === '//') {
+      hasComment = true;
+      at = endOfLine(query, at);
+    } else if (two === '/*') {
+      hasComment = true;
       const end = query.indexOf('*/', at + 2);
       if (end === -1) problems.push({ at, message: 'begins a comment that does not end: close it with */' });
       at = end === -1 ? query.length : end + 2;
@@ -253,7 +338,7 @@ function scan(query: string): { readonly tokens: readonly Token[]; readonly prob
       at += symbol.length;
     }
   }
-  return { tokens, problems };
+  return { tokens, problems, hasComment };
 }
 
 /** How many characters from there on the expression matches. */

@@ -17,6 +17,7 @@ export const CALL_KINDS = [
   'graphql_applications',
   'graphql_key_transactions',
   'graphql_entities',
+  'graphql_entity_list',
   'graphql_nrql',
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];

@@ -6,9 +6,10 @@ import {
   type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
+import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities, reports } from '../world/monitoredEntities.ts';
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
-import type { FaultRule } from '../faults/faultRules.ts';
+import type { CallKind, FaultRule } from '../faults/faultRules.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
 const SEVERITY = {
@@ -122,6 +123,25 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
   };
 }
 
+/** What the service knows besides applications and key transactions; its golden metrics are given when a document asks. */
+function entityOutline(world: World, now: number, entity: MonitoredEntity) {
+  const { typename, guid, domainId, domain, type, name, application, metrics } = entity;
+  const { accountId } = world.options;
+  const reporting = reports(entity, now);
+  return {
+    __typename: typename,
+    ...{ guid, domainId, name, accountId, domain, type },
+    // As of applications, there is one of which the service does not know.
+    reporting: reporting && application.archetype.summaryCounts === 'none' ? null : reporting,
+    tags: tags({ account: 'Simulator', accountId, ...entity.tags }),
+    alertSeverity: () =>
+      SEVERITY[
+        health(reporting, application.archetype.alertPolicy, rollingSummary(world, world.whole(application), now))
+      ],
+    goldenMetrics: () => ({ metrics }),
+  };
+}
+
 const ENTITIES_PER_PAGE = 200;
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
@@ -136,19 +156,29 @@ export function parseSearch(text: string): NrqlCondition | undefined {
   return condition;
 }
 
-/** Whether a search is for key transactions rather than for applications. */
-export function isForKeyTransactions(condition: NrqlCondition | undefined): boolean {
-  if (condition === undefined) return false;
-  return (
-    comparedValues(condition, 'type').includes('KEY_TRANSACTION') || comparedValues(condition, 'domain').includes('EXT')
+/** What a search is for: applications, key transactions, or entities of any type. */
+export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
+  const [types = [], domains = []] = ['type', 'domain'].map((name) =>
+    condition === undefined ? [] : comparedValues(condition, name),
   );
+  if (types.includes('KEY_TRANSACTION')) return 'graphql_key_transactions';
+  const isOfApplications = domains.length === 0 ? types.includes('APPLICATION') : domains.every((one) => one === 'APM');
+  return isOfApplications ? 'graphql_applications' : 'graphql_entity_list';
 }
 
-/** The entities that a search finds, those that do not report among them: applications first, each in the order of their ids. */
+/**
+ * The entities that a search finds, those that do not report among them: applications first, then key transactions, then all
+ * others, each in the order of their ids.
+ */
 export function findEntities(world: World, now: number, condition: NrqlCondition | undefined) {
+  // Of thousands of hosts nothing is worked out for a search of another domain.
+  const mayBe = (domain: string): boolean =>
+    condition?.meets((attribute) => (attribute === 'domain' ? domain : undefined)) !== false;
+  const others = MONITORED_DOMAINS.filter(mayBe).flatMap((domain) => monitoredEntities(world, now, domain));
   const all = [
     ...world.applications().map((application) => applicationOutline(world, now, application)),
     ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key)),
+    ...others.map((entity) => entityOutline(world, now, entity)),
   ];
   if (condition === undefined) return all;
   return all.filter(({ guid, domainId, name, accountId, domain, type, reporting }) => {
@@ -164,6 +194,18 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
     };
     return condition.meets((attribute) => values[attribute] ?? null) === true;
   });
+}
+
+/** How many entities of each type a search found. */
+export function entityTypes(found: ReturnType<typeof findEntities>) {
+  const types = new Map<string, { readonly domain: string; readonly type: string; count: number }>();
+  for (const { domain, type } of found) {
+    const key = `${domain}-${type}`;
+    const entry = types.get(key) ?? { domain, type, count: 0 };
+    entry.count += 1;
+    types.set(key, entry);
+  }
+  return [...types.values()];
 }
 
 /** How many of so many rows are shown: with a truncating fault at least one, and half of them unless it says how many. */

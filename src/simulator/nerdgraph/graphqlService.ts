@@ -17,10 +17,11 @@ import {
 import { guidOf, unpadded } from '../world/worldEntities.ts';
 import {
   entityPage,
+  entityTypes,
   findEntities,
   invalidInput,
-  isForKeyTransactions,
   keyTransactionEntity,
+  kindOfSearch,
   parseSearch,
   truncated,
 } from './graphqlEntities.ts';
@@ -73,12 +74,8 @@ function orElse<Found>(fallback: Found, read: () => Found): Found {
   }
 }
 
-/** What an entity search looks for: key transactions when it names them, else applications. */
-function kindOfSearch(text: string): CallKind {
-  return orElse(false, () => isForKeyTransactions(parseSearch(text)))
-    ? 'graphql_key_transactions'
-    : 'graphql_applications';
-}
+/** What an entity search looks for; applications where it is not sound. */
+const kindOf = (text: string): CallKind => orElse('graphql_applications', () => kindOfSearch(parseSearch(text)));
 
 const applicationIdsOf = (query: string): readonly number[] =>
   comparedValues(parseNrql(query).where, 'appId').map(Number);
@@ -200,12 +197,12 @@ export class GraphqlService {
         readonly options?: { readonly limit?: number | null } | null;
       }) => {
         const text = search.query ?? '';
-        return field(kindOfSearch(text), text, (fault) => {
+        return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
           const found = isListed ? findEntities(world, now, condition) : [];
           const results = ({ cursor }: { readonly cursor?: string | null }) =>
             entityPage(found, cursor, search.options?.limit, fault);
-          return { value: { count: found.length, results }, rows: found.length };
+          return { value: { count: found.length, types: entityTypes(found), results }, rows: found.length };
         });
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>

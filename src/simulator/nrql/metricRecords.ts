@@ -1,10 +1,18 @@
 import type { MetricDefinition } from '../world/agentMetrics.ts';
-import type { StoredTimeslice } from '../world/timesliceValues.ts';
+import {
+  hasHostAgent,
+  hostIdentity,
+  SERVICE_DURATION,
+  SERVICE_ERRORS,
+  serviceIdentity,
+} from '../world/monitoredEntities.ts';
+import { type StoredTimeslice, timing } from '../world/timesliceValues.ts';
 import type { InstanceMinute } from '../world/traffic.ts';
 import type { World } from '../world/world.ts';
 import { guidOf, HOURLY_AFTER_MINUTES, isShown, MINUTE, RETENTION_MINUTES } from '../world/worldEntities.ts';
 import { type NrqlCondition, NrqlError } from './condition.ts';
 import {
+  ENTITY_VALUES,
   type Input,
   KEY_TRANSACTION_DURATION,
   KEY_TRANSACTION_ERRORS,
@@ -115,6 +123,53 @@ function* keyTransactionSeries(world: World, where: NrqlCondition) {
   }
 }
 
+/** What an OpenTelemetry collector measures on a host once a minute, as parts of the whole; by state, or by file system. */
+function hostGauges(guid: string): readonly Series[] {
+  const gauge = (name: string, by: Series['attributes'], part: (done: InstanceMinute) => number): Series => ({
+    attributes: { 'entity.guid': guid, [name]: PRESENT, ...by },
+    record: (done) => timing(1, part(done), 0, 0),
+  });
+  const cpu = ({ cpuSeconds }: InstanceMinute): number => Math.min(1, cpuSeconds / 60);
+  const memory = ({ memoryMegabytes }: InstanceMinute): number => memoryMegabytes / 800;
+  return [
+    gauge('system.cpu.utilization', { state: 'used' }, cpu),
+    gauge('system.cpu.utilization', { state: 'idle' }, (done) => 1 - cpu(done)),
+    gauge('system.memory.utilization', { state: 'used' }, memory),
+    gauge('system.memory.utilization', { state: 'free' }, (done) => 1 - memory(done)),
+    gauge('system.filesystem.utilization', { type: 'ext4' }, () => 0.45),
+    gauge('system.filesystem.utilization', { type: 'squashfs' }, () => 1),
+  ];
+}
+
+/** The metrics of services and hosts that report through OpenTelemetry. They carry the guid of their entity. */
+function* entitySeries(world: World, where: NrqlCondition) {
+  const { accountId } = world.options;
+  const wanted = (series: readonly Series[]): readonly Series[] =>
+    series.filter(({ attributes }) => isMet(where, attributes) === true);
+  for (const application of world.applications()) {
+    const scope = world.whole(application);
+    const { guid } = serviceIdentity(accountId, application);
+    const calls = world.metric(
+      scope,
+      application.archetype.web === undefined ? 'OtherTransaction/all' : 'HttpDispatcher',
+    );
+    const errors = world.metric(scope, 'Errors/all');
+    const ofService = [
+      { metric: calls, name: SERVICE_DURATION },
+      { metric: errors, name: SERVICE_ERRORS },
+    ].flatMap(({ metric, name }): readonly Series[] =>
+      metric === undefined ? [] : [{ attributes: { 'entity.guid': guid, [name]: PRESENT }, record: recordOf(metric) }],
+    );
+    const service = wanted(ofService);
+    const hosts = hasHostAgent(application) ? [] : scope.instances;
+    const gauges = new Map(
+      hosts.map(({ host, hostId }) => [host, wanted(hostGauges(hostIdentity(accountId, hostId).guid))]),
+    );
+    const seriesOf = (host: string): readonly Series[] => [...service, ...(gauges.get(host) ?? [])];
+    if ([service, ...gauges.values()].some((series) => series.length > 0)) yield { scope, seriesOf };
+  }
+}
+
 const HOUR_MINUTES = 60;
 
 /**
@@ -127,12 +182,8 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
-  const isOfKeyTransactions = query.inputs.some(
-    ({ attribute }) => attribute === KEY_TRANSACTION_DURATION || attribute === KEY_TRANSACTION_ERRORS,
-  );
   const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
-  const select = isOfKeyTransactions ? keyTransactionSeries : timesliceSeries;
-  for (const { scope, seriesOf } of select(world, query.where)) {
+  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
@@ -158,6 +209,13 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
   }
 }
 
+/** The series that have what is read. */
+function seriesFor(inputs: readonly Input[]) {
+  const names = new Set(inputs.map(({ attribute }) => attribute));
+  if (names.has(KEY_TRANSACTION_DURATION) || names.has(KEY_TRANSACTION_ERRORS)) return keyTransactionSeries;
+  return ENTITY_VALUES.some((name) => names.has(name)) ? entitySeries : timesliceSeries;
+}
+
 /** Where the records of a series go; undefined when it lacks an attribute of the FACET, or says nothing that is asked. */
 function routed({ attributes, record }: Series, groups: Groups) {
   const facet = groups.query.facets.map(({ attribute }) => attributes[attribute ?? '']);
@@ -172,12 +230,13 @@ function readerOf(
   input: Input,
   attributes: Series['attributes'],
 ): ((record: StoredTimeslice, tally: Tally) => void) | undefined {
-  const { attribute = '', field } = input;
+  const { attribute, field } = input;
+  if (attribute === undefined) return (_, tally) => tally.add(1, 1, 1, 1);
   const value = attributes[attribute];
   if (typeof value !== 'string') return undefined;
   if (!METRIC_VALUES.includes(attribute)) return (_, tally) => tally.addValue(value, 0, input);
   if (field !== undefined) return (record, tally) => tally.add(1, record[field], record[field], record[field]);
-  return attribute === KEY_TRANSACTION_ERRORS
+  return attribute === KEY_TRANSACTION_ERRORS || attribute === SERVICE_ERRORS
     ? ({ count }, tally) => tally.add(count, count, count, count)
     : ({ count, total, min, max }, tally) => tally.add(count, total, min, max);
 }

@@ -1,3 +1,4 @@
+import { HOST_GAUGES, SERVICE_DURATION, SERVICE_ERRORS } from '../world/monitoredEntities.ts';
 import {
   NrqlError,
   parseAttribute,
@@ -15,7 +16,14 @@ const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'
 export const TIMESLICE_VALUE = 'newrelic.timeslice.value';
 export const KEY_TRANSACTION_DURATION = 'apm.key.transaction.duration';
 export const KEY_TRANSACTION_ERRORS = 'apm.key.transaction.error.count';
-export const METRIC_VALUES: readonly string[] = [TIMESLICE_VALUE, KEY_TRANSACTION_DURATION, KEY_TRANSACTION_ERRORS];
+/** Those of services and hosts that report through OpenTelemetry. */
+export const ENTITY_VALUES: readonly string[] = [SERVICE_DURATION, SERVICE_ERRORS, ...HOST_GAUGES];
+export const METRIC_VALUES: readonly string[] = [
+  TIMESLICE_VALUE,
+  KEY_TRANSACTION_DURATION,
+  KEY_TRANSACTION_ERRORS,
+  ...ENTITY_VALUES,
+];
 /** What else a query of metrics may name. */
 const METRIC_ATTRIBUTES: readonly string[] = [
   'appId',
@@ -24,6 +32,8 @@ const METRIC_ATTRIBUTES: readonly string[] = [
   'host',
   'metricTimesliceName',
   'scope',
+  'state',
+  'type',
 ];
 
 /** The name of the records that timeslices are. */
@@ -179,7 +189,8 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
     throw syntaxError(text, text.indexOf(place) + 1, `unexpected '${what}' in a query of metrics`);
   };
   if (unknown !== undefined) refuse(unknown, unknown);
-  if (inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS))
+  const isOfEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
+  if (inputs.some(({ attribute, where: filter }) => (attribute === undefined && !isOfEntities) || filter !== ALWAYS))
     refuse('*', 'SELECT');
 }
 

@@ -2,6 +2,7 @@ import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
 import type { SimulatedApplication } from './worldEntities.ts';
 import { guidOf, MINUTE } from './worldEntities.ts';
+import { browserIdentity, hasHostAgent, hostIdentity } from './monitoredEntities.ts';
 import type { World } from './world.ts';
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
@@ -51,26 +52,29 @@ const SOURCES: Readonly<Record<string, Source>> = {
   PageView: sampled(
     (done) => done.pageViews,
     ({ done, application, random }) => ({
-      ...browserApplication(application),
+      ...onPage(application),
       duration: done.pageSeconds * around(random()),
       countryCode: one(COUNTRIES, random()) ?? '',
       deviceType: random() < 0.5 ? 'Mobile' : 'Desktop',
     }),
+    browserApplication,
   ),
   PageViewTiming: sampled(
     (done) => done.pageViews * 3,
     ({ done, application, random, place }) => ({
-      ...browserApplication(application),
+      ...onPage(application),
       ...timing(done, place % 3, random()),
     }),
+    browserApplication,
   ),
   JavaScriptError: sampled(
     (done) => Math.ceil(done.pageViews / 50),
     ({ application }) => ({
-      ...browserApplication(application),
+      ...onPage(application),
       errorClass: 'TypeError',
       errorMessage: "Cannot read properties of undefined (reading 'price')",
     }),
+    browserApplication,
   ),
   JobQueue: sampled(
     (_, { archetype }) => archetype.customMetrics.length,
@@ -79,6 +83,12 @@ const SOURCES: Readonly<Record<string, Source>> = {
       depth: Math.round((archetype.customMetrics[place]?.mean ?? 0) * 2 * random()),
     }),
   ),
+  SystemSample: hostSamples(({ done }) => ({
+    cpuPercent: Math.min(100, (100 * done.cpuSeconds) / 60),
+    memoryUsedPercent: done.memoryMegabytes / 8,
+  })),
+  StorageSample: hostSamples(({ random }) => ({ diskUsedPercent: 40 + 20 * random() })),
+  NetworkSample: hostSamples(({ done }) => ({ transmitBytesPerSecond: 400 + 250 * done.requests })),
   SyntheticCheck: syntheticChecks,
   ServiceLevelSnapshot: serviceLevels,
   NrAiIncident: alerts,
@@ -101,10 +111,10 @@ interface SampledEvent {
 function sampled(
   count: (done: InstanceMinute, application: SimulatedApplication) => number,
   attributes: (sample: SampledEvent) => Attributes,
+  owner: (application: SimulatedApplication, account: number) => Attributes = ofApplication,
 ): Source {
   return function* ({ world, since, until, mayMatch }, application) {
-    const guid = guidOf(world.options.accountId, 'APPLICATION', application.id);
-    const whose = { appName: application.name, appId: application.id, entityGuid: guid, 'entity.guid': guid };
+    const whose = owner(application, world.options.accountId);
     if (!mayMatch(whose)) return;
     const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
     for (const { done, instance, minute } of world.minutes(world.whole(application), from, to)) {
@@ -158,9 +168,41 @@ function backgroundTransaction({ done, random }: SampledEvent): Attributes {
   };
 }
 
-/** Browsers belong to an entity of their own, and have no host. */
-function browserApplication({ name, archetype }: SimulatedApplication): Attributes {
-  return { appName: name, pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
+function ofApplication({ id, name }: SimulatedApplication, account: number): Attributes {
+  const guid = guidOf(account, 'APPLICATION', id);
+  return { appName: name, appId: id, entityGuid: guid, 'entity.guid': guid };
+}
+
+/** Browsers belong to an entity of their own. */
+function browserApplication(application: SimulatedApplication, account: number): Attributes {
+  const { guid, domainId } = browserIdentity(account, application);
+  return { appName: application.name, appId: Number(domainId), entityGuid: guid, 'entity.guid': guid };
+}
+
+function onPage({ archetype }: SimulatedApplication): Attributes {
+  return { pageUrl: `https://shop.example/${archetype.transactions[0]?.name ?? ''}` };
+}
+
+/** What the vendor's agent on a host says once a minute of each process. */
+function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>) => Attributes): Source {
+  return function* ({ world, since, until, mayMatch }, application) {
+    if (!hasHostAgent(application)) return;
+    const { instances, ...scope } = world.whole(application);
+    const guidOfHost = (hostId: number): string => hostIdentity(world.options.accountId, hostId).guid;
+    const meant = instances.filter(({ host, hostId }) =>
+      mayMatch({ entityName: host, entityGuid: guidOfHost(hostId) }),
+    );
+    const [from, to] = [Math.floor(since / MINUTE), Math.ceil(until / MINUTE)];
+    for (const { done, instance, minute } of world.minutes({ ...scope, instances: meant }, from, to)) {
+      const random = sequence(hash(done.entropy, instance.ordinal, 37));
+      const guid = guidOfHost(instance.hostId);
+      yield {
+        ...{ entityName: instance.host, hostname: instance.host, entityGuid: guid, 'entity.guid': guid },
+        ...attributes({ done, random }),
+        timestamp: minute * MINUTE,
+      };
+    }
+  };
 }
 
 /** One vital per event, as browsers send them. Seconds; the shift of the layout has no unit. */

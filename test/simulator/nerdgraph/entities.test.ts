@@ -38,7 +38,7 @@ describe('an entity search', () => {
     [`domain = 'APM' AND domainId = '1000003'`, ['Legacy ERP']],
     [`name LIKE 'legacy' AND accountId = ${ACCOUNT} AND domainId IN ('1000003', '1000004')`, ['Legacy ERP']],
     [`domain = 'APM' AND accountId = 99`, []],
-    [`domain = 'BROWSER'`, []],
+    [`domain = 'MOBILE'`, []],
     [`domainId = 1000013 AND reporting = 'false'`, ['Retired intranet']],
   ])('finds by %s', async (query, names) => {
     const { results } = await search(simulator, query);

@@ -1,0 +1,54 @@
+/** Endings that Prometheus reads as another type than gauge. */
+const TYPE_ENDING = /_(?:total|count|sum|bucket|created|info)$/;
+
+/** A name of more characters helps nobody to find a metric. */
+const MOST_NAME = 200;
+const MOST_TEXT = 200;
+
+/**
+ * The name of the family of a golden metric, such as `newrelic_ext_service_response_time_ms`; undefined where it would be
+ * longer than 200 characters.
+ *
+ * @param type `DOMAIN-TYPE`
+ */
+export function goldenFamilyName(type: string, metric: string): string | undefined {
+  const words = `${type}_${metric}`
+    .slice(0, 2 * MOST_NAME)
+    .replace(/[^a-zA-Z0-9_]/gu, '_')
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase();
+  const name = `newrelic_${words}`;
+  const safe = TYPE_ENDING.test(name) ? `${name}_value` : name;
+  return safe.length > MOST_NAME ? undefined : safe;
+}
+
+/** HELP of a golden metric: title and unit as New Relic names them, on one line of bounded length. */
+export function goldenHelp(
+  type: string,
+  { name, title, unit }: { readonly name: string; readonly title: string; readonly unit: string },
+): string {
+  return `${oneLine(title)} (${oneLine(unit)}); golden metric ${oneLine(name)} of ${type} as New Relic defines it`;
+}
+
+/** Order of definitions of one metric, of which the first gives HELP: by title, then by unit, in code points. */
+export function byTitle(
+  a: { readonly title: string; readonly unit: string },
+  b: { readonly title: string; readonly unit: string },
+): number {
+  return compareText(a.title, b.title) || compareText(a.unit, b.unit);
+}
+
+/** Compares two texts by code points, which UTF-16 units do not keep. */
+export function compareText(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** A text of somebody else for one line: without control characters, and not longer than 200 characters. */
+export function oneLine(text: string): string {
+  const plain = text
+    .slice(0, 4 * MOST_TEXT)
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim();
+  const characters = Array.from(plain);
+  return characters.length > MOST_TEXT ? `${characters.slice(0, MOST_TEXT - 1).join('')}…` : plain;
+}

@@ -1,0 +1,132 @@
+import { readFragment, type FragmentKind } from './statement.ts';
+
+/** How New Relic defines a golden metric of an entity: texts of its query language, written by whoever defined the type. */
+export interface GoldenDefinition {
+  readonly select: string;
+  readonly from: string;
+  readonly where?: string | null | undefined;
+  /** The attribute that says whose a record is. */
+  readonly eventId: string;
+  /** What that attribute holds: the entity's guid, or the last part of the decoded guid. */
+  readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
+}
+
+/** Where the records of golden metrics are; entities whose metrics have equal sources share a query. */
+export interface GoldenSource {
+  readonly from: string;
+  readonly where: string | undefined;
+  /** Without backticks. */
+  readonly attribute: string;
+  readonly eventObjectId: GoldenDefinition['eventObjectId'];
+}
+
+/** A definition that can be put into a query. */
+export interface GoldenColumn {
+  readonly source: GoldenSource;
+  /** What stands in SELECT, without its alias. */
+  readonly select: string;
+}
+
+/** A definition of more characters than this leaves too little of a query for the entities. */
+const MOST_CHARACTERS = 4_000;
+
+/** Why a definition is not put into a query, in words. */
+export class UnreadableDefinition extends Error {
+  override readonly name = 'UnreadableDefinition';
+}
+
+/**
+ * Reads a definition. Throws UnreadableDefinition for one whose parts do not read as one column, a FROM, a condition and an
+ * attribute: it could change the query around it.
+ */
+export function readDefinition({ select, from, where, eventId, eventObjectId }: GoldenDefinition): GoldenColumn {
+  const condition = where ?? '';
+  if (select.length + from.length + condition.length + eventId.length > MOST_CHARACTERS) {
+    throw new UnreadableDefinition(`has more than ${MOST_CHARACTERS} characters`);
+  }
+  const source = {
+    from: readPart('from', from, 'source'),
+    where: condition === '' ? undefined : readPart('where', condition, 'condition'),
+    attribute: readPart('eventId', eventId, 'attribute'),
+    eventObjectId,
+  };
+  return { source, select: readPart('select', select, 'column') };
+}
+
+function readPart(name: string, text: string, kind: FragmentKind): string {
+  const read = readFragment(text, kind);
+  if ('problem' in read) throw new UnreadableDefinition(`its ${name} ${read.problem}`);
+  return read.text;
+}
+
+/** The same text for sources that can share a query. */
+export function sourceKey({ from, where, attribute, eventObjectId }: GoldenSource): string {
+  return JSON.stringify([from, where, attribute, eventObjectId]);
+}
+
+/**
+ * What records of an entity hold in the attribute that says whose they are; undefined where the guid has no such part.
+ * Guids are base64 of `account|domain|type|id`, with or without padding.
+ */
+export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
+  if (eventObjectId === 'ENTITY_GUIDS') return guid;
+  const decoded = Buffer.from(guid, 'base64').toString();
+  const last = decoded.lastIndexOf('|');
+  return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
+}
+
+/** How a list of ids is written that may be stored as numbers or as texts: in one list, or in one list for each type. */
+export type IdListForm = 'mixed' | 'separate';
+
+/**
+ * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. The count comes
+ * first, because the service leaves out entities whose first column is null.
+ *
+ * @param range Unix seconds in whole minutes; `to` is exclusive
+ */
+export function goldenQuery(
+  { from, where, attribute, eventObjectId }: GoldenSource,
+  selects: readonly string[],
+  ids: readonly string[],
+  range: { readonly from: number; readonly to: number },
+  form: IdListForm,
+): string {
+  const columns = ['count(*) AS n', ...selects.map((select, index) => `${select} AS m${index}`)];
+  const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
+  const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
+  const isOneOf = idCondition(name, ids, mayBeNumbers ? form : undefined);
+  return [
+    `SELECT ${columns.join(', ')} FROM ${from}`,
+    `WHERE ${where === undefined ? '' : `(${where}) AND `}${isOneOf}`,
+    `FACET ${name} SINCE ${range.from * 1000} UNTIL ${range.to * 1000} LIMIT MAX`,
+  ].join(' ');
+}
+
+function idCondition(name: string, ids: readonly string[], form: IdListForm | undefined): string {
+  const isNumber = (id: string): boolean => form !== undefined && isCanonicalInteger(id);
+  if (form === 'separate' && ids.some(isNumber)) {
+    return `(${name} IN (${ids.filter(isNumber).join(', ')}) OR ${name} IN (${ids.map(literal).join(', ')}))`;
+  }
+  return `${name} IN (${ids.flatMap((id) => (isNumber(id) ? [id, literal(id)] : [literal(id)])).join(', ')})`;
+}
+
+/** True for a text that a number below 2^53 is written as. */
+export function isCanonicalInteger(id: string): boolean {
+  return /^(0|[1-9][0-9]{0,15})$/.test(id) && Number.isSafeInteger(Number(id));
+}
+
+function literal(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+/** How long the query is at most without its ids and columns: an attribute that is asked for twice stands in it twice. */
+export function frameLength(source: GoldenSource): number {
+  const text = goldenQuery(source, [], [], { from: 2_000_000_000, to: 2_000_000_000 }, 'mixed');
+  return text.length + source.attribute.length + '() IN () OR ``'.length;
+}
+
+/** How many characters an id takes in the query. */
+export function idLength(id: string, eventObjectId: GoldenDefinition['eventObjectId']): number {
+  const asText = literal(id).length + 2;
+  return eventObjectId === 'DOMAIN_IDS' && isCanonicalInteger(id) ? asText + id.length + 2 : asText;
+}

@@ -1,0 +1,196 @@
+import { isReporting, type SimulatedApplication } from './worldEntities.ts';
+import type { World } from './world.ts';
+import type { Archetype } from './archetypes.ts';
+
+/** How the service defines a golden metric of an entity. */
+interface GoldenMetric {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly definition: {
+    readonly select: string;
+    readonly from: string;
+    readonly where: string | null;
+    readonly eventId: string;
+    readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
+    readonly facet: string;
+  };
+}
+
+/** What the service knows of an account besides applications and key transactions. */
+export interface MonitoredEntity {
+  readonly typename: string;
+  readonly domain: string;
+  readonly type: string;
+  readonly guid: string;
+  readonly domainId: string;
+  readonly name: string;
+  /** The application that its figures come from; it reports as long as that does. */
+  readonly application: SimulatedApplication;
+  readonly tags: Readonly<Record<string, string | readonly string[]>>;
+  readonly metrics: readonly GoldenMetric[];
+}
+
+const BY_GUID = { eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS', facet: 'entity.name' } as const;
+const OF_EVENTS = { eventId: 'entityGuid', eventObjectId: 'ENTITY_GUIDS', facet: 'entityName', where: null } as const;
+
+/** The metrics of services that report through OpenTelemetry, and of hosts that a collector watches. */
+export const SERVICE_DURATION = 'apm.service.transaction.duration';
+export const SERVICE_ERRORS = 'apm.service.error.count';
+export const HOST_GAUGES = ['system.cpu.utilization', 'system.memory.utilization', 'system.filesystem.utilization'];
+
+const SERVICE_METRICS: readonly GoldenMetric[] = [
+  {
+    ...{ name: 'throughput', title: 'Throughput', unit: 'REQUESTS_PER_MINUTE' },
+    definition: { ...BY_GUID, select: `rate(count(${SERVICE_DURATION}), 1 minute)`, from: 'Metric', where: null },
+  },
+  {
+    ...{ name: 'errorRate', title: 'Error rate', unit: 'PERCENTAGE' },
+    definition: {
+      ...BY_GUID,
+      select: `sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`,
+      ...{ from: 'Metric', where: null },
+    },
+  },
+  {
+    ...{ name: 'responseTimeMs', title: 'Response time', unit: 'MS' },
+    definition: {
+      ...BY_GUID,
+      select: `average(${SERVICE_DURATION}) * 1000 AS 'Response time (ms)'`,
+      ...{ from: 'Metric', where: null },
+    },
+  },
+];
+
+const BROWSER_METRICS: readonly GoldenMetric[] = [
+  {
+    ...{ name: 'throughputPpm', title: 'Throughput (ppm)', unit: 'PAGES_PER_SECOND' },
+    definition: { ...OF_EVENTS, select: 'rate(count(*), 1 minute)', from: 'PageView' },
+  },
+  {
+    name: 'largestContentfulPaint75PercentileS',
+    ...{ title: 'Largest contentful paint (75 percentile) (s)', unit: 'SECONDS' },
+    definition: { ...OF_EVENTS, select: 'percentile(largestContentfulPaint, 75)', from: 'PageViewTiming' },
+  },
+  {
+    ...{ name: 'errors', title: 'Errors', unit: 'COUNT' },
+    definition: {
+      ...{ select: "count(*) AS 'Errors'", from: 'JavaScriptError', where: null },
+      ...{ eventId: 'appId', eventObjectId: 'DOMAIN_IDS', facet: 'appName' },
+    },
+  },
+  {
+    ...{ name: 'pageLoadSeconds', title: 'Pageload time (s)', unit: 'SECONDS' },
+    definition: { ...OF_EVENTS, select: 'average(duration)', from: 'PageView' },
+  },
+];
+
+function hostMetrics(columns: readonly GoldenMetric['definition'][]): readonly GoldenMetric[] {
+  const said = [
+    { name: 'cpuUsage', title: 'CPU usage (%)', unit: 'PERCENTAGE' },
+    { name: 'memoryUsage', title: 'Memory usage (%)', unit: 'PERCENTAGE' },
+    { name: 'storageUsage', title: 'Storage usage (%)', unit: 'PERCENTAGE' },
+    { name: 'networkTrafficTx', title: 'Network transmit traffic (bytes/s)', unit: 'BYTES_PER_SECOND' },
+  ];
+  return columns.flatMap((definition, index) => {
+    const names = said[index];
+    return names === undefined ? [] : [{ ...names, definition }];
+  });
+}
+
+/** The vendor's own agent sends samples; an OpenTelemetry collector sends metrics, by state. */
+const HOST_METRICS = {
+  agent: hostMetrics([
+    { ...OF_EVENTS, select: 'average(cpuPercent)', from: 'SystemSample' },
+    { ...OF_EVENTS, select: 'average(memoryUsedPercent)', from: 'SystemSample' },
+    { ...OF_EVENTS, select: 'average(diskUsedPercent)', from: 'StorageSample' },
+    { ...OF_EVENTS, select: 'average(transmitBytesPerSecond)', from: 'NetworkSample' },
+  ]),
+  collector: hostMetrics([
+    { ...BY_GUID, select: 'average(system.cpu.utilization) * 100', from: 'Metric', where: "state = 'used'" },
+    { ...BY_GUID, select: 'average(system.memory.utilization) * 100', from: 'Metric', where: "state = 'used'" },
+    { ...BY_GUID, select: 'average(system.filesystem.utilization) * 100', from: 'Metric', where: "type != 'squashfs'" },
+  ]),
+};
+
+/** Browser applications and services have ids of their own, numbers, as hosts have. */
+const BROWSER_OFFSET = 20_000_000;
+const SERVICE_OFFSET = 40_000_000;
+
+function identity(account: number, domain: string, type: string, id: number) {
+  const guid = Buffer.from(`${account}|${domain}|${type}|${id}`).toString('base64').replace(/=+$/, '');
+  return { guid, domainId: String(id) };
+}
+
+/** The service behind an application, as OpenTelemetry names it. */
+export function serviceIdentity(account: number, { id }: SimulatedApplication) {
+  return identity(account, 'EXT', 'SERVICE', SERVICE_OFFSET + id);
+}
+
+/** The entity that browsers of an application's pages belong to. */
+export function browserIdentity(account: number, { id }: SimulatedApplication) {
+  return identity(account, 'BROWSER', 'APPLICATION', BROWSER_OFFSET + id);
+}
+
+export function hostIdentity(account: number, hostId: number) {
+  return identity(account, 'INFRA', 'NA', hostId);
+}
+
+/** Whether hosts of an application are watched by the vendor's own agent; else by an OpenTelemetry collector. */
+export function hasHostAgent({ index, archetype }: SimulatedApplication): boolean {
+  return index % 2 === 0 || archetype.hostsShareOneName;
+}
+
+/** The entities of one domain, in the order of their applications, those that do not report among them. */
+export function monitoredEntities(world: World, now: number, domain: string): readonly MonitoredEntity[] {
+  const { accountId } = world.options;
+  return world.applications().flatMap((application): readonly MonitoredEntity[] => {
+    const { archetype, name } = application;
+    const common = { application, tags: archetype.tags };
+    switch (domain) {
+      case 'EXT':
+        return [
+          {
+            ...common,
+            ...serviceIdentity(accountId, application),
+            ...{ typename: 'ThirdPartyServiceEntityOutline', domain, type: 'SERVICE', metrics: SERVICE_METRICS },
+            name: name.toLowerCase().replaceAll(' ', '-'),
+            tags: { ...archetype.tags, 'instrumentation.provider': 'opentelemetry' },
+          },
+        ];
+      case 'BROWSER':
+        if (!hasBrowsers(archetype)) return [];
+        return [
+          {
+            ...common,
+            ...browserIdentity(accountId, application),
+            ...{ typename: 'BrowserApplicationEntityOutline', domain, type: 'APPLICATION', metrics: BROWSER_METRICS },
+            name,
+          },
+        ];
+      case 'INFRA': {
+        const metrics = HOST_METRICS[hasHostAgent(application) ? 'agent' : 'collector'];
+        return world.hosts(application, now).map(({ id, host }) => ({
+          ...common,
+          ...hostIdentity(accountId, id),
+          ...{ typename: 'InfrastructureHostEntityOutline', domain, type: 'HOST', metrics },
+          name: host,
+        }));
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+export const MONITORED_DOMAINS = ['EXT', 'BROWSER', 'INFRA'] as const;
+
+/** Pages that a browser agent is in, whether it delivers anything or not. */
+function hasBrowsers({ browser, browserEnabled }: Archetype): boolean {
+  return browser !== undefined || browserEnabled;
+}
+
+/** Whether an entity reports, as the service says it. */
+export function reports({ application }: MonitoredEntity, now: number): boolean {
+  return isReporting(application, now);
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { goldenQuery, readDefinition, recordId, type GoldenDefinition } from '../../../src/nrql/goldenMetric.ts';
+import { simulatorOfFile, MINUTE } from '../client.ts';
+import { ACCOUNT, body, nrql, TO, type Row } from './client.ts';
+
+const simulator = await simulatorOfFile();
+const RANGE = { from: TO / 1000 - 300, to: TO / 1000 };
+
+interface Found {
+  readonly count: number;
+  readonly types: readonly Row[];
+  readonly results: { readonly entities: readonly Entity[] };
+}
+interface Entity {
+  readonly guid: string;
+  readonly name: string;
+  readonly reporting: boolean | null;
+  readonly goldenMetrics: {
+    readonly metrics: readonly { readonly name: string; readonly definition: GoldenDefinition }[];
+  };
+}
+
+async function find(query: string): Promise<Found> {
+  const document = `query ($query: String) { actor { entitySearch(query: $query) { count types { domain type count }
+    results { entities { guid name reporting alertSeverity goldenMetrics { metrics {
+      name title unit definition { select from where eventId eventObjectId }
+    } } } } } } }`;
+  const { data } = await body(simulator, document, { query });
+  return data!.actor!['entitySearch'] as Found;
+}
+
+async function entitiesOf(domain: string, type: string): Promise<readonly Entity[]> {
+  return (await find(`domain = '${domain}' AND type = '${type}' AND accountId = ${ACCOUNT}`)).results.entities;
+}
+
+/** The values of one golden metric by the name of its entity, as the exporter asks for them. */
+async function values(entities: readonly Entity[], metric: string): Promise<Readonly<Record<string, unknown>>> {
+  const having = entities.flatMap(({ guid, name, goldenMetrics }) => {
+    const found = goldenMetrics.metrics.find((each) => each.name === metric);
+    return found === undefined ? [] : [{ guid, name, ...readDefinition(found.definition) }];
+  });
+  const all: Record<string, unknown> = {};
+  for (const { guid, name, source, select } of having) {
+    const id = recordId(guid, source.eventObjectId)!;
+    const { results } = await nrql(simulator, goldenQuery(source, [select], [id], RANGE, 'mixed'));
+    expect(results.length).toBeLessThanOrEqual(1);
+    if (results[0] !== undefined) expect(String(results[0]['facet'])).toBe(id);
+    all[name] = results[0]?.['m0'];
+  }
+  return all;
+}
+
+describe('entities of other types', () => {
+  it('are counted by type', async () => {
+    const { types, count } = await find(`accountId = ${ACCOUNT}`);
+    const counts = Object.fromEntries(
+      types.map((each) => [`${String(each['domain'])}-${String(each['type'])}`, each['count']]),
+    );
+    expect(counts).toEqual({
+      'APM-APPLICATION': 16,
+      'BROWSER-APPLICATION': 5,
+      'EXT-KEY_TRANSACTION': 8,
+      'EXT-SERVICE': 16,
+      'INFRA-HOST': 30,
+    });
+    expect(count).toBe(75);
+  });
+
+  it('are services whose metrics come from the traffic of their applications', async () => {
+    const services = await entitiesOf('EXT', 'SERVICE');
+    expect(services.filter(({ reporting }) => reporting === false).map(({ name }) => name)).toEqual([
+      'retired-intranet',
+    ]);
+    expect(services.filter(({ reporting }) => reporting === null).map(({ name }) => name)).toEqual(['legacy-erp']);
+    const some = services.slice(0, 2);
+    const calls = await values(some, 'throughput');
+    const milliseconds = await values(some, 'responseTimeMs');
+    const errors = await values(some, 'errorRate');
+    for (const name of ['storefront', 'checkout-api']) {
+      expect(calls[name]).toBeGreaterThan(10);
+      expect(milliseconds[name]).toBeGreaterThan(10);
+      expect(errors[name]).toBeGreaterThanOrEqual(0);
+    }
+    // It has errors and no calls: a definition that counts says 0 of what its metric lacks.
+    const idle = services.filter(({ name }) => name === 'retired-intranet' || name === 'mail-worker');
+    expect(await values(idle, 'throughput')).toEqual({ 'retired-intranet': undefined, 'mail-worker': 0 });
+  });
+
+  it('are browsers with metrics of several events, one by another id, one with a percentile', async () => {
+    const browsers = await entitiesOf('BROWSER', 'APPLICATION');
+    expect((await values(browsers, 'throughputPpm'))['Storefront']).toBeGreaterThan(1);
+    expect((await values(browsers, 'pageLoadSeconds'))['Forum']).toBeGreaterThan(0.1);
+    expect((await values(browsers, 'errors'))['Storefront']).toBeGreaterThan(0);
+    expect((await values(browsers, 'largestContentfulPaint75PercentileS'))['Storefront']).toEqual({
+      '75': expect.any(Number) as number,
+    });
+    // Its pages have an agent that delivers nothing.
+    expect((await values(browsers, 'throughputPpm'))['Search']).toBeUndefined();
+  });
+
+  it('are hosts of two providers, of which one has a condition', async () => {
+    const hosts = await entitiesOf('INFRA', 'HOST');
+    const cpu = await values(hosts.slice(0, 4), 'cpuUsage');
+    const storage = await values(hosts.slice(0, 4), 'storageUsage');
+    for (const value of [...Object.values(cpu), ...Object.values(storage)]) {
+      expect(value).toBeGreaterThan(0);
+      expect(value).toBeLessThanOrEqual(100);
+    }
+    // Without its condition it would count the file system that is always full.
+    expect(storage['checkout-api-2-01']).toBeCloseTo(45);
+    expect(await values(hosts.slice(2, 4), 'networkTrafficTx')).toEqual({});
+  });
+
+  it('are left out where the first column is null, and not where a count stands before it', async () => {
+    const [storefront] = await entitiesOf('EXT', 'SERVICE');
+    const range = `SINCE ${TO - 5 * MINUTE} UNTIL ${TO} LIMIT MAX`;
+    const from = `FROM Metric WHERE entity.guid = '${storefront!.guid}' FACET entity.guid ${range}`;
+    const gauge = 'average(system.cpu.utilization)';
+    expect(
+      (await nrql(simulator, `SELECT ${gauge} AS m0, count(apm.service.error.count) AS m1 ${from}`)).results,
+    ).toEqual([]);
+    const { results } = await nrql(
+      simulator,
+      `SELECT count(*) AS n, ${gauge} AS m0, sum(apm.service.error.count) AS m1 ${from}`,
+    );
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({ m0: null });
+  });
+
+  it('have a kind of call of their own, for faults', async () => {
+    simulator.faults.add({ effect: 'graphql-error', class: 'TIMEOUT', on: 'graphql_entity_list', times: 1 });
+    const query = `{ actor { entitySearch(query: "domain = 'INFRA' AND type = 'HOST'") { count } } }`;
+    expect((await body(simulator, query)).errors).toMatchObject([{ extensions: { errorClass: 'TIMEOUT' } }]);
+    expect((await body(simulator, query)).errors).toBeUndefined();
+    expect(simulator.requests.count('graphql_entity_list')).toBeGreaterThan(1);
+  });
+});
