@@ -377,8 +377,8 @@ export class AccountCollector {
   }
 
   /**
-   * A 401 anywhere, and a 403 on the application list, stop the account: what waits would be refused, too, so refreshes go
-   * on without it. Only the application list is read, once per interval; when that works again, so does the account.
+   * A 401 through the account's own interface, and a 403 on the application list, stop the account: what waits would be
+   * refused, too, so refreshes go on without it. Only the application list is read, once per interval; when that works again, so does the account.
    */
   #noteRefusal(task: Task, isRead: boolean, error: unknown): void {
     const { applicationList } = this.inventory;
@@ -390,7 +390,7 @@ export class AccountCollector {
     if (isList && isRead) this.#setRefused(undefined);
     if (!(error instanceof UpstreamError)) return;
     const { reason } = error.failure;
-    if (reason !== 'auth' && !(reason === 'forbidden' && isList)) return;
+    if (!(reason === 'auth' && this.#kinds.usesOwnInterface(task)) && !(reason === 'forbidden' && isList)) return;
     this.#setRefused(error.message);
     applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextRegularAttempt(applicationList));
     for (const waiting of this.#queue.clear()) {

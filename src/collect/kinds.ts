@@ -1,4 +1,4 @@
-import type { BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/upstreamReader.ts';
+import type { Api, BatchRead, CallOptions, Outcome, RollingSubject, TimeRange } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import type { Task, Kind } from './task.ts';
@@ -27,6 +27,8 @@ interface KindRow {
   readonly isSuspect?: (task: Task) => boolean;
   /** What may have become due because one has been read: the whole account, its application, or at most itself. */
   readonly unlocks: 'everything' | 'application' | 'itself';
+  /** The interface that it is read through, where that is not always the account's. */
+  readonly api?: Api;
 }
 
 /**
@@ -99,6 +101,7 @@ export class Kinds {
             ({ window }) => window.to,
           ),
         unlocks: 'itself',
+        api: 'nerdgraph',
       },
     };
   }
@@ -120,6 +123,12 @@ export class Kinds {
 
   isSuspect(task: Task): boolean {
     return this.#rows[task.kind].isSuspect?.(task) ?? false;
+  }
+
+  /** Whether it is read through the account's own interface: the other one may refuse the same key. */
+  usesOwnInterface({ kind }: Task): boolean {
+    const { api } = this.#rows[kind];
+    return api === undefined || api === this.#context.reader.api;
   }
 
   /** What may have become due because a task has ended; of one application only, where an id is given. */
@@ -159,7 +168,7 @@ export class Kinds {
     const calls = reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0);
     return wholeList(calls, async (call) => {
       const list = await reader.listApplications(ids === undefined ? {} : { ids }, call);
-      return () => this.#inventory.setApplications(list);
+      return () => this.#inventory.setApplications(list, ids ?? []);
     });
   }
 
