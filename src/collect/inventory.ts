@@ -43,14 +43,16 @@ export class Inventory {
    */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
+  /** The ids that the application list was narrowed to; empty: it is the whole list. */
+  #listedIds: readonly number[] = [];
   /** Grows whenever a task comes or goes: the plan is then made anew. */
   version = 0;
   readonly #context: Readonly<AccountContext>;
   #keyTransactions: ReadonlyMap<number, KeyTransactionRecord> = new Map();
   /** Applications that own key transactions and were not asked for with the application list. */
   #otherOwners: readonly Application[] = [];
-  /** How many applications were listed since when, oldest first: what was in force within the last hour. */
-  #counts: { readonly listed: number; readonly at: number }[] = [];
+  /** How many applications were listed since when, of which ids (empty: of all), oldest first: in force within the last hour. */
+  #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   readonly #removed: Task[] = [];
 
   constructor(context: Readonly<AccountContext>) {
@@ -69,12 +71,13 @@ export class Inventory {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
-  /** The most applications that the account has listed within the last hour. */
+  /** The most applications that the account has listed within the last hour, of the ids that its last list was of. */
   mostListed(): number {
-    return Math.max(0, ...this.#recentCounts().map(({ listed }) => listed));
+    const of = this.#counts.at(-1)?.of;
+    return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
   }
 
-  #recentCounts(): { readonly listed: number; readonly at: number }[] {
+  #recentCounts() {
     const since = this.#context.clock.monotonic() - REMEMBERED;
     return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
   }
@@ -146,11 +149,17 @@ export class Inventory {
     return this.#removed.splice(0);
   }
 
-  /** Takes over a new application list: keeps what is known of those that stay, drops the others. */
-  setApplications(list: readonly Application[]): void {
+  /**
+   * Takes over a new application list: keeps what is known of those that stay, drops the others.
+   *
+   * @param ids those that the list was narrowed to; empty: it is the whole list
+   */
+  setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
-    if (this.#counts.at(-1)?.listed !== list.length) {
-      this.#counts = [...this.#recentCounts(), { listed: list.length, at: this.#context.clock.monotonic() }];
+    this.#listedIds = ids;
+    const [last, of] = [this.#counts.at(-1), ids.toSorted((a, b) => a - b).join()];
+    if (last?.listed !== list.length || last.of !== of) {
+      this.#counts = [...this.#recentCounts(), { listed: list.length, of, at: this.#context.clock.monotonic() }];
     }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
