@@ -180,6 +180,8 @@ export interface Bounds {
   readonly bytes: number;
   /** Objects, lists and their members, however deep. */
   readonly elements: number;
+  /** The reader takes only numbers, under names that it has sent: no text of the response is shown, so no key is hidden in it. */
+  readonly onlyNumbers?: true;
 }
 
 const MIB = 1024 * 1024;
@@ -189,14 +191,14 @@ export const BOUNDS = {
   /** A page of a list, or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
   /** 30 metrics with three hours of minutes. */
-  metricData: { bytes: 4 * MIB, elements: 150_000 },
+  metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
   /** 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
   /** Up to 50,000 rows of buckets; only commands read them. */
   series: { bytes: 16 * MIB, elements: 1_000_000 },
 } as const satisfies Record<string, Bounds>;
 
-/** The service's own answers are nested 12 deep. */
+/** New Relic's own responses are nested 12 deep. */
 const DEEPEST = 32;
 
 const QUOTE = 0x22;
@@ -249,18 +251,31 @@ function endOfText(text: string, start: number): number {
   }
 }
 
+/** Whether objects or lists are nested deeper than `levels` in a value that was parsed. */
+function isNestedDeeper(value: Json | readonly unknown[], levels: number): boolean {
+  if (levels === 0) return true;
+  if (isList(value)) return value.some((each) => isObject(each) && isNestedDeeper(each, levels - 1));
+  for (const name in value) {
+    const member = value[name];
+    if (isObject(member) && isNestedDeeper(member, levels - 1)) return true;
+  }
+  return false;
+}
+
 /**
  * The JSON object in the text of a response. Throws a CallFailure for anything else: `too_large` where it holds more elements
  * than the service could mean, else `invalid_response`.
  */
-function parseObject(text: string, status: number, mask: KeyMask, elements: number): Json {
+function parseObject(text: string, status: number, mask: KeyMask, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
-  const tooMuch = tooMuchOf(text, elements);
+  // Each element takes a character. In a short text only the nesting is left to check, which costs less once it is parsed.
+  const isShort = text.length <= elements;
+  const tooMuch = isShort ? undefined : tooMuchOf(text, elements);
   if (tooMuch === 'nesting') throw invalid('the answer is nested too deep');
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the answer has more than ${elements} elements`, { status });
   }
-  const shown = mask.hideInBody(text);
+  const shown = onlyNumbers === true ? text : mask.hideInBody(text);
   let body: unknown;
   try {
     body = JSON.parse(shown);
@@ -268,6 +283,7 @@ function parseObject(text: string, status: number, mask: KeyMask, elements: numb
     throw invalid(notJson(text));
   }
   if (!isObject(body) || Array.isArray(body)) throw invalid('the answer is no JSON object');
+  if (isShort && isNestedDeeper(body, DEEPEST)) throw invalid('the answer is nested too deep');
   return body;
 }
 
@@ -347,7 +363,7 @@ export function parseResponse(
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {
-  const body = parseObject(text, raw.status, mask, bounds.elements);
+  const body = parseObject(text, raw.status, mask, bounds);
   const failure = inspect(body, raw.status, mask);
   if (failure?.overload !== undefined) {
     const { reason, message, status } = failure;

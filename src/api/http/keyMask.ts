@@ -33,7 +33,7 @@ export class KeyMask {
    */
   hideInBody(text: string): string {
     if (this.key.length < SHORTEST_IN_BODY) return text;
-    if (!this.#secrets.holdsRun(text) && !this.#escape.test(text)) return text;
+    if (!this.#secrets.holdsRun(text) && !(text.includes('\\u00') && this.#escape.test(text))) return text;
     if (text.length <= LONGEST_HIDDEN_IN) return this.hide(text);
     throw new CallFailure(
       'invalid_response',

@@ -65,16 +65,11 @@ function timeslicesOf(
   times: Map<string, number | undefined>,
   discarded: Discarded,
 ): readonly Timeslice[] {
-  const timeOf = (text: unknown): number | undefined => {
-    if (typeof text !== 'string') return undefined;
-    if (!times.has(text)) times.set(text, parseTime(text));
-    return times.get(text);
-  };
   const parsed: Timeslice[] = [];
   for (const each of isList(given) ? given : [undefined]) {
     const values = isObject(each) ? each['values'] : undefined;
-    const from = isObject(each) ? timeOf(each['from']) : undefined;
-    const to = isObject(each) ? timeOf(each['to']) : undefined;
+    const from = isObject(each) ? timeOf(each['from'], times) : undefined;
+    const to = isObject(each) ? timeOf(each['to'], times) : undefined;
     if (!isObject(values) || from === undefined || to === undefined || to <= from)
       discarded.value('metrics.timeslices');
     else parsed.push({ from, to, values: valuesOf(metric, values, discarded) });
@@ -85,6 +80,12 @@ function timeslicesOf(
     if (!isFirst) discarded.value('metrics.timeslices');
     return isFirst;
   });
+}
+
+function timeOf(text: unknown, times: Map<string, number | undefined>): number | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (!times.has(text)) times.set(text, parseTime(text));
+  return times.get(text);
 }
 
 /** As they were parsed, which copies nothing, unless some are impossible. Only own properties are values. */
