@@ -99,8 +99,6 @@ export class AccountCollector {
     if (!isEnabled(this.context, 'applications')) this.#setRefused(undefined);
     this.inventory.reconfigure(customMetrics !== next.customMetrics);
     for (const group of GROUPS) if (!isEnabled(this.context, group)) this.log.groupDisabled(group);
-    // Windows can be read later than before, or earlier: so could those that are held.
-    for (const { lastRead } of this.inventory.tasks()) if (lastRead !== undefined) lastRead.readableAt += laterBy;
     const { applicationList, keyTransactionList } = this.inventory;
     const otherApplications = differ(account.applications.include, next.account.applications.include);
     if (otherApplications) applicationList.overdue = true;
@@ -110,7 +108,7 @@ export class AccountCollector {
       keyTransactionList.overdue = true;
     }
     this.limiter.resize(next.account.limits);
-    this.schedule.reset();
+    this.schedule.reset(laterBy);
     this.noticeKey();
     this.#forgetRemoved();
     for (const list of [applicationList, keyTransactionList]) {
@@ -341,15 +339,13 @@ export class AccountCollector {
   }
 
   #endOne(task: Task, result: number | Failed, window: CurrentWindow): void {
-    const now = this.context.clock.monotonic();
     if (typeof result === 'number') {
-      const shownAt = this.context.clock.now();
-      task.succeed({ windowEnd: result, readableAt: window.readableAt, readAt: now, shownAt });
+      task.succeed(this.schedule.readTimes(task, window, result));
       return;
     }
     const { error } = result;
     const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
-    task.fail({ reason, text: error instanceof Error ? error.message : String(error) }, now);
+    task.fail({ reason, text: error instanceof Error ? error.message : String(error) }, this.context.clock.monotonic());
     this.log.failed(task);
     // Once per interval while the account is refused, whatever the list answers.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;

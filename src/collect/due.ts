@@ -35,7 +35,7 @@ export function readableAt(windowEnd: number, delay: number): number {
 const FIRST_RETRY = 5_000;
 const LONGEST_RETRY = 300_000;
 
-/** All times here are milliseconds of the monotonic clock. */
+/** When an attempt was made: milliseconds of the monotonic clock. */
 type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
 /** How often something is read: its configured interval, and the factor by which it is slowed (1 = not). */
@@ -63,17 +63,34 @@ export function effectiveInterval(interval: number, slowdown: number): number {
 }
 
 /**
+ * When a held value is due after a change at `now` of its effective interval, or of the delay. A time that has passed stays.
+ * One that lies ahead keeps its share of the interval where that gets shorter, so that a fleet does not become due at once;
+ * it moves back where the interval gets longer; and it never comes to lie before `now`.
+ *
+ * @param before the due time until now and the effective interval that it counts with, in milliseconds
+ * @param after the due time that the new interval gives, that interval, and by how much windows can be read later
+ */
+export function movedDueAt(
+  now: number,
+  before: { readonly dueAt: number; readonly interval: number },
+  after: { readonly dueAt: number; readonly interval: number; readonly laterBy: number },
+): number {
+  if (before.dueAt <= now) return before.dueAt;
+  const moved =
+    after.interval > before.interval
+      ? Math.max(before.dueAt, after.dueAt)
+      : now + ((before.dueAt - now) * after.interval) / before.interval;
+  return Math.max(now, moved + after.laterBy);
+}
+
+/**
  * `fresh` when it was not due at `asOf`, the start of the scrape; else `stale` until `maxAge` past the time it was due,
  * which `now`, the time of the answer, decides; then `missing`.
+ *
+ * @param due undefined when nothing is held
  */
-export function stateOf(
-  lastRead: Times | undefined,
-  pace: Pace,
-  maxAge: number,
-  { asOf, now }: EvaluationTime,
-): TaskState {
-  if (lastRead === undefined) return 'missing';
-  const due = dueAt(lastRead, pace);
+export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: EvaluationTime): TaskState {
+  if (due === undefined) return 'missing';
   if (asOf < due) return 'fresh';
   return now <= due + maxAge ? 'stale' : 'missing';
 }

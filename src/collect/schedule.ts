@@ -4,6 +4,7 @@ import type { Group } from '../metrics/sample.ts';
 import {
   dueAt,
   effectiveInterval,
+  movedDueAt,
   nextRegularAttempt,
   planCalls,
   retryAt,
@@ -53,8 +54,8 @@ export class Schedule {
   readonly #inventory: Inventory;
   readonly #kinds: Kinds;
   readonly #limiter: AccountLimiter;
-  /** The wall clock was set forward, or the machine slept: what was read before `at` is due from `dueFrom` on. */
-  #jump = { at: -Infinity, dueFrom: Infinity };
+  /** When the wall clock was last set forward, or the machine slept: what was held then is due. */
+  everythingDueSince = -Infinity;
   /** How many calls a task of a kind takes; below 1 where a call carries several. */
   #callsPerTask: ReadonlyMap<Kind, number> = new Map();
   /** When the plan was made, of how many tasks, and what had changed by then. */
@@ -88,21 +89,38 @@ export class Schedule {
     if (next.to < before.to && this.#context.clock.now() > readableAt(before.to, delay) - CLOCK_TOLERANCE)
       return before;
     if (ahead >= CLOCK_TOLERANCE && next.to >= before.to) {
-      const now = this.#context.clock.monotonic();
-      this.#jump = { at: now, dueFrom: next.to === before.to ? next.readableAt + MINUTE : now };
+      this.everythingDueSince = this.#context.clock.monotonic();
+      const dueFrom = next.to === before.to ? next.readableAt + MINUTE : this.everythingDueSince;
+      for (const { lastRead } of this.#inventory.tasks()) {
+        if (lastRead !== undefined) lastRead.dueAt = Math.min(lastRead.dueAt, dueFrom);
+      }
     }
     return (this.window = next);
   }
 
-  /** Since when everything that was held is due, because the wall clock was set forward or the machine slept. */
-  get everythingDueSince(): number {
-    return this.#jump.at;
-  }
-
-  /** The configuration has changed: takes the window of now, whatever it was before, and makes the plan anew. */
-  reset(): void {
+  /**
+   * The configuration has changed: takes the window of now, whatever it was before, and makes the plan anew.
+   *
+   * @param laterBy by how much later windows can be read than before, in milliseconds
+   */
+  reset(laterBy: number): void {
     this.window = this.#windowOfNow();
     this.updateAtOnce();
+    this.#reschedule(laterBy);
+  }
+
+  /** When a task was read just now, and is due again: for the state of the task. */
+  readTimes(task: Task, window: CurrentWindow, windowEnd: number): ReadTimes {
+    const { clock } = this.#context;
+    const interval = this.effectiveIntervalOf(task);
+    const times = {
+      windowEnd,
+      readableAt: window.readableAt,
+      readAt: clock.monotonic(),
+      shownAt: clock.now(),
+      interval,
+    };
+    return { ...times, dueAt: this.#dueAt(task, times) };
   }
 
   /** How many calls reading so many tasks of each kind takes, about. */
@@ -132,9 +150,7 @@ export class Schedule {
   dueAt(task: Task): number {
     const { lastRead, overdue } = task;
     if (lastRead === undefined) return -Infinity;
-    if (overdue) return lastRead.readAt;
-    const due = dueAt(lastRead, { interval: this.intervalOf(task), slowdown: this.plan.slowdown });
-    return this.#isPassed(lastRead) ? Math.min(due, this.#jump.dueFrom) : due;
+    return overdue ? lastRead.readAt : lastRead.dueAt;
   }
 
   /** Whether a task is due at a time. */
@@ -154,11 +170,7 @@ export class Schedule {
   }
 
   stateOf(task: Task, time: EvaluationTime): TaskState {
-    const { lastRead } = task;
-    const pace = { interval: this.intervalOf(task), slowdown: this.plan.slowdown };
-    const state = stateOf(lastRead, pace, this.#context.collection.max_age, time);
-    if (state !== 'fresh' || lastRead === undefined || !this.#isPassed(lastRead)) return state;
-    return time.asOf < this.#jump.dueFrom ? 'fresh' : 'stale';
+    return stateOf(task.lastRead?.dueAt, this.#context.collection.max_age, time);
   }
 
   /** Something asks for a task at `now`: from then on it counts. */
@@ -241,7 +253,9 @@ export class Schedule {
       callsPerTask.set(kind, Math.min(1, needed / ofKind.length));
       yield undefined;
     }
+    const { slowdown } = this.plan;
     this.plan = this.#planOf(calls);
+    if (this.plan.slowdown !== slowdown) this.#reschedule(0);
     this.#callsPerTask = callsPerTask;
     this.#madeOf = { at: now, tasks, changes };
   }
@@ -266,8 +280,21 @@ export class Schedule {
     return refreshes / tasks.length;
   }
 
-  #isPassed({ readAt }: ReadTimes): boolean {
-    return readAt < this.#jump.at;
+  /** The pace has changed: what is not due yet becomes due by the new one. */
+  #reschedule(laterBy: number): void {
+    const now = this.#context.clock.monotonic();
+    for (const task of this.#inventory.tasks()) {
+      const { lastRead } = task;
+      const interval = this.effectiveIntervalOf(task);
+      if (lastRead === undefined || (lastRead.interval === interval && laterBy === 0)) continue;
+      lastRead.dueAt = movedDueAt(now, lastRead, { dueAt: this.#dueAt(task, lastRead), interval, laterBy });
+      lastRead.readableAt += laterBy;
+      lastRead.interval = interval;
+    }
+  }
+
+  #dueAt(task: Task, times: Pick<ReadTimes, 'readableAt' | 'readAt'>): number {
+    return dueAt(times, { interval: this.intervalOf(task), slowdown: this.plan.slowdown });
   }
 
   #windowOfNow(): CurrentWindow {

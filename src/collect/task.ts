@@ -42,6 +42,10 @@ export interface ReadTimes {
   readonly readAt: number;
   /** The same as Unix milliseconds, only to be shown. */
   readonly shownAt: number;
+  /** When it is due again, by the monotonic clock. A change of pace moves it as long as it lies ahead, never into the past. */
+  dueAt: number;
+  /** The effective interval that `dueAt` was calculated with, in milliseconds. */
+  interval: number;
 }
 
 /**

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   dueAt,
   effectiveInterval,
+  movedDueAt,
   nextRegularAttempt,
   planCalls,
   retryAt,
@@ -69,9 +70,49 @@ describe('when a held value is due', () => {
   });
 });
 
+describe('when a held value is due after its effective interval has changed', () => {
+  const NOW = 600_000;
+  const moved = (due: number, from: number, to: number, laterBy = 0) =>
+    movedDueAt(NOW, { dueAt: due, interval: from }, { dueAt: due - from + to, interval: to, laterBy });
+
+  it.each([
+    ['what is due stays due since then', NOW - 1, 60_000, 600_000, NOW - 1],
+    ['what is due stays due since then, where the interval gets shorter', NOW - 1, 600_000, 60_000, NOW - 1],
+    ['a longer interval counts from the last reading', NOW + 10_000, 60_000, 90_000, NOW + 40_000],
+    ['of a shorter one the same share is left', NOW + 300_000, 600_000, 60_000, NOW + 30_000],
+  ])('%s', (_, due, from, to, expected) => {
+    expect(moved(due, from, to)).toBe(expected);
+  });
+
+  it('moves with the delay, at most to now', () => {
+    expect(moved(NOW + 10_000, 60_000, 60_000, 60_000)).toBe(NOW + 70_000);
+    expect(moved(NOW + 10_000, 60_000, 60_000, -60_000)).toBe(NOW);
+    expect(moved(NOW - 10_000, 60_000, 60_000, 60_000)).toBe(NOW - 10_000);
+  });
+
+  it('whatever the changes, never lies before them, and is never more than an interval of any of them away', () => {
+    const intervals = fc.array(fc.integer({ min: 1_000, max: 7_200_000 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1_000, max: 7_200_000 }), intervals, fc.nat(600_000), (first, later, step) => {
+        const last = { dueAt: first, interval: first };
+        let now = 0;
+        for (const interval of later) {
+          now += step;
+          const before = last.dueAt;
+          last.dueAt = movedDueAt(now, last, { dueAt: interval, interval, laterBy: 0 });
+          last.interval = interval;
+          if (before <= now) expect(last.dueAt).toBe(before);
+          else expect(last.dueAt).toBeGreaterThanOrEqual(now);
+          expect(last.dueAt).toBeLessThanOrEqual(Math.max(first, ...later));
+        }
+      }),
+    );
+  });
+});
+
 describe('the state of a held value', () => {
   const state = (asOf: number, now = asOf) =>
-    stateOf(held(0), pace(60_000), 300_000, { asOf: START + asOf, now: START + now });
+    stateOf(START + 60_000, 300_000, { asOf: START + asOf, now: START + now });
 
   it('is fresh until it is due, then stale for max_age, then missing', () => {
     expect(state(59_999)).toBe('fresh');
@@ -86,7 +127,7 @@ describe('the state of a held value', () => {
   });
 
   it('is missing when nothing is held', () => {
-    expect(stateOf(undefined, pace(60_000), 300_000, { asOf: START, now: START })).toBe('missing');
+    expect(stateOf(undefined, 300_000, { asOf: START, now: START })).toBe('missing');
   });
 });
 
