@@ -103,7 +103,6 @@ describe('a query for many applications', () => {
       expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
       expect(between.notes.failures).toEqual([]);
     },
-    30_000,
   );
 
   it('that no division makes small enough is a failure, never half an answer', async () => {
@@ -405,7 +404,6 @@ describe('a series', () => {
       expect(byName(await reader.metricSeries.read(subjects, chunk!, call))).toEqual(byName(whole));
       expect(new Set(notes.splits)).toEqual(new Set(['truncated']));
     },
-    30_000,
   );
 
   const last = RANGE.to - 60;
