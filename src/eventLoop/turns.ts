@@ -1,15 +1,15 @@
-/** So many milliseconds of work are done in one turn of the event loop before other work gets its turn. */
+/** At most this many milliseconds of work are done in one turn of the event loop. */
 const TURN = 4;
 
-/** Those that wait for their turn, in the order in which they came. */
+/** Functions that wait for their turn, first come, first served. */
 const waiting: (() => void)[] = [];
 
-/** When the work of this turn of the event loop began: one answer may be read, taken over and written in the same turn. */
+/** When the work of this turn of the event loop began: one turn may read, take over and write a result. */
 let began: number | undefined;
 
 /**
- * Resolves once other work of the event loop has had its turn. One turn of the loop is given to one of those that wait: it
- * is as short with many works under way as with one.
+ * Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so a turn stays short however many
+ * wait.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
@@ -35,14 +35,14 @@ function beginTurn(): number {
 }
 
 /**
- * For the middle of long work, so that nothing waits for its end: something to wait for once this turn of the event loop has
- * done its milliseconds of work, whoever asked for it; undefined before.
+ * A promise to await in the middle of long work once this turn has done its milliseconds of work, no matter which caller did
+ * it; undefined before.
  */
 export function yieldIfDue(): Promise<void> | undefined {
   return performance.now() - (began ?? beginTurn()) < TURN ? undefined : yieldToEventLoop();
 }
 
-/** Hands each element over, in order, and lets other work go on in between; without `take`, runs the steps of a generator. */
+/** Hands over each element, in order, and lets other work run in between; without `take`, runs the steps of a generator. */
 export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): Promise<void> {
   for (const each of list) {
     const yielded = yieldIfDue();
@@ -51,12 +51,12 @@ export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void): 
   }
 }
 
-/** The same of `yieldSoonAfterInput`. */
+/** The waiters of `yieldSoonAfterInput`. */
 const waitingForInput: (() => void)[] = [];
 
 /**
- * As `yieldToEventLoop`, for work that input has begun. An immediate that is set while input is handled still runs in the turn of
- * that input, so this waits for the one after it.
+ * Like `yieldToEventLoop`, for work that input has started. An immediate that is set while input is handled still runs in the
+ * turn of that input, so this waits for the one after it.
  */
 export async function yieldAfterInput(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
@@ -64,8 +64,8 @@ export async function yieldAfterInput(): Promise<void> {
 }
 
 /**
- * As `yieldAfterInput`, for small work that comes often. Each turn is given to half of those that wait: it is shorter than
- * with all of them, and they cannot come faster than they go.
+ * Like `yieldAfterInput`, for small, frequent work. Each turn resumes half of the waiters: a turn is shorter than with all of
+ * them, and new ones cannot arrive faster than old ones are resumed.
  */
 export function yieldSoonAfterInput(): Promise<void> {
   return new Promise((resolve) => {

@@ -18,7 +18,7 @@ export interface RenderOptions {
   readonly gzip: boolean;
   /** `collection.max_series`: whole families are left out beyond it. */
   readonly maxSeries: number;
-  /** Aborted when nobody waits for the exposition any more: it need not be begun. */
+  /** Aborted once the client has left: the exposition need not be started. */
   readonly gone?: AbortSignal;
 }
 
@@ -29,12 +29,12 @@ export interface CollectedExposition {
   readonly start: readonly Buffer[] | GzipStart;
 }
 
-/** An exposition ready to be written: the pieces are written one after the other, with back pressure. */
+/** An exposition ready to be written, piece by piece, with back pressure. */
 export interface RenderedExposition {
   readonly contentType: string;
   readonly contentEncoding: 'gzip' | undefined;
   readonly pieces: readonly Buffer[];
-  /** Whoever takes the pieces keeps this, so that others are given the same pieces meanwhile. */
+  /** A writer keeps this while it takes the pieces, so that other writers get the same pieces meanwhile. */
   readonly madeOf: CollectedExposition;
 }
 
@@ -61,28 +61,30 @@ const LEAST_SERIES = 2000;
 interface Kept {
   /** Format, compression and limit. */
   readonly kind: string;
-  /** Of the rows only these: the others would keep the values of an earlier refresh in memory. */
+  /** Only these parts of the rows: the others would keep the values of an earlier refresh in memory. */
   readonly labels: ExpositionRows['labels'];
   readonly numbers: ExpositionRows['numbers'];
-  /** Who waits for it. */
+  /** One signal for each request that waits for it. */
   readonly waiters: (AbortSignal | undefined)[];
   /** While it is being made. */
   making: Promise<CollectedExposition> | undefined;
-  /** Once it is made, as long as somebody takes it. */
+  /** Once it is made, while a writer takes it. */
   made: WeakRef<CollectedExposition> | undefined;
 }
 
 /**
- * Collects answers from blocks (docs/architecture.md): names, labels and values, which are text already, are copied in the order of
- * the families. Large answers are kept for whoever asks for the same again: the newest of each kind, which the second Prometheus of
- * a pair asks for, and all that are being made or taken. They are made one after the other, so that one is in memory at a time.
+ * Collects expositions from blocks (docs/architecture.md): names, labels and values, which are text already, are copied in the
+ * order of the families.
+ *
+ * A large exposition is kept while it is made or written, and the newest of each kind longer, because the second Prometheus of
+ * a pair asks for the same one. They are made one after the other, so only one is in memory at a time.
  */
 export class Exposition {
   readonly #newest = new Map<string, CollectedExposition>();
   #kept: Kept[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
-  /** The kept exposition of this kind if it was made of the same rows, else a new one. */
+  /** Returns the kept exposition of this kind if it was made of the same rows, else a new one. */
   async collect(blocks: readonly Block[], options: RenderOptions): Promise<CollectedExposition> {
     const rows = await expositionRows(blocks);
     const { series, labels, numbers } = rows;
@@ -117,7 +119,7 @@ export class Exposition {
   }
 }
 
-/** Where it compresses, it does not keep the uncompressed pieces: most scrapers only ever ask for gzip. */
+/** A compressed exposition keeps no uncompressed pieces: most scrapers only ever request gzip. */
 async function collect(rows: ExpositionRows, { format, gzip, maxSeries }: RenderOptions): Promise<CollectedExposition> {
   const { families, counts } = await expositionFamilies(rows, maxSeries);
   const pieces: Buffer[] = [];

@@ -2,22 +2,24 @@ import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { Columns, DroppedSeries, Family, Block } from '../metrics/sample.ts';
 import { withoutLabelsOf } from '../metrics/writeSamples.ts';
 
-/** What an exposition holds of the collected data, and what it does not. */
+/** What an exposition contains, and what was left out of it. */
 export interface ExpositionCounts {
   /** Series written, by family. */
   readonly series: ReadonlyMap<string, number>;
-  /** Series of the families that were left out because of `max_series`, entity by entity. */
+  /** Series of the families that were left out because of `max_series`, task by task. */
   readonly dropped: readonly DroppedSeries[];
-  /** Samples that are not written: the value is not finite, a label is the entity's, or the series is there already. */
+  /**
+   * Samples that are not written: the value is not finite, a label repeats one of the task's own, or the series exists already.
+   */
   readonly refused: number;
 }
 
-/** Where the series of one family are, in the order of the exposition. */
+/** Where the series of one family stand, in the order of the exposition. */
 export class FamilySeries {
   readonly family: Family;
-  /** For each series the place of its row in the exposition. */
+  /** For each series the index of its row in the exposition. */
   readonly rows: Uint32Array;
-  /** For each series its place in the columns of its row. */
+  /** For each series its index in the columns of its row. */
   readonly columns: Uint32Array;
   #length = 0;
 
@@ -81,7 +83,7 @@ export async function expositionFamilies(
   return { families: [...kept.values()], counts: { series, dropped, refused: rows.refused } };
 }
 
-/** Where each column goes, and how many series of a row with these columns go nowhere, by family. */
+/** Where each column is written to, and how many series of a row with these columns are dropped, by family. */
 function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeries>) {
   const kept = list.map(({ family }) => families.get(family.name));
   const dropped = new Map<string, number>();
@@ -92,17 +94,17 @@ function positionsOf({ list }: Columns, families: ReadonlyMap<string, FamilySeri
 }
 
 /**
- * What an exposition needs of its blocks, in a list for each. An exposition goes over these lists several times. It visits the
- * blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
+ * What an exposition needs of its blocks, one list for each property. An exposition walks these lists several times, but visits
+ * the blocks only once, because they lie far apart in memory: 100,000 of them take 10 ms.
  */
 export interface ExpositionRows {
-  /** For each block the labels of its entity as they are written. */
+  /** For each block the labels of its task as they are written. */
   readonly labels: readonly Buffer[];
   /** For each block the families and labels of its samples. */
   readonly columns: readonly Columns[];
   /** For each block its values, one for each column. */
   readonly values: readonly (readonly string[])[];
-  /** For each block the number of its samples, which are the same as long as that number is. */
+  /** For each block the number of its samples; equal numbers mean equal samples. */
   readonly numbers: Float64Array;
   /** How many blocks have the same columns, in the order in which these first appear. */
   readonly rowsWith: ReadonlyMap<Columns, { readonly rows: number }>;
@@ -112,7 +114,7 @@ export interface ExpositionRows {
   readonly refused: number;
 }
 
-/** Blocks that are visited before other work may go on: less than two milliseconds. */
+/** Blocks that are visited before other work gets its turn: less than two milliseconds. */
 const BLOCKS_AT_ONCE = 8192;
 
 /** Visits the blocks of an exposition. */

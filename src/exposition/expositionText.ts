@@ -2,7 +2,7 @@ import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { FamilySeries, ExpositionRows } from './expositionFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 
-/** Lines that are written before other work may go on; they take less than a millisecond. */
+/** Lines that are written before other work gets its turn: less than a millisecond. */
 const LINES_AT_ONCE = 1000;
 
 /**
@@ -28,7 +28,7 @@ export async function* expositionPieces(
   if (writer.length > 0) yield writer.take();
 }
 
-/** Adds lines from the series at `first` on until it is time for a turn or the piece is full; gives the place of the next. */
+/** Adds lines from the series at `first` until a turn is due or the piece is full; returns the index of the next series. */
 function addLines(
   writer: PieceWriter,
   { family, rows: rowOf, columns: columnOf }: FamilySeries,
@@ -72,7 +72,7 @@ class PieceWriter {
   readonly #size: number;
   readonly #inUse: number;
   readonly #buffers: Buffer[] = [];
-  /** The place among the buffers of the one that is written now. */
+  /** The index of the buffer that is written now. */
   #index = 0;
   #bytes: Buffer;
   #length = 0;

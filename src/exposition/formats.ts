@@ -10,8 +10,9 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 };
 
 /**
- * The format for an `Accept` header. OpenMetrics only where it is named, in a version we write, and not liked less than
- * text; everything else, `*` and absence included, gives text: a scraper is never refused for its header.
+ * The format for an `Accept` header. OpenMetrics only where the header names it, in a version we write, with a quality of at
+ * least that of text. Everything else, `*` and a missing header included, gives text: a scraper is never refused for its
+ * header.
  */
 export function negotiate(accept: string | undefined): Format {
   const preferences = parse(accept);
@@ -63,7 +64,7 @@ function parameter(part: string): readonly [string, string] {
   ];
 }
 
-/** RFC 9110, 12.4.2; what is no quality value is taken as 0: what was asked for cannot be known. */
+/** RFC 9110, 12.4.2. An invalid quality counts as 0: the preference of the client is unknown. */
 function qualityOf(text: string | undefined): number {
   if (text === undefined) {
     return 1;
@@ -73,7 +74,7 @@ function qualityOf(text: string | undefined): number {
 
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/** The last line of an OpenMetrics answer. */
+/** The last line of an OpenMetrics exposition. */
 export const END_OF_EXPOSITION = '# EOF\n';
 
 /** The metadata lines of a family, in the order its format asks for. OpenMetrics names a counter without `_total`. */

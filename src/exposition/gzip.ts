@@ -10,22 +10,24 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
 const deflateRawAsync = promisify(deflateRaw);
 
 /**
- * The pieces of an exposition that is compressed. Beginning to compress one takes 0.3 ms of the main thread, so there should be few;
- * so many are compressed at once, and the writer waits before it makes more.
+ * The pieces of a compressed exposition. Starting to compress one takes 0.3 ms of the main thread, so there should be few. At
+ * most `inUse` pieces are compressed at once; the writer waits before it makes more.
  */
 export const COMPRESSED = { size: 512 * 1024, inUse: 2 };
 
 /**
- * The beginning of a gzip stream, compressed piece by piece off the main thread, that can be kept and given different ends. Its pieces
- * stop at a byte boundary (Z_SYNC_FLUSH), so that they, and what follows, make one deflate stream. A second gzip member would be as
- * valid (RFC 1952, 2.2), but there are clients that stop reading after the first; one member is read by all.
+ * The beginning of a gzip stream that is compressed piece by piece off the main thread, can be kept, and can be given different
+ * ends. Its pieces stop at a byte boundary (Z_SYNC_FLUSH), so they and the end make one deflate stream. A second gzip member
+ * would be as valid (RFC 1952, 2.2), but some clients stop reading after the first.
  */
 export class GzipStart {
   readonly #pieces: Promise<Buffer>[] = [];
   #crc = 0;
   #bytes = 0;
 
-  /** Must have resolved before the next piece is added; a piece is in use until so many were added after it. */
+  /**
+   * Must have resolved before the next piece is added. A piece is in use until `COMPRESSED.inUse` further pieces were added.
+   */
   async add(piece: Buffer): Promise<void> {
     this.#crc = crc32(piece, this.#crc);
     this.#bytes += piece.length;
@@ -35,17 +37,17 @@ export class GzipStart {
     await this.#pieces.at(-COMPRESSED.inUse);
   }
 
-  /** The same, when all that was added is compressed. */
+  /** Resolves to this stream once all added pieces are compressed. */
   async compressed(): Promise<this> {
     await Promise.all(this.#pieces);
     return this;
   }
 
-  /** A whole gzip stream of what was added and `rest`. */
+  /** The whole gzip stream: the added pieces, then `rest`. */
   async endedBy(rest: Buffer): Promise<readonly Buffer[]> {
     const end = await deflateRawAsync(rest, OPTIONS);
     const trailer = Buffer.alloc(8);
-    // Of no bytes at all, zlib's crc32 is 0 whatever it started from.
+    // zlib's crc32 of zero bytes is 0, not the value it was given to start from.
     trailer.writeUInt32LE(rest.length === 0 ? this.#crc : crc32(rest, this.#crc), 0);
     trailer.writeUInt32LE((this.#bytes + rest.length) % 2 ** 32, 4);
     return [HEADER, ...(await Promise.all(this.#pieces)), end, trailer];

@@ -1,4 +1,4 @@
-/** Upstream's names of the metrics that the derived calculations read. */
+/** New Relic's names of the metrics that the derived calculations read. */
 export const METRIC = {
   apdex: 'Apdex',
   endUserApdex: 'EndUser/Apdex',
@@ -20,7 +20,7 @@ const DATASTORE = /^Datastore\/[^/]+\/allWeb$/;
 
 /** Whether a metric is of one datastore type, such as `Datastore/MySQL/allWeb`; `Datastore/allWeb`, the sum of all, is none. */
 export function isDatastore(metricName: string): boolean {
-  // Asked of every row of an answer: most names are told by their beginning.
+  // This runs for every row of a response, and the prefix alone decides for most names.
   return metricName.startsWith('Datastore/') && DATASTORE.test(metricName);
 }
 
@@ -30,28 +30,28 @@ export function datastoreNames(metricNames: readonly string[]): string[] {
 }
 
 /**
- * Some of these values of one metric, in upstream's names and units; only finite numbers. A value that is missing here was
- * answered, but cannot be read (null, text): nobody knows what it is.
+ * Some values of one metric, in New Relic's names and units; only finite numbers. A missing value was in the response but could
+ * not be read (null, text): it is unknown, not absent.
  */
 export type Values<Value extends string> = Readonly<Partial<Record<Value, number>>>;
 
-/** What upstream answered about one application or host over one window. */
+/** What New Relic said about one application or host over one window. */
 export interface WindowValues {
-  /** Length of the window that was answered, in whole minutes. */
+  /** Length of the window of the response, in whole minutes. */
   readonly seconds: number;
-  /** By metric name. A metric that upstream did not answer has no entry: it is absent. */
+  /** By metric name. A metric that was not in the response has no entry. */
   readonly metrics: ReadonlyMap<string, Values<string>>;
 }
 
 /** The values of a metric that counts calls and measures their time; the average is in milliseconds. */
 export type TimedCalls = Values<'call_count' | 'average_response_time'>;
 
-/** The number, or undefined where the calculation left the finite numbers: such a result is published as absent. */
+/** The number, or undefined where the result is not finite: such a result is published as absent. */
 export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The first value, or the second where the first is absent or 0, which it cannot be while there are requests. */
+/** The first value, or the second where the first is absent or 0; 0 is impossible while there are requests. */
 export function fallbackIfZero(first: number | undefined, second: number | undefined): number | undefined {
   return first === undefined || first === 0 ? second : first;
 }

@@ -1,13 +1,13 @@
 import { finite, type Values } from './metricInputs.ts';
 
-/** A count in a window of so many seconds as a rate per second; absent where the count is. */
+/** A count in a window of `seconds` as a rate per second; absent where the count is absent. */
 export function perSecond(count: number | undefined, seconds: number): number | undefined {
   return count === undefined ? undefined : finite(count / seconds);
 }
 
 /**
- * Requests per second, from `requests_per_minute`. A rate that upstream rounded away to 0, or does not give, is taken from
- * the call count, which is exact.
+ * Requests per second, from `requests_per_minute`. Where New Relic rounded that rate to 0, or does not give it, it is taken
+ * from the exact call count.
  */
 export function requestRate(
   requests: Values<'requests_per_minute' | 'call_count'> | undefined,
@@ -19,7 +19,7 @@ export function requestRate(
   return rate === undefined || roundedAway ? perSecond(calls, seconds) : rate / 60;
 }
 
-/** What upstream answered about errors and requests in a window; undefined: it has no such metric. */
+/** What New Relic said about errors and requests in a window; undefined: it has no such metric. */
 interface ErrorInputs {
   readonly scope: 'application' | 'host';
   /** `Errors/all`. */
@@ -31,8 +31,8 @@ interface ErrorInputs {
 }
 
 /**
- * Errors per request, web requests and background transactions together (the vendor's error rate, as a ratio). A metric of
- * requests that is absent counts 0; one that cannot be read leaves the ratio absent. Absent without requests.
+ * Errors per request, web requests and background transactions together (New Relic's error rate, as a ratio). An absent request
+ * metric counts 0; an unreadable one leaves the ratio absent. Absent without requests.
  */
 export function errorRatio(inputs: ErrorInputs): number | undefined {
   const errors = errorCount(inputs);
@@ -49,22 +49,22 @@ export function errorsPerSecond(inputs: ErrorInputs, seconds: number): number | 
 }
 
 /**
- * The errors of the window. An application without `Errors/all` recorded none while it had requests; a host may not have
- * the metric at all, so nothing is known.
+ * The errors of the window. An application without `Errors/all` recorded none while it had requests. A host may not have the
+ * metric, so for a host the count is unknown.
  */
 function errorCount(inputs: ErrorInputs): number | undefined {
   if (inputs.errors !== undefined) return inputs.errors.error_count;
   return inputs.scope === 'application' && requestCount(inputs) > 0 ? 0 : undefined;
 }
 
-/** The requests of the window as far as they are known. */
+/** The requests of the window, as far as they are known. */
 function requestCount({ web, nonWeb }: ErrorInputs): number {
   return (web?.call_count ?? 0) + (nonWeb?.call_count ?? 0);
 }
 
 /**
- * The Apdex score; absent with 0 requests. The sum of the zones stands in for an absent count. Where neither is known, a
- * score of 0 is absent, because it may be that of 0 requests.
+ * The Apdex score; absent with 0 requests. The sum of the zones replaces an absent count. Where both are unknown, a score of 0
+ * is absent, because it may be the score of 0 requests.
  *
  * @param apdex `Apdex` or `EndUser/Apdex`: the score from 0 to 1, and how many requests were satisfied, tolerating, frustrated
  */
@@ -76,7 +76,7 @@ export function apdexScore(apdex: Values<'score' | 'count' | 's' | 't' | 'f'> = 
   return count > 0 ? score : undefined;
 }
 
-/** Bytes of a `Memory/Physical` value: upstream's megabytes are 1024² bytes. */
+/** Bytes of a `Memory/Physical` value: New Relic's megabytes are 1024² bytes. */
 export function memoryBytes(megabytes: number | undefined): number | undefined {
   return megabytes === undefined ? undefined : finite(megabytes * 1_048_576);
 }

@@ -9,9 +9,9 @@ import {
 } from './metricInputs.ts';
 
 /**
- * Response time of a web request with queueing, in seconds: the average call time, for which the average response time
- * stands in where it is absent or 0, and the queueing per web request. An absent queue counts 0; one that was answered
- * and cannot be read leaves the result absent. Absent without web requests.
+ * Response time of a web request with queueing, in seconds: the average call time (the average response time where that is
+ * absent or 0) plus the queueing per web request. An absent queue counts 0; an unreadable one leaves the result absent. Absent
+ * without web requests.
  *
  * @param web `HttpDispatcher`; times in milliseconds
  */
@@ -26,8 +26,8 @@ export function responseTime(
 }
 
 /**
- * Seconds that these calls (of the request queue, or of a component) take per web request: average × calls / web
- * requests. With 0 calls the average is not required. Absent where an input is absent, and without web requests.
+ * Seconds that these calls (of the request queue, or of a component) take per web request: average × calls / web requests. With
+ * 0 calls no average is needed. Absent where an input is absent, and without web requests.
  */
 export function timePerRequest(timed: TimedCalls | undefined, webRequests: number | undefined): number | undefined {
   const calls = timed?.call_count;
@@ -43,18 +43,18 @@ export function averageTime(timed: TimedCalls | undefined): number | undefined {
   return average === undefined || !hasCalls(timed?.call_count) ? undefined : average / 1000;
 }
 
-/** True when there were calls, so that there is an average per call. */
+/** True when there were calls, and so an average per call. */
 function hasCalls(calls: number | undefined): calls is number {
   return calls !== undefined && calls > 0;
 }
 
 /**
- * Execution time of a web transaction outside the components, in seconds: `WebTransactionTotalTime` less the times of the
- * components per web request. `HttpDispatcher` stands in for a total time that is absent (some agents report none) or 0.
- * The result may be below zero. Absent without web requests, and where the total time or any of the components was
- * answered and cannot be read: without that part, the result would be a wrong number.
+ * Execution time of a web transaction outside the components, in seconds: `WebTransactionTotalTime` minus the component times
+ * per web request. `HttpDispatcher` replaces a total time that is absent (some agents report none) or 0. The result may be
+ * negative. Absent without web requests, and where the total time or a component is unreadable: without that part the result
+ * would be wrong.
  *
- * @param components those that upstream answered and that count
+ * @param components the components in the response that count
  */
 export function totalTime(
   web: TimedCalls | undefined,
@@ -81,12 +81,12 @@ type DatabaseKind = 'datastore' | 'database' | 'active_record';
 export type DatabaseChoice = DatabaseKind | 'none';
 
 /**
- * Which database kind counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database
- * that has calls, else the first that is present. A ruby application that has ActiveRecord at all never uses Database.
- * `override` is the setting `database_component`.
+ * Which database kind counts for an application: the first of ActiveRecord (old ruby agents only), Datastore and Database that
+ * has calls, else the first that is present. A ruby application that has ActiveRecord never uses Database. `override` is the
+ * setting `database_component`.
  *
- * Undefined: undecided. A metric that was answered without a readable call count may have calls, so it decides nothing, and
- * neither does any kind after it. What was decided earlier, on an answer that could be read, still holds then.
+ * Undefined: undecided. A metric without a readable call count may have calls, so it decides nothing, and no kind after it is
+ * considered. An earlier decision, from a readable response, then stays in force.
  */
 export function databaseKind(
   values: WindowValues,
@@ -104,8 +104,8 @@ export function databaseKind(
 }
 
 /**
- * The answered metrics of the chosen kind that count, sorted: of several datastore types those with calls (a type without
- * calls may no longer be in use) and those whose calls cannot be read, or all where none has calls.
+ * The metrics of the chosen kind that count, sorted. Of several datastore types these are the ones with calls (a type without
+ * calls may be out of use) and the ones with unreadable calls, or all types where none has calls.
  */
 export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): string[] {
   const names = namesOf(values, choice);
@@ -118,7 +118,7 @@ function candidates(values: WindowValues, ruby: boolean): readonly DatabaseKind[
   return values.metrics.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
 }
 
-/** The metrics of a kind that upstream answered. */
+/** The metrics of a kind that are in the response. */
 function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
   switch (choice) {
     case 'datastore':

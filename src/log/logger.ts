@@ -45,15 +45,15 @@ export function createLogger(options: {
   );
 }
 
-/** Unlike process.stderr, this has written a line when it returns, to a pipe too: nothing is lost at exit. */
+/** Unlike process.stderr, this stream has written a line when it returns, even to a pipe: no line is lost at exit. */
 function standardError(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: true });
-  // A log that nobody can read any more is no reason to stop.
+  // A closed log is no reason to stop.
   destination.on('error', () => undefined);
   return destination;
 }
 
-// Bare values are what no reader of logfmt can misread; everything else is quoted.
+// Bare values are unambiguous in logfmt; everything else is quoted.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
 /** What could end a line, move the cursor or hide text on a terminal: controls, line separators, bidirectional marks. */
@@ -61,7 +61,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**
  * One line of logfmt without its line end: `key=value` pairs, time, level and message first, values quoted and escaped where
- * they need it. `mask` sees each value before that, in the spelling that it came in.
+ * needed. `mask` sees each value before escaping, in its original spelling.
  */
 function formatLogfmt(
   { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,
@@ -73,7 +73,7 @@ function formatLogfmt(
     .join(' ');
 }
 
-/** Escapes what must not reach a terminal or a log reader as it is; the text stays valid inside a JSON string. */
+/** Escapes characters that must not reach a terminal or a log reader; the text stays valid inside a JSON string. */
 export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (character) =>
     Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
@@ -105,12 +105,12 @@ class WithStack {
   }
 }
 
-/** Marks an error that nobody foresaw: as `err` of a log line, it brings its stack at every level. */
+/** Marks an unexpected error: as `err` of a log line, it shows its stack at every level. */
 export function withStack(error: unknown): WithStack {
   return new WithStack(error);
 }
 
-/** True of an error that only a mistake in a program causes, as reading a property of undefined. */
+/** True for an error that only a mistake in a program causes, such as reading a property of undefined. */
 export function isMistake(error: unknown): boolean {
   if (error instanceof AssertionError) return true;
   // Errors with a code are Node's own, about an argument or the system.

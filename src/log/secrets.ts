@@ -1,42 +1,41 @@
 const SHORTEST = 4;
 const REPLACEMENT = '<secret>';
 
-/** Characters of a secret that must not leave the process one after the other. */
+/** The number of consecutive characters of a secret that must not leave the process. */
 const RUN = 12;
 
 /** Characters that are looked at together. */
 const HASHED = 3;
 
-/** Places of the table that rules most of a text out before it is looked at closely. */
+/** Size of the hash table that rules most of a text out before a closer look. */
 const TABLE_SIZE = 4096;
 
-/** Of places that may begin a run, in one text: an ordinary one has hardly any. */
+/** At most this many possible starts of a run are looked at in one text: an ordinary text has hardly any. */
 const MOST_LOOKS = 100_000;
 
-/** A key of the service, or the beginning of one, whosever it is; licence keys are 40 characters that end in NRAL. */
+/** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
 export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
-/** A whole key: many a name holds what could be the beginning of one, as `conrad-shop` does. */
+/** A whole key: many names contain what could be the beginning of one, such as `conrad-shop`. */
 const WHOLE_KEY = /NR[A-Z]{2}-[A-Z0-9]{20,}|\b[A-Z0-9]{36}NRAL\b/gi;
 
 /** The same character all over. */
 const ONE_CHARACTER = /^(.)\1*$/su;
 
-/** How a character is written in an address, in JSON and in HTML; tried at one place of a text only. */
+/** How a character is encoded in an address, in JSON and in HTML; tried at one index of a text only. */
 const ENCODED = /%(?:25)*([0-9a-f]{2})|\\u([0-9a-f]{4})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\[nrt]?/iy;
 const [PERCENT, BACKSLASH, AMPERSAND, UPPER_A, UPPER_Z, TO_LOWER] = [0x25, 0x5c, 0x26, 0x41, 0x5a, 0x20];
 
 /**
- * The secrets of the process, to be hidden wherever text leaves it: a last line of defence behind code that does not
- * put them there. No run of 12 characters of a secret is shown, however it is encoded (for an address, JSON, HTML, in
- * base64), in upper or lower case, or split by white space; a shorter secret is hidden as a whole. Texts of under four
- * characters are not hidden, they would turn up everywhere.
+ * The secrets of the process, hidden in every text that leaves it: a last line of defence behind code that keeps them out. No
+ * run of 12 characters of a secret is shown, in any encoding (address, JSON, HTML, base64) or case, or split by white space; a
+ * shorter secret is hidden as a whole. Texts of under four characters are not hidden: they would turn up everywhere.
  */
 export class Secrets {
   readonly #known = new Set<string>();
   /** The runs of every secret and of its base64. */
   readonly #runs = new Set<string>();
-  /** A mark at the hash of every three characters of a run. */
+  /** A mark at the hash of every three consecutive characters of a run. */
   readonly #table = new Uint8Array(TABLE_SIZE);
   readonly #spellings = new Set<string>();
   #whole: RegExp | undefined;
@@ -46,14 +45,14 @@ export class Secrets {
     if (value.length < SHORTEST || this.#known.has(value)) return;
     this.#known.add(value);
     for (const spelling of spellings(value)) this.#spellings.add(spelling);
-    // The longest first, so that no secret leaves the end of a longer one that it begins.
+    // The longest first: a shorter secret would otherwise leave the end of a longer one that begins with it.
     const alternatives = [...this.#spellings].toSorted((a, b) => b.length - a.length).map(literally);
     this.#whole = new RegExp(alternatives.join('|'), 'g');
     for (const form of [plainOf(value).text, ...base64Forms(value)]) {
       if (form.length < RUN) continue;
       for (let start = 0; start + RUN <= form.length; start += 1) {
         const run = form.slice(start, start + RUN);
-        // Twelve zeros tell nothing of a key that has them, and stand in many a number.
+        // Twelve zeros reveal nothing of a key that contains them, and occur in many numbers.
         if (!ONE_CHARACTER.test(run)) this.#runs.add(run);
       }
       for (let start = 0; start + HASHED <= form.length; start += 1) this.#table[hashAt(form, start)] = 1;
@@ -67,26 +66,26 @@ export class Secrets {
     return this.#runs.size === 0 ? withoutWhole : this.#withoutRuns(withoutWhole);
   }
 
-  /** As `mask`, for what somebody wrote: whatever looks like a key of the service is hidden too. */
+  /** Like `mask`, for text that a person wrote: everything that looks like a New Relic key is hidden too. */
   maskWritten(text: string): string {
     return this.mask(text).replace(KEY_LIKE, REPLACEMENT);
   }
 
-  /** As `mask`, for what a command prints: whole keys of the service are hidden too, but no name that is only like one. */
+  /** Like `mask`, for the output of commands: whole New Relic keys are hidden too, but no name that only resembles one. */
   maskPrinted(text: string): string {
     return this.mask(text).replace(WHOLE_KEY, REPLACEMENT);
   }
 
   /**
-   * Whether a run stands in the text as it is, not encoded or split; of a large text only every tenth place is looked at. True
-   * also of a text made of pieces of a secret, which would take long to look through.
+   * Whether a run stands in the text as it is, not encoded or split; only every tenth index of a large text is looked at. Also
+   * true for a text made of pieces of a secret, which would take too long to search.
    */
   holdsRun(text: string): boolean {
     const step = RUN - HASHED + 1;
     let looks = 0;
     for (let index = 0; index + HASHED <= text.length; index += step) {
       if (this.#table[hashAt(text, index)] === 0) continue;
-      // All places of a run are marked.
+      // Every index of a run is marked.
       let first = index;
       while (first > Math.max(0, index - step + 1) && this.#table[hashAt(text, first - 1)] === 1) first -= 1;
       let last = index;
@@ -107,7 +106,7 @@ export class Secrets {
     for (let index = 0; index + RUN <= plain.text.length; index += 1) {
       if (this.#table[hashAt(plain.text, index)] === 0) continue;
       if (!this.#runs.has(plain.text.slice(index, index + RUN))) continue;
-      // A run that begins within the last one goes on with it.
+      // A run that begins within the previous one extends it.
       if (index >= hiddenTo) masked += text.slice(shownTo, plain.starts[index]) + REPLACEMENT;
       hiddenTo = index + RUN;
       shownTo = plain.ends[hiddenTo - 1] ?? text.length;
@@ -137,7 +136,7 @@ function literally(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** The base64 that the secret becomes, alone or behind other bytes: the characters that depend on nothing else. */
+/** The base64 forms of the secret, alone or behind other bytes, reduced to the characters that depend on nothing else. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
@@ -150,7 +149,9 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-/** A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original. */
+/**
+ * A text without white space and encodings, in lower case, and where each of its characters begins and ends in the original.
+ */
 function plainOf(original: string) {
   const codes = new Uint16Array(original.length);
   const starts = new Uint32Array(original.length);
@@ -169,7 +170,7 @@ function plainOf(original: string) {
   return { text: Buffer.from(codes.buffer, 0, length * 2).toString('utf16le'), starts, ends };
 }
 
-/** The character that is meant at a place, and how much of the text it takes; undefined where only an escape stands there. */
+/** The character that an index of a text stands for, and its length there; undefined code where the text has only an escape. */
 function characterAt(text: string, index: number): { readonly code: number | undefined; readonly size: number } {
   const code = text.charCodeAt(index);
   if (code !== PERCENT && code !== BACKSLASH && code !== AMPERSAND) return { code, size: 1 };
