@@ -8,25 +8,25 @@ const INTRODUCTION = `# Metrics
 This page is generated from the catalogue of families (\`src/metrics\`) by \`npm run generate\`; edit that, not this.
 
 All families are gauges in base units (seconds, bytes, per second; a ratio of 1 is 100 %, and some ratios can be above 1)
-unless the table says otherwise, without timestamps. What upstream does not have is absent: there is no made-up 0 and no
+unless the table says otherwise, without timestamps. What New Relic does not have is absent: never a made-up 0, never
 NaN. Values are refreshed at most once a minute, because agents report once a minute; \`collection.intervals\` makes that
 less often.
 
-In the column "Source", \`X:v\` is the value \`v\` of the upstream metric \`X\`; a name with dots is a field of a list of the
+In the column "Source", \`X:v\` is the value \`v\` of the New Relic metric \`X\`; a name with dots is a field of a list of the
 REST interface. Where an account with \`api: nerdgraph\` has another source, it stands after "with NerdGraph"; the column
 "Interfaces" says which of the two interfaces have the family at all.
 
 ## Time bases
 
 - **state**: what the list said when it was read.
-- **rolling average of 3 to 4 minutes** (\`rolling\` in a name): with REST, upstream's own summary of an application, host
+- **rolling average of 3 to 4 minutes** (\`rolling\` in a name): with REST, New Relic's own summary of an application, host
   or instance; with NerdGraph, the 4 minutes before the end of the collection window. No setting changes its length.
 - **rolling average of 10 minutes** (\`rolling\` in a name): the same of a key transaction, with NerdGraph over 10 minutes.
 - **collection window**: the last \`collection.window\`, which ends \`collection.delay\` before the refresh, on the minute;
   \`newrelic_exporter_window_end_timestamp_seconds\` says when that was.
 
 A rolling value and a window value of one entity differ, because they speak about different times. The length of the
-window in the formulas is that of the timeslice upstream answered, in whole minutes.
+window in the formulas is that of the timeslice in the response, in whole minutes.
 `;
 
 const INTERFACES: Readonly<Record<Api, string>> = { rest: 'REST', nerdgraph: 'NerdGraph' };
@@ -42,7 +42,7 @@ const ABSENCE = `## When a series is absent
 - \`component_time\`, \`component_calls\` and \`total_time\` wait until the database kind of the application is known: with
   REST until the names of its database metrics have been read once, with both until the calls of these metrics could be
   read once.
-- Where upstream answers a value that cannot be read (null, text instead of a number), everything that is calculated from it is
+- Where New Relic sends a value that cannot be read (null, text instead of a number), everything that is calculated from it is
   absent: \`response_time\` where it is the request queue, \`total_time\` where it is a component, \`error_ratio\` where it is
   a number of requests.
 - With NerdGraph, the families that the column "Interfaces" gives to REST alone are absent.
@@ -51,13 +51,13 @@ const ABSENCE = `## When a series is absent
 
 ## Components and databases
 
-\`component\` is the upstream metric without \`/allWeb\` or \`/all\`: \`Datastore/MySQL\`, \`Database\`, \`ActiveRecord\`,
+\`component\` is the New Relic metric without \`/allWeb\` or \`/all\`: \`Datastore/MySQL\`, \`Database\`, \`ActiveRecord\`,
 \`Memcache\`, \`External\`. Exactly one kind of database counts for an application, so that no time is counted twice:
 ActiveRecord where an old ruby agent (before 3.11.0) has calls of it, else the \`Datastore\` types with calls, else the
 generic \`Database\` (never for a ruby application that has ActiveRecord). Without any calls, it is the first of these that
 is present. \`database_component\` in the configuration decides otherwise. Hosts use the kind of their application.
 \`total_time\` is what remains of the execution time outside the components; the components and \`total_time\` add up to
-upstream's \`WebTransactionTotalTime\` (or, for agents without it, to \`web_transaction_time\`).
+New Relic's \`WebTransactionTotalTime\` (or, for agents without it, to \`web_transaction_time\`).
 `;
 
 const PROMQL = `## Queries that stay true
@@ -118,7 +118,7 @@ the exporter:
 - A family that is to go is marked as deprecated in its HELP, on this page and in the changelog for at least one minor
   release and six months before the major release that removes it; its successor is there from the first of these days.
 - Correcting a wrong number is no change of meaning; the changelog says which family, since when, and by how much.
-- When the vendor takes a source away, the series is absent, never a guess. The names outlive the end of the REST
+- When New Relic takes a source away, the series is absent, never a guess. The names outlive the end of the REST
   interface (31 July 2027): \`api: nerdgraph\` publishes them unchanged, as far as NerdGraph has a source.
 - \`process_*\` and \`nodejs_*\` belong to the client library and may change with it.
 `;

@@ -205,7 +205,7 @@ describe('docs/operations.md', () => {
 });
 
 test('docs/errors.md explains every reason', () => {
-  const rows = rowsOf(sectionOf(pageAt('docs/errors.md'), '## Upstream failures')).map(([cell]) => cell);
+  const rows = rowsOf(sectionOf(pageAt('docs/errors.md'), '## Failed calls')).map(([cell]) => cell);
   expect(FAILURE_REASONS.filter((reason) => !rows.includes(`\`${reason}\``))).toEqual([]);
 });
 

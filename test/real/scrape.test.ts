@@ -25,17 +25,28 @@ import { until } from './support/until.ts';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
 const OURS =
-  /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|service_level|synthetics|transaction)_/;
+  /^newrelic_(application|host|instance|key_transaction|alert_events|browser|deployment|limit|service_level|synthetics|transaction|usage)_/;
 /** The families of the shipped packs, one of each. */
 const OF_PACKS = [
   'newrelic_alert_events_open',
   'newrelic_browser_page_views',
   'newrelic_deployment_timestamp_seconds',
+  'newrelic_limit_used_per_minute',
   'newrelic_service_level_compliance_ratio',
   'newrelic_synthetics_checks',
   'newrelic_transaction_duration_seconds',
+  'newrelic_usage_ingested_bytes',
 ];
-const PACKS = ['alert_events', 'browser', 'deployments', 'service_levels', 'synthetics', 'transactions'];
+const PACKS = [
+  'alert_events',
+  'browser',
+  'deployments',
+  'limits',
+  'service_levels',
+  'synthetics',
+  'transactions',
+  'usage',
+];
 
 /** The scrape job of deploy/prometheus/prometheus.yaml for the exporter at this port, at another interval. */
 function configOf(port: number, interval: string, labels: Readonly<Record<string, string>> = {}): string {

@@ -3,7 +3,7 @@ import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { ClassicDashboard } from './frame.ts';
 import { frame } from './frame.ts';
-import { lines, stacked, table } from './panels.ts';
+import { lines, stacked, stat, table } from './panels.ts';
 import { ACCOUNT, by, select } from './selectors.ts';
 import { account, datasource, jobAndInstance } from './variables.ts';
 
@@ -137,6 +137,55 @@ const DEPLOYMENTS: Builder<Panel>[] = [
   ]).height(6),
 ];
 
+const LIMITS: Builder<Panel>[] = [
+  lines(
+    {
+      title: 'Share of limits',
+      description: `What the account uses of New Relic's limits per minute; beyond 100% data are dropped. ${empty('limits')}`,
+      unit: 'percentunit',
+    },
+    [
+      [
+        `${of('newrelic_limit_used_per_minute', 'limit')} / ${of('newrelic_limit_allowed_per_minute', 'limit')}`,
+        '{{limit}} ({{account}})',
+      ],
+    ],
+  ).min(0),
+  lines(
+    {
+      title: 'Incidents of limits',
+      description: `How often a limit was exceeded. ${WINDOW} ${empty('limits')}`,
+      unit: 'short',
+    },
+    [[of('newrelic_limit_incidents', 'limit'), '{{limit}} ({{account}})']],
+  ).min(0),
+];
+
+const USAGE: Builder<Panel>[] = [
+  stacked(
+    { title: 'Data of a day', description: `Billable data of the last day. ${empty('usage')}`, unit: 'decbytes' },
+    [[of('newrelic_usage_ingested_bytes', 'source'), '{{source}} ({{account}})']],
+    8,
+  ).min(0),
+  lines(
+    { title: 'Compute of a day', description: `Compute units (CCU) of the last day. ${empty('usage')}`, unit: 'short' },
+    [[of('newrelic_usage_compute_units', 'kind'), '{{kind}} ({{account}})']],
+    8,
+  ).min(0),
+  stat(
+    {
+      title: 'Data of the month',
+      description: `Billable data of the month so far. ${empty('usage')}`,
+      unit: 'decbytes',
+    },
+    [[of('newrelic_usage_month_ingested_bytes'), '{{account}}']],
+  ).height(8),
+  stat({ title: 'Users of the month', description: `Billable users so far. ${empty('usage')}`, unit: 'short' }, [
+    [of('newrelic_usage_month_full_platform_users'), 'full platform ({{account}})'],
+    [of('newrelic_usage_month_core_users'), 'core ({{account}})'],
+  ]).height(8),
+];
+
 const name = '{{account}} {{query}}';
 const EVERY_QUERY: Builder<Panel>[] = [
   lines(
@@ -176,6 +225,8 @@ export function queriesDashboard(): ClassicDashboard {
     ['Browser', BROWSER],
     ['Synthetics', SYNTHETICS],
     ['Deployments', DEPLOYMENTS],
+    ['Limits', LIMITS],
+    ['Usage', USAGE],
     ['Queries', EVERY_QUERY],
   ];
   for (const [title, panels] of rows) {

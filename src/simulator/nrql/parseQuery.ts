@@ -8,6 +8,7 @@ import {
   type NrqlCondition,
   type Value,
 } from './condition.ts';
+import { RESOURCE_VALUES } from '../world/accountEvents.ts';
 
 /** The six numbers of a stored timeslice. */
 const FIELDS = ['count', 'total', 'totalExclusive', 'min', 'max', 'sumOfSquares'] as const;
@@ -168,10 +169,15 @@ export function parseNrql(text: string): NrqlQuery {
   return query;
 }
 
+/** Whether functions read the metrics of New Relic's limits, whose records are kept as events. */
+export function isOfResources(inputs: readonly Input[]): boolean {
+  return inputs.some(({ attribute }) => attribute !== undefined && RESOURCE_VALUES.includes(attribute));
+}
+
 /** A query of metrics names nothing that metrics do not have; the service takes any attribute, and has no rows then. */
 function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
   if ('select' in from) checkMetrics(from, text);
-  if ('select' in from || !from.includes(METRIC)) return;
+  if ('select' in from || !from.includes(METRIC) || isOfResources(inputs)) return;
   const attributes = [
     ...facets.map(({ attribute, key }) => attribute ?? key),
     ...[where, ...inputs.map((input) => input.where)].flatMap(({ comparisons }) =>

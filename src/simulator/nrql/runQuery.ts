@@ -3,7 +3,7 @@ import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
 import { EVENT_TYPE, NrqlError, type Value } from './condition.ts';
 import { collectMetrics } from './metricRecords.ts';
-import { METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
+import { isOfResources, METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
 import { Groups, type NrqlRow, timeRange } from './rowTally.ts';
 
 /** What NRQL answers from. */
@@ -47,7 +47,7 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
     const innerRange = timeRange({ since: range.begin, until: range.until }, 0, false);
     const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
     for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, groups);
-  } else if (query.from.includes(METRIC)) {
+  } else if (query.from.includes(METRIC) && !isOfResources(query.inputs)) {
     collectMetrics(groups, context);
   } else {
     for (const type of query.from) collectEvents(type, groups, context);

@@ -1,3 +1,4 @@
+import { ACCOUNT_SOURCES } from './accountEvents.ts';
 import type { InstanceMinute } from './traffic.ts';
 import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
 import type { SimulatedApplication } from './worldEntities.ts';
@@ -27,6 +28,12 @@ type Source = (search: EventSearch, application: SimulatedApplication) => Genera
 
 /** Every event of a type in the time of a search, of applications that report. A type that nobody sends has no events. */
 export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
+  const ofAccount = ACCOUNT_SOURCES[type];
+  if (ofAccount !== undefined) {
+    for (const event of ofAccount(search)) {
+      if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
+    }
+  }
   const source = SOURCES[type];
   if (source === undefined) return;
   for (const application of search.world.applications().filter(({ archetype }) => archetype.reporting)) {

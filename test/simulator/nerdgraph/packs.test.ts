@@ -6,7 +6,7 @@ import { simulatorOfFile, MINUTE } from '../client.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
 const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
-const MINUTES: Readonly<Record<string, number>> = { '5m': 5, '30m': 30, '1h': 60, '30d': 30 * 1440 };
+const MINUTES: Readonly<Record<string, number>> = { '5m': 5, '30m': 30, '1h': 60, '1d': 1440, '30d': 30 * 1440 };
 
 interface Pack {
   readonly queries: readonly {

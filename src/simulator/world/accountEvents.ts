@@ -1,0 +1,124 @@
+import type { EventSearch, StoredEvent } from './events.ts';
+import { fraction } from './traffic.ts';
+import { MINUTE } from './worldEntities.ts';
+
+/** What New Relic itself notes about an account: how near it is to its limits, and what it used. */
+type AccountSource = (search: EventSearch) => Generator<StoredEvent, void, undefined>;
+
+/** The metrics of New Relic's page "Get more detail about your data limits"; their records are read as events of this type. */
+export const RESOURCE_VALUES: readonly string[] = [
+  'newrelic.resourceConsumption.currentValue',
+  'newrelic.resourceConsumption.limitValue',
+];
+export const RESOURCE_CONSUMPTION = 'Metric';
+
+export const ACCOUNT_SOURCES: Readonly<Record<string, AccountSource>> = {
+  [RESOURCE_CONSUMPTION]: resourceConsumption,
+  NrIntegrationError: limitIncidents,
+  NrConsumption: hourlyUsage,
+  NrMTDConsumption: monthlyUsage,
+};
+
+/** Limits per minute: their names, what they allow, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
+const LIMITS = [
+  { limitName: 'Metric API requests per minute', dataType: 'Metric', most: 100_000, mean: 0.3 },
+  { limitName: 'APM Agent API transaction events requests per minute', dataType: 'APM', most: 20_000, mean: 0.5 },
+  { limitName: 'Trace API requests per minute', dataType: 'Trace', most: 10_000, mean: 0.85 },
+] as const;
+
+/** What is used of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
+function usedOf(seed: number, place: number, minute: number): number {
+  const { most, mean } = LIMITS[place] ?? LIMITS[0];
+  const level = 1 + 0.2 * Math.sin((2 * Math.PI * minute) / 20);
+  return Math.round(most * mean * level * (0.95 + 0.1 * fraction(seed, place, minute, 8500)));
+}
+
+function* resourceConsumption({ world, since, until }: EventSearch): ReturnType<AccountSource> {
+  const { seed } = world.options;
+  for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
+    for (const [place, { limitName, dataType, most }] of LIMITS.entries()) {
+      const common = {
+        timestamp: minute * MINUTE,
+        limitName,
+        dataType,
+        resource: 'Requests',
+        limitTimeInterval: '1 minute',
+      };
+      yield { ...common, 'newrelic.resourceConsumption.currentValue': usedOf(seed, place, minute) };
+      yield { ...common, 'newrelic.resourceConsumption.limitValue': most };
+    }
+  }
+}
+
+/** One for each minute in which a limit was exceeded, and now and then one about data that could not be read, without a limit. */
+function* limitIncidents({ world, since, until }: EventSearch): ReturnType<AccountSource> {
+  const { seed } = world.options;
+  for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
+    for (const [place, { limitName, most }] of LIMITS.entries()) {
+      if (usedOf(seed, place, minute) <= most) continue;
+      yield {
+        timestamp: minute * MINUTE + 30_000,
+        category: 'RateLimit',
+        newRelicFeature: 'Distributed Tracing',
+        limitName,
+        limitValue: most,
+        message: `You have exceeded the limit ${limitName}`,
+      };
+    }
+    if (minute % 10 === 0)
+      yield {
+        timestamp: minute * MINUTE + 10_000,
+        category: 'EventApiException',
+        newRelicFeature: 'Event API',
+        message: 'The event type of an event is missing',
+      };
+  }
+}
+
+const HOUR_MINUTES = 60;
+/** Gigabytes an hour by what was sent. */
+const SOURCES = [
+  ['ApmEventsBytes', 1.2],
+  ['MetricsBytes', 0.5],
+  ['LoggingBytes', 3.1],
+] as const;
+/** Units of compute an hour. */
+const COMPUTE_UNITS = 4;
+
+/** Gigabytes of a source, or units of compute, in an hour. */
+const hourly = (seed: number, mean: number, place: number, hour: number): number =>
+  mean * (0.7 + 0.6 * fraction(seed, place, hour, 8600));
+
+function hoursOf({ since, until }: EventSearch): readonly number[] {
+  const first = Math.floor(since / MINUTE / HOUR_MINUTES);
+  return Array.from({ length: Math.ceil(until / MINUTE / HOUR_MINUTES) - first }, (_, index) => first + index);
+}
+
+function* hourlyUsage(search: EventSearch): ReturnType<AccountSource> {
+  const { seed, accountId } = search.world.options;
+  for (const hour of hoursOf(search)) {
+    const common = { timestamp: hour * HOUR_MINUTES * MINUTE, consumingAccountId: accountId };
+    for (const [place, [usageMetric, mean]] of SOURCES.entries()) {
+      const GigabytesIngested = hourly(seed, mean, place, hour);
+      yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };
+    }
+    const consumption = hourly(seed, COMPUTE_UNITS, SOURCES.length, hour);
+    yield { ...common, productLine: 'Compute', metric: 'CoreCCU', consumption };
+  }
+}
+
+/** What the month has come to, noted every hour. */
+function* monthlyUsage(search: EventSearch): ReturnType<AccountSource> {
+  const { seed } = search.world.options;
+  for (const hour of hoursOf(search)) {
+    const timestamp = hour * HOUR_MINUTES * MINUTE;
+    const begin = new Date(timestamp);
+    const firstHour = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth()) / MINUTE / HOUR_MINUTES;
+    let GigabytesIngested = 0;
+    for (let past = firstHour; past < hour; past += 1) {
+      for (const [place, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, place, past);
+    }
+    yield { timestamp, productLine: 'DataPlatform', metric: 'GigabytesIngested', GigabytesIngested };
+    yield { timestamp, productLine: 'FullStackObservability', FullPlatformUsersBillable: 12, CoreUsersBillable: 30 };
+  }
+}
