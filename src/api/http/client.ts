@@ -53,7 +53,7 @@ export interface ClientOptions extends DispatcherOptions {
 
 /**
  * Makes calls. Each attempt passes the limiter first; failures that may pass are tried again after a wait, during which no
- * slot is held (docs/errors.md, "Upstream failures").
+ * slot is held (docs/errors.md, "Failed calls").
  */
 export class Client {
   readonly connections: UpstreamConnections;

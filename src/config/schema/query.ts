@@ -10,6 +10,8 @@ export const PACKS = [
   'transactions',
   'browser',
   'synthetics',
+  'limits',
+  'usage',
 ] as const;
 
 /** The most facets that the service gives. */

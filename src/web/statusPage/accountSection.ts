@@ -200,7 +200,7 @@ function failingTasks(tasks: readonly TaskStatus[], docs: string): Html | undefi
       .slice(0, SHOWN_FAILING)
       .map((task) => [
         nameOf(task),
-        html`<a href="${docs}/errors.md#upstream-failures">${task.reason ?? 'other'}</a>`,
+        html`<a href="${docs}/errors.md#failed-calls">${task.reason ?? 'other'}</a>`,
         { style: 'long', value: task.problem },
         { style: 'number', value: task.failures },
         SERVED[task.state],

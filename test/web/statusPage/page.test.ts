@@ -95,7 +95,7 @@ describe('the status page', () => {
     const page = await pageOfAccount({ tasks: [...batch, failed, entity({ seconds: 0.2 })] });
     expect(words(page)).toMatch(/9 s .* and 39 more in one call .*4.25 s .*200 ms/);
     expect(page.match(/data-label="Last attempt took"/g)).toHaveLength(3);
-    expect(page).toContain('<a href="https://docs.example/errors.md#upstream-failures">timeout</a>');
+    expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">timeout</a>');
   });
 
   test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
