@@ -1,9 +1,18 @@
-import type { EventSearch, StoredEvent } from './events.ts';
 import { fraction } from './traffic.ts';
+import type { World } from './world.ts';
 import { MINUTE } from './worldEntities.ts';
 
-/** What New Relic itself notes about an account: how near it is to its limits, and what it used. */
-type AccountSource = (search: EventSearch) => Generator<StoredEvent, void, undefined>;
+/** The time of a search in milliseconds since 1970, from the first to before the second. */
+interface Search {
+  readonly world: World;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** An event of the account itself: how near it is to its limits, and what it used. */
+type AccountEvent = Readonly<Record<string, string | number>> & { readonly timestamp: number };
+
+type AccountSource = (search: Search) => Generator<AccountEvent, void, undefined>;
 
 /** The metrics of New Relic's page "Get more detail about your data limits"; their records are read as events of this type. */
 export const RESOURCE_VALUES: readonly string[] = [
@@ -33,7 +42,7 @@ function usedOf(seed: number, place: number, minute: number): number {
   return Math.round(most * mean * level * (0.95 + 0.1 * fraction(seed, place, minute, 8500)));
 }
 
-function* resourceConsumption({ world, since, until }: EventSearch): ReturnType<AccountSource> {
+function* resourceConsumption({ world, since, until }: Search): ReturnType<AccountSource> {
   const { seed } = world.options;
   for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
     for (const [place, { limitName, dataType, most }] of LIMITS.entries()) {
@@ -51,7 +60,7 @@ function* resourceConsumption({ world, since, until }: EventSearch): ReturnType<
 }
 
 /** One for each minute in which a limit was exceeded, and now and then one about data that could not be read, without a limit. */
-function* limitIncidents({ world, since, until }: EventSearch): ReturnType<AccountSource> {
+function* limitIncidents({ world, since, until }: Search): ReturnType<AccountSource> {
   const { seed } = world.options;
   for (let minute = Math.floor(since / MINUTE); minute * MINUTE < until; minute += 1) {
     for (const [place, { limitName, most }] of LIMITS.entries()) {
@@ -89,12 +98,12 @@ const COMPUTE_UNITS = 4;
 const hourly = (seed: number, mean: number, place: number, hour: number): number =>
   mean * (0.7 + 0.6 * fraction(seed, place, hour, 8600));
 
-function hoursOf({ since, until }: EventSearch): readonly number[] {
+function hoursOf({ since, until }: Search): readonly number[] {
   const first = Math.floor(since / MINUTE / HOUR_MINUTES);
   return Array.from({ length: Math.ceil(until / MINUTE / HOUR_MINUTES) - first }, (_, index) => first + index);
 }
 
-function* hourlyUsage(search: EventSearch): ReturnType<AccountSource> {
+function* hourlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed, accountId } = search.world.options;
   for (const hour of hoursOf(search)) {
     const common = { timestamp: hour * HOUR_MINUTES * MINUTE, consumingAccountId: accountId };
@@ -108,7 +117,7 @@ function* hourlyUsage(search: EventSearch): ReturnType<AccountSource> {
 }
 
 /** What the month has come to, noted every hour. */
-function* monthlyUsage(search: EventSearch): ReturnType<AccountSource> {
+function* monthlyUsage(search: Search): ReturnType<AccountSource> {
   const { seed } = search.world.options;
   for (const hour of hoursOf(search)) {
     const timestamp = hour * HOUR_MINUTES * MINUTE;
