@@ -72,7 +72,15 @@ function queryFamily(
   return familyOf('queries', name, labelNames, { meaning: help, source, timeBase: 'window of the query' });
 }
 
-/** The samples of a query's rows. */
-export function querySamples({ families }: Query, { series }: RowReading): readonly Sample[] {
-  return families.flatMap((family, index) => (series[index] ?? []).map((each) => ({ family, ...each })));
+/** The samples of a query's rows, their labels in the order of the family: other queries may feed it in another one. */
+export function querySamples({ families, rules }: Query, { series }: RowReading): readonly Sample[] {
+  return families.flatMap((family, index) => {
+    const samples = (series[index] ?? []).map((each) => ({ family, ...each }));
+    if (rules.labels.every((name, place) => name === family.labelNames[place])) return samples;
+    const place = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
+    return samples.map(({ labels, value }) => {
+      const ordered = Object.entries(labels).sort((a, b) => place(a) - place(b));
+      return { family, labels: Object.fromEntries(ordered), value };
+    });
+  });
 }
