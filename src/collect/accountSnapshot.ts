@@ -86,13 +86,13 @@ export class AccountSnapshot {
       yield undefined;
     }
     if (applicationId !== undefined) return;
-    for (const record of inventory.queries.all()) {
-      this.#query(record);
+    for (const [record, samples] of inventory.queries.served(({ task }) => this.#stateOf(task) !== 'missing')) {
+      this.#query(record, samples);
       yield undefined;
     }
   }
 
-  #query({ task, labels, samples, cut }: QueryRecord): void {
+  #query({ task, labels, cut }: QueryRecord, samples: WrittenSamples): void {
     if (this.#single(task) === 'missing') return;
     this.#add('queries', labels, samples);
     if (this.#scope.groups.has('queries')) this.cut.push(...cut);

@@ -2,7 +2,7 @@ import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import type { DroppedSeries, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES, writeLabels } from '../metrics/writeSamples.ts';
-import type { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Task, Subject } from './task.ts';
 import type { AccountContext } from './selection.ts';
 
@@ -35,6 +35,8 @@ export class QueryRecords {
   #records: ReadonlyMap<string, QueryRecord> = new Map();
   /** The names of families that several queries feed. */
   #shared: ReadonlySet<string> = new Set();
+  /** Queries whose last rows are too old to be served: they keep no series from a later one. */
+  readonly #tooOld = new Set<QueryRecord>();
 
   constructor(context: Readonly<AccountContext>, make: (name: string) => Task) {
     this.#context = context;
@@ -80,9 +82,10 @@ export class QueryRecords {
       next.set(name, record);
     }
     this.#records = next;
+    this.#tooOld.clear();
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-    for (const record of next.values()) this.#publish(record);
+    this.#publish(new Set(next.values()));
     return Array.from(before.values(), ({ task }) => task).filter((task) => this.of(task.subject)?.task !== task);
   }
 
@@ -102,7 +105,8 @@ export class QueryRecords {
     record.rows = rows.length;
     record.columns = reading.columns;
     record.all = querySamples(query, reading);
-    const repeated = this.#publish(record) + reading.dropped.repeated;
+    this.#tooOld.delete(record);
+    const repeated = this.#publish(new Set([record]), record) + reading.dropped.repeated;
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
     record.cut = query.families.flatMap(({ name: family }, index) => {
@@ -122,31 +126,56 @@ export class QueryRecords {
   }
 
   /**
-   * Writes the series of a query that no query before it has, and anew those of later ones that share a family.
+   * The queries, in the order of the configuration, with the series that an answer has of those that it serves: of two that
+   * have the same series the first one that is served has it.
    *
-   * @returns how many of its own it left out
+   * @param isServed false for a query whose last rows are too old
    */
-  #publish(record: QueryRecord): number {
-    const taken = new Set<string>();
-    let leftOut = 0;
-    let isLater = false;
-    for (const each of this.#records.values()) {
-      const shared = each.all.filter(({ family }) => this.#shared.has(family.name));
-      if (each === record || (isLater && shared.length > 0)) {
-        const own = taken.size === 0 ? each.all : each.all.filter((sample) => !taken.has(seriesOf(sample)));
-        each.samples = this.#context.writer.write('queries', own);
-        if (each === record) leftOut = each.all.length - own.length;
-      }
-      for (const sample of shared) taken.add(seriesOf(sample));
-      isLater ||= each === record;
+  served(isServed: (record: QueryRecord) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
+    const changed = new Set<QueryRecord>();
+    for (const record of this.#records.values()) {
+      if (isServed(record) !== this.#tooOld.has(record)) continue;
+      changed.add(record);
+      if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
     }
-    return leftOut;
+    if (this.#shared.size > 0 && changed.size > 0) this.#publish(changed);
+    return Array.from(this.#records.values(), (record) => [record, record.samples]);
+  }
+
+  /**
+   * Writes the series of queries whose rows have changed, or are served again or no longer, without those that a query before
+   * them serves, and anew those of later ones that share a family.
+   *
+   * @returns how many rows of `counted` it left out
+   */
+  #publish(changed: ReadonlySet<QueryRecord>, counted?: QueryRecord): number {
+    const taken = new Set<string>();
+    const leftOut = new Set<string>();
+    let isLater = false;
+    for (const record of this.#records.values()) {
+      const shared = record.all.filter(({ family }) => this.#shared.has(family.name));
+      if (changed.has(record) || (isLater && shared.length > 0)) {
+        const own = taken.size === 0 ? record.all : record.all.filter((sample) => !taken.has(seriesOf(sample)));
+        record.samples = this.#context.writer.write('queries', own);
+        if (record === counted) {
+          for (const sample of shared) if (taken.has(seriesOf(sample))) leftOut.add(rowOf(sample));
+        }
+      }
+      if (!this.#tooOld.has(record)) for (const sample of shared) taken.add(seriesOf(sample));
+      isLater ||= changed.has(record);
+    }
+    return leftOut.size;
   }
 }
 
 /** The same for samples of one series. */
 function seriesOf({ family, labels }: Sample): string {
   return `${family.name} ${JSON.stringify(labels)}`;
+}
+
+/** The same for samples of one row. */
+function rowOf({ labels }: Sample): string {
+  return JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined });
 }
 
 /** True where the rows of one are the rows of the other. */
