@@ -19,6 +19,7 @@ export const CALL_KINDS = [
   'graphql_entities',
   'graphql_entity_list',
   'graphql_nrql',
+  'graphql_alerts',
 ] as const;
 export type CallKind = (typeof CALL_KINDS)[number];
 

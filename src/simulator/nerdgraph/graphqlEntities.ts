@@ -1,4 +1,3 @@
-import { GraphQLError } from 'graphql';
 import {
   guidOf,
   isReporting,
@@ -9,7 +8,7 @@ import {
 import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities, reports } from '../world/monitoredEntities.ts';
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
-import type { CallKind, FaultRule } from '../faults/faultRules.ts';
+import type { CallKind } from '../faults/faultRules.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
 const SEVERITY = {
@@ -142,7 +141,6 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   };
 }
 
-const ENTITIES_PER_PAGE = 200;
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
 /** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
@@ -206,35 +204,4 @@ export function entityTypes(found: ReturnType<typeof findEntities>) {
     types.set(key, entry);
   }
   return [...types.values()];
-}
-
-/** How many of so many rows are shown: with a truncating fault at least one, and half of them unless it says how many. */
-export function truncated(fault: FaultRule | undefined, rows: number): number {
-  if (fault?.effect !== 'truncate') return rows;
-  return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));
-}
-
-export function invalidInput(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { errorClass: 'INVALID_INPUT' } });
-}
-
-const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
-
-/** One page of the entities that a search found. Throws a GraphQLError for a cursor that the service did not give. */
-export function entityPage(
-  found: ReturnType<typeof findEntities>,
-  cursor: string | null | undefined,
-  limit: number | null | undefined,
-  fault: FaultRule | undefined,
-) {
-  const size = Math.max(1, Math.min(limit ?? ENTITIES_PER_PAGE, ENTITIES_PER_PAGE));
-  const given = cursor ?? encodeCursor(0);
-  const offset = Number(/^from:(\d{1,9})$/.exec(Buffer.from(given, 'base64url').toString())?.[1] ?? NaN);
-  if (Number.isNaN(offset)) throw invalidInput('Invalid cursor');
-  const isEndless = fault?.effect === 'endless-pages' && found.length > 0;
-  const page = found.slice(isEndless ? offset % found.length : offset).slice(0, size);
-  const shown = page.slice(0, truncated(fault, page.length));
-  const entities = fault?.effect === 'repeat-ids' ? shown.flatMap((entity) => [entity, entity]) : shown;
-  if (fault?.effect === 'repeat-next') return { entities, nextCursor: encodeCursor(offset) };
-  return { entities, nextCursor: isEndless || offset + size < found.length ? encodeCursor(offset + size) : null };
 }

@@ -15,16 +15,9 @@ import {
   type ServiceOptions,
 } from '../simulatorState.ts';
 import { guidOf, unpadded } from '../world/worldEntities.ts';
-import {
-  entityPage,
-  entityTypes,
-  findEntities,
-  invalidInput,
-  keyTransactionEntity,
-  kindOfSearch,
-  parseSearch,
-  truncated,
-} from './graphqlEntities.ts';
+import { ALERT_SEARCHES, searchAlerts, type AlertSearch } from './graphqlAlerts.ts';
+import { entityTypes, findEntities, keyTransactionEntity, kindOfSearch, parseSearch } from './graphqlEntities.ts';
+import { invalidInput, pageOf, truncated } from './pages.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -181,6 +174,13 @@ export class GraphqlService {
         return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
       });
 
+    const alerts = Object.fromEntries(
+      ALERT_SEARCHES.map((name) => [
+        name,
+        (given: AlertSearch) => field('graphql_alerts', name, (fault) => searchAlerts(name, given, world, fault)),
+      ]),
+    );
+
     const actor = {
       user: () => field('graphql_user', '', () => ({ value: { id: this.#userOf(key ?? '') }, rows: 1 })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
@@ -190,7 +190,7 @@ export class GraphqlService {
             extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
           });
         if (level === 'account') return null;
-        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql };
+        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql, alerts };
       },
       entitySearch: (search: {
         readonly query?: string | null;
@@ -200,8 +200,10 @@ export class GraphqlService {
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
           const found = isListed ? findEntities(world, now, condition) : [];
-          const results = ({ cursor }: { readonly cursor?: string | null }) =>
-            entityPage(found, cursor, search.options?.limit, fault);
+          const results = ({ cursor }: { readonly cursor?: string | null }) => {
+            const { page, nextCursor } = pageOf(found, cursor, search.options?.limit, fault);
+            return { entities: page, nextCursor };
+          };
           return { value: { count: found.length, types: entityTypes(found), results }, rows: found.length };
         });
       },

@@ -92,11 +92,12 @@ const FUNCTIONS = {
     const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
     return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
   },
+  uniqueCount: ({ values }) => new Set(values.map(String)).size,
   uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),
 } satisfies Readonly<Record<string, (tally: Tally, numbers: readonly number[]) => ColumnValue>>;
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
 /** Those that read every value, not only what they add up to. */
-const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniques']);
+const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques']);
 /** Those that records of metrics can answer. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
 
@@ -208,13 +209,19 @@ function mapNumbers(answer: ColumnValue, change: (value: number) => number): Col
   return Object.fromEntries(members.map(([key, value]) => [key, value === null ? null : change(value)]));
 }
 
-/** A product or a quotient; null where that is no number. */
-function arithmetic(sign: '*' | '/', left: NrqlExpression, right: NrqlExpression): NrqlExpression {
+const ARITHMETIC = {
+  '+': (left: number, right: number) => left + right,
+  '*': (left: number, right: number) => left * right,
+  '/': (left: number, right: number) => left / right,
+};
+
+/** A sum, product or quotient; null where that is no number. */
+function arithmetic(sign: keyof typeof ARITHMETIC, left: NrqlExpression, right: NrqlExpression): NrqlExpression {
   return {
     evaluate: (tallies, milliseconds) => {
       const by = right.evaluate(tallies, milliseconds);
       if (typeof by !== 'number' || (sign === '/' && by === 0)) return null;
-      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => (sign === '*' ? value * by : value / by));
+      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => ARITHMETIC[sign](value, by));
     },
   };
 }
@@ -274,12 +281,18 @@ class QueryParser {
   }
 
   #column(): NrqlQuery['select'][number] {
-    const { key = 'result', evaluate } = this.#product();
+    const { key = 'result', evaluate } = this.#sum();
     return { key: this.#alias() ?? key, evaluate };
   }
 
   #alias(): string | undefined {
     return this.#reader.takeWord('AS') ? this.#reader.expect('a name', 'word', 'name', 'text').value : undefined;
+  }
+
+  #sum(): NrqlExpression {
+    let left = this.#product();
+    while (this.#reader.takeSign('+') !== undefined) left = arithmetic('+', left, this.#product());
+    return left;
   }
 
   #product(): NrqlExpression {

@@ -1,6 +1,7 @@
 import { ACCOUNT_SOURCES } from './accountEvents.ts';
 import type { InstanceMinute } from './traffic.ts';
-import { applicationMinute, fraction, hash, incidentNear, sequence, SPAN_MINUTES } from './traffic.ts';
+import { alertEvents, LONGEST_EVENT_MINUTES } from './alertEvents.ts';
+import { applicationMinute, fraction, hash, sequence } from './traffic.ts';
 import type { SimulatedApplication } from './worldEntities.ts';
 import { guidOf, MINUTE } from './worldEntities.ts';
 import { browserIdentity, hasHostAgent, hostIdentity } from './monitoredEntities.ts';
@@ -277,63 +278,33 @@ function* serviceLevels(search: EventSearch, application: SimulatedApplication):
 }
 
 const DAY_MINUTES = 1440;
-/** An incident ends at the latest after so long. */
-const LONGEST_INCIDENT_MINUTES = 3 * DAY_MINUTES;
 
-/** The opening and the end of every incident of applications with an alert policy. */
+/** The opening and the end of every event that a condition opened because of an application. */
 function* alerts({ world, since, until }: EventSearch, application: SimulatedApplication): ReturnType<Source> {
-  const { id, name, index, alertPolicyId, archetype } = application;
-  if (alertPolicyId === undefined) return;
-  const from = Math.floor(since / MINUTE) - 2 * LONGEST_INCIDENT_MINUTES;
+  const { id, name, index } = application;
+  const from = Math.floor(since / MINUTE) - 2 * LONGEST_EVENT_MINUTES;
   const entity = {
     'entity.guid': guidOf(world.options.accountId, 'APPLICATION', id),
     'entity.name': name,
     'entity.type': 'APM_APPLICATION_ENTITY',
   };
-  for (const incident of alertIncidents(world, application, from, until / MINUTE)) {
-    const { conditionName, priority, fromMinute, toMinute, hasEntity } = incident;
+  for (const event of alertEvents(world, application, from, until / MINUTE)) {
+    const { fromMinute, toMinute, hasEntity, ...said } = event;
     const openTime = fromMinute * MINUTE + 20_000;
     const closeTime = toMinute * MINUTE + 40_000;
-    const said = {
-      incidentId: `${hash(index, fromMinute, priority.length)}`,
-      title: `${conditionName}: ${name}`,
-      conditionName,
-      conditionId: (hasEntity ? 400_000 : 400_100) + priority.length,
-      policyId: alertPolicyId,
-      policyName: `Team ${archetype.tags['team']?.[0] ?? 'nobody'}`,
-      priority,
+    const common = {
+      ...said,
+      incidentId: `${hash(index, fromMinute, said.conditionId, said.priority.length)}`,
+      title: `${said.conditionName}: ${name}`,
       ...(hasEntity ? entity : {}),
       targetName: hasEntity ? name : 'query',
       muted: false,
       openTime,
-      violationTimeLimitSeconds: LONGEST_INCIDENT_MINUTES * 60,
+      violationTimeLimitSeconds: LONGEST_EVENT_MINUTES * 60,
     };
-    yield { ...said, timestamp: openTime, event: 'open' };
+    yield { ...common, timestamp: openTime, event: 'open' };
     const durationSeconds = (closeTime - openTime) / 1000;
-    yield { ...said, timestamp: closeTime, event: 'close', closeTime, durationSeconds };
-  }
-}
-
-/** The incidents of an application as alerting sees them. */
-function* alertIncidents(world: World, { index, amendment }: SimulatedApplication, from: number, until: number) {
-  const { seed } = world.options;
-  const slow = { conditionName: 'Slow or failing requests', priority: 'critical', hasEntity: true };
-  if (amendment.incident) yield { ...slow, ...amendment.incident };
-  for (let minute = from; minute < until; minute += SPAN_MINUTES) {
-    const incident = incidentNear(seed, index, minute);
-    if (incident !== undefined) yield { ...slow, ...incident };
-  }
-  if (index % 4 !== 0) return;
-  // One application in four has a warning that stays open for five days of every six, not all at the same time.
-  const period = LONGEST_INCIDENT_MINUTES;
-  const shift = (index % 3) * DAY_MINUTES;
-  for (let start = Math.floor(from / period) * period; start < until; start += period) {
-    const fromMinute = start + shift + Math.floor(fraction(seed, index, start / period, 8300) * 0.3 * DAY_MINUTES);
-    const toMinute = fromMinute + 2.5 * DAY_MINUTES;
-    yield { conditionName: 'Memory grows', priority: 'warning', hasEntity: true, fromMinute, toMinute };
-    // A condition over all the data of an account is about no entity.
-    const few = { conditionName: 'Few orders', priority: 'warning', hasEntity: false };
-    yield { ...few, fromMinute: fromMinute + 30, toMinute };
+    yield { ...common, timestamp: closeTime, event: 'close', closeTime, durationSeconds };
   }
 }
 

@@ -128,7 +128,7 @@ describe('the events of the world', () => {
     };
     const before = await chat();
     expect(before!['open']).toBe(0);
-    simulator.change(1_000_008, { incident: { started_minutes_ago: 5 } });
+    simulator.change(1_000_008, { incident: { started_minutes_ago: 8 } });
     const during = await chat();
     simulator.restore(1_000_008);
     expect([during!['open'], number(during, 'incidents') - number(before, 'incidents')]).toEqual([1, 1]);

@@ -1,0 +1,35 @@
+import { GraphQLError } from 'graphql';
+import type { FaultRule } from '../faults/faultRules.ts';
+
+const MOST_PER_PAGE = 200;
+
+/** How many of so many rows are shown: with a truncating fault at least one, and half of them unless it says how many. */
+export function truncated(fault: FaultRule | undefined, rows: number): number {
+  if (fault?.effect !== 'truncate') return rows;
+  return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));
+}
+
+export function invalidInput(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { errorClass: 'INVALID_INPUT' } });
+}
+
+const encodeCursor = (offset: number): string => Buffer.from(`from:${offset}`).toString('base64url');
+
+/** One page of what a search found. Throws a GraphQLError for a cursor that the service did not give. */
+export function pageOf<One>(
+  found: readonly One[],
+  cursor: string | null | undefined,
+  limit: number | null | undefined,
+  fault: FaultRule | undefined,
+) {
+  const size = Math.max(1, Math.min(limit ?? MOST_PER_PAGE, MOST_PER_PAGE));
+  const given = cursor ?? encodeCursor(0);
+  const offset = Number(/^from:(\d{1,9})$/.exec(Buffer.from(given, 'base64url').toString())?.[1] ?? NaN);
+  if (Number.isNaN(offset)) throw invalidInput('Invalid cursor');
+  const isEndless = fault?.effect === 'endless-pages' && found.length > 0;
+  const all = found.slice(isEndless ? offset % found.length : offset).slice(0, size);
+  const shown = all.slice(0, truncated(fault, all.length));
+  const page = fault?.effect === 'repeat-ids' ? shown.flatMap((one) => [one, one]) : shown;
+  if (fault?.effect === 'repeat-next') return { page, nextCursor: encodeCursor(offset) };
+  return { page, nextCursor: isEndless || offset + size < found.length ? encodeCursor(offset + size) : null };
+}

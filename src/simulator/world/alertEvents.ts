@@ -1,0 +1,215 @@
+import {
+  BY_APPLICATION,
+  lostCondition,
+  policyOf,
+  type SimulatedCondition,
+  type SimulatedTerm,
+  slowCondition,
+  stoppedCondition,
+  KINDS_POLICY,
+  watchedApplication,
+} from './alertConditions.ts';
+import { fraction, incidentNear, SPAN_MINUTES } from './traffic.ts';
+import { silentFrom, type Incident, type SimulatedApplication } from './worldEntities.ts';
+import type { World } from './world.ts';
+
+const DAY_MINUTES = 1440;
+/** An event ends at the latest after so long. */
+export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
+
+/** From when to when a condition had an open event; whole minutes since 1970. */
+export interface AlertEvent {
+  readonly conditionId: number;
+  readonly conditionName: string;
+  readonly policyId: number;
+  readonly policyName: string;
+  readonly priority: 'critical' | 'warning';
+  /** Whether it is about the application; false: about all the data of the account. */
+  readonly hasEntity: boolean;
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+/** Minutes of which the signal may be extraordinary, with what surrounds them. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Minutes beyond an incident that matter: the longest window and the longest duration of a threshold. */
+const AROUND = 12;
+
+/** The events that conditions have opened because of an application, some perhaps outside of the minutes from `from` to `until`. */
+export function* alertEvents(
+  world: World,
+  application: SimulatedApplication,
+  from: number,
+  until: number,
+): Generator<AlertEvent, void, undefined> {
+  const slow = slowCondition(application);
+  const judged = [
+    ...(slow === undefined ? [] : [{ condition: slow, policyName: policyOf(application)?.name ?? '' }]),
+    { condition: BY_APPLICATION, policyName: KINDS_POLICY.name },
+  ];
+  const hasRequests = (application.archetype.web?.perMinute ?? 0) > 0;
+  for (const stretch of hasRequests ? stretches(world, application, from, until) : []) {
+    for (const { condition, policyName } of judged) {
+      for (const term of condition.terms) {
+        for (const open of openTimes(world, application, condition, term, stretch)) {
+          yield { ...eventOf(condition, policyName, term.priority), ...open };
+        }
+      }
+    }
+  }
+  yield* silenceEvents(world, application);
+  yield* baselineEvents(world, application, from, until);
+}
+
+function eventOf(condition: SimulatedCondition, policyName: string, priority: SimulatedTerm['priority']) {
+  return {
+    conditionId: condition.id,
+    conditionName: condition.name,
+    policyId: condition.policyId,
+    policyName,
+    priority: priority === 'CRITICAL' ? ('critical' as const) : ('warning' as const),
+    hasEntity: true,
+  };
+}
+
+/** Incidents with what surrounds them; those that are near each other are one. */
+function stretches(
+  world: World,
+  { index, amendment }: SimulatedApplication,
+  from: number,
+  until: number,
+): readonly Stretch[] {
+  const incidents: Incident[] = amendment.incident ? [amendment.incident] : [];
+  for (let minute = from; minute < until; minute += SPAN_MINUTES) {
+    incidents.push(...[incidentNear(world.options.seed, index, minute) ?? []].flat());
+  }
+  const merged: { from: number; to: number }[] = [];
+  for (const { fromMinute, toMinute } of incidents.toSorted((a, b) => a.fromMinute - b.fromMinute)) {
+    const last = merged.at(-1);
+    if (last !== undefined && fromMinute - AROUND <= last.to) last.to = Math.max(last.to, toMinute + AROUND);
+    else merged.push({ from: fromMinute - AROUND, to: toMinute + AROUND });
+  }
+  return merged;
+}
+
+const COMPARISONS: Readonly<Record<SimulatedTerm['operator'], (value: number, threshold: number) => boolean>> = {
+  ABOVE: (value, threshold) => value > threshold,
+  ABOVE_OR_EQUALS: (value, threshold) => value >= threshold,
+  BELOW: (value, threshold) => value < threshold,
+  BELOW_OR_EQUALS: (value, threshold) => value <= threshold,
+  EQUALS: (value, threshold) => value === threshold,
+  NOT_EQUALS: (value, threshold) => value !== threshold,
+};
+
+/**
+ * When a threshold of the response time had an open event, by the minutes of a stretch: it opens when all windows of its
+ * duration, or one, violate it, and closes after its whole duration without a violation.
+ */
+function openTimes(
+  world: World,
+  application: SimulatedApplication,
+  { signal }: SimulatedCondition,
+  { operator, threshold, thresholdDuration, thresholdOccurrences }: SimulatedTerm,
+  { from, to }: Stretch,
+): readonly { readonly fromMinute: number; readonly toMinute: number }[] {
+  const response = responseTimes(world, application, from, to);
+  const window = signal.aggregationWindow / 60;
+  const duration = thresholdDuration / 60;
+  const needed = thresholdOccurrences === 'ALL' ? Math.max(1, duration - window + 1) : 1;
+  const found: { fromMinute: number; toMinute: number }[] = [];
+  let violated = 0;
+  let sound = 0;
+  let open: number | undefined;
+  for (let end = from + window; end <= to; end += 1) {
+    const minutes = response.slice(end - window - from, end - from);
+    const calls = minutes.reduce((sum, minute) => sum + minute.calls, 0);
+    const seconds = minutes.reduce((sum, minute) => sum + minute.seconds, 0);
+    const isViolated = calls > 0 && COMPARISONS[operator](seconds / calls, threshold);
+    violated = isViolated ? violated + 1 : 0;
+    sound = isViolated ? 0 : sound + 1;
+    if (open === undefined && violated >= needed) open = end;
+    if (open === undefined || sound < duration) continue;
+    found.push({ fromMinute: open, toMinute: end });
+    open = undefined;
+  }
+  return open === undefined ? found : [...found, { fromMinute: open, toMinute: to }];
+}
+
+interface MinuteResponse {
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+/** The world never changes, and the same stretches are asked for again and again. */
+const KNOWN = new WeakMap<World, Map<string, readonly MinuteResponse[]>>();
+
+function responseTimes(
+  world: World,
+  application: SimulatedApplication,
+  from: number,
+  to: number,
+): readonly MinuteResponse[] {
+  const known = KNOWN.get(world) ?? new Map<string, readonly MinuteResponse[]>();
+  KNOWN.set(world, known);
+  const key = `${application.id} ${from} ${to}`;
+  const minutes = known.get(key) ?? readResponseTimes(world, application, from, to);
+  known.set(key, minutes);
+  return minutes;
+}
+
+function readResponseTimes(
+  world: World,
+  application: SimulatedApplication,
+  from: number,
+  to: number,
+): readonly MinuteResponse[] {
+  const scope = world.whole(application);
+  const metric = world.metric(scope, 'HttpDispatcher');
+  if (metric === undefined) return [];
+  return Array.from({ length: to - from }, (_, place) => {
+    const [sum] = world.sum(scope, [metric], from + place, from + place + 1);
+    return { calls: sum?.count ?? 0, seconds: sum?.total ?? 0 };
+  });
+}
+
+/** The watched application falls silent: requests stop, and their signal is lost. */
+function* silenceEvents(world: World, application: SimulatedApplication): Generator<AlertEvent, void, undefined> {
+  const silent = silentFrom(application);
+  if (watchedApplication(world)?.id !== application.id || !Number.isFinite(silent)) return;
+  const stopped = stoppedCondition(application);
+  const lost = lostCondition(application);
+  const minutes = (stopped.terms[0]?.thresholdDuration ?? 0) / 60;
+  const until = { toMinute: silent + LONGEST_EVENT_MINUTES };
+  yield { ...eventOf(stopped, KINDS_POLICY.name, 'CRITICAL'), fromMinute: silent + minutes, ...until };
+  const expired = silent + (lost.expiration.expirationDuration ?? 0) / 60;
+  yield { ...eventOf(lost, KINDS_POLICY.name, 'CRITICAL'), fromMinute: expired, ...until };
+}
+
+/** Baselines have the judgement of the service: a warning for five days of every six, not of all applications at the same time. */
+function* baselineEvents(
+  world: World,
+  application: SimulatedApplication,
+  from: number,
+  until: number,
+): Generator<AlertEvent, void, undefined> {
+  const { index, alertPolicyId } = application;
+  const policyName = policyOf(application)?.name ?? '';
+  if (index % 4 !== 0 || alertPolicyId === undefined) return;
+  const period = LONGEST_EVENT_MINUTES;
+  const shift = (index % 3) * DAY_MINUTES;
+  const common = { policyId: alertPolicyId, policyName, priority: 'warning' } as const;
+  for (let start = Math.floor(from / period) * period; start < until; start += period) {
+    const chance = fraction(world.options.seed, index, start / period, 8300);
+    const fromMinute = start + shift + Math.floor(chance * 0.3 * DAY_MINUTES);
+    const toMinute = fromMinute + 2.5 * DAY_MINUTES;
+    const memory = { conditionId: alertPolicyId * 10 + 2, conditionName: 'Memory grows', hasEntity: true };
+    yield { ...common, ...memory, fromMinute, toMinute };
+    // A condition over all the data of an account is about no entity.
+    const few = { conditionId: alertPolicyId * 10 + 3, conditionName: 'Few orders', hasEntity: false };
+    yield { ...common, ...few, fromMinute: fromMinute + 30, toMinute };
+  }
+}
