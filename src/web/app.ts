@@ -15,7 +15,7 @@ import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
 import { metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
 
-/** Pages that are answered at once: each may hold megabytes until its client has taken it. */
+/** Pages that are answered at the same time: each may hold megabytes until its client has taken it. */
 const MAX_PAGES = 64;
 
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
@@ -55,7 +55,7 @@ export function createApp(deps: WebDependencies): Express {
   const readPage = (path: string, handler: LimitedHandler): void => read(path, compress, safe(pages.guard(handler)));
   const { page, json, config } = statusPages(deps);
 
-  // First: a telemetry path of "/" takes the place of the status page.
+  // Registered first: a telemetry path of "/" replaces the status page.
   read(`${prefix}${telemetryPath}`, safe(scrapes.guard(metricsHandler(deps))));
   read(`${prefix}${PATHS.probe}`, safe(scrapes.guard(probeHandler(deps))));
   readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps));
@@ -76,7 +76,7 @@ export function createApp(deps: WebDependencies): Express {
   return app;
 }
 
-/** A path in which no character means more than itself to Express. */
+/** A path in which no character has a special meaning to Express. */
 function literal(path: string): string {
   return path.replace(/[\\(){}[\]*:!+?]/g, '\\$&');
 }
@@ -88,7 +88,7 @@ function methodNotAllowed(allowed: string) {
   };
 }
 
-/** The handler; a fault of our own is told to `failed` and answered with a sentence, never a stack. */
+/** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
 function safely(handler: Handler, failed: (error: unknown) => void): Handler {
   return async (request, response) => {
     try {
@@ -104,7 +104,7 @@ function safely(handler: Handler, failed: (error: unknown) => void): Handler {
   };
 }
 
-/** `/-/healthy`: 503 only when the collector makes no progress, never for upstream faults or a pause. */
+/** `/-/healthy`: 503 only when the collector makes no progress, never for errors of New Relic or a pause. */
 function healthyHandler(deps: WebDependencies): Handler {
   return (_request, response) => {
     if (!deps.collector().progressing()) {
@@ -129,7 +129,7 @@ function readyHandler(deps: WebDependencies): Handler {
 }
 
 /**
- * `/-/reload`: 403 unless enabled, and for a request that a browser sends for a page of somebody else; 500 with the faults
+ * `/-/reload`: 403 unless enabled, and for a request that a browser sends on behalf of another site; 500 with the diagnostics
  * when the file is invalid.
  */
 function reloadHandler({ reload, settings }: WebDependencies): Handler {

@@ -21,14 +21,14 @@ export interface WebSettings {
   readonly routePrefix: string;
   /** `--web.external-url`: where users find the exporter, behind a reverse proxy. */
   readonly externalUrl: URL | undefined;
-  /** `--web.max-requests`: scrapes answered at once; 0: no limit. */
+  /** `--web.max-requests`: scrapes that are answered at the same time; 0: no limit. */
   readonly maxRequests: number;
   readonly version: string;
-  /** Where the pages of the documentation are, without a slash at the end. */
+  /** The address of the documentation, without a slash at the end. */
   readonly docs: string;
 }
 
-/** What the web side needs from the rest. Whatever a reload swaps comes through a function. */
+/** What the web side needs from the other parts. Values that a reload replaces are functions here. */
 export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;
@@ -37,7 +37,7 @@ export interface WebDependencies {
     'background' | 'default_scrape_timeout' | 'max_series' | 'scrape_timeout_offset'
   >;
   readonly exposition: Pick<Exposition, 'collect'>;
-  /** The exporter's own metrics, for a response that holds so many `series` of each collected family. */
+  /** The exporter's own metrics, for a response that holds the given number of series of each collected family. */
   ownMetrics(accounts: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
@@ -45,7 +45,7 @@ export interface WebDependencies {
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
-  /** A text that somebody wrote, secrets as `<secret>`. */
+  /** The text with secrets replaced by `<secret>`. */
   mask(text: string): string;
   /** Undefined where `--web.enable-lifecycle` is off. */
   readonly reload: (() => Promise<ReloadResult>) | undefined;
@@ -55,9 +55,9 @@ export interface WebDependencies {
   now(): number;
   /** A clock that is never set, in milliseconds: the collector's. */
   monotonic(): number;
-  /** Something that somebody should look at, for the log. */
+  /** Writes a warning to the log. */
   warn(message: string): void;
-  /** A fault of our own that a request ran into; answered with 500. */
+  /** Reports an internal error of a request, which is answered with 500. */
   failed(error: unknown): void;
 }
 
@@ -72,10 +72,10 @@ export const PATHS = {
   reload: '/-/reload',
 } as const;
 
-/** True of a path that cannot be the telemetry path, because another endpoint has it. "/" can: the status page yields. */
+/** True for a path that belongs to another endpoint and so cannot be the telemetry path. "/" can: the status page yields. */
 export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }
 
-/** What answers a path. Ends the response before it resolves, or as soon as the client takes it. */
+/** Answers the requests of a path. Ends the response before it resolves, or as soon as the client has taken it. */
 export type Handler = (request: Request, response: Response) => void | Promise<void>;

@@ -18,7 +18,7 @@ export function normaliseTarget(request: IncomingMessage): boolean {
   return true;
 }
 
-/** True where it is not clear which host is meant (RFC 9112, 3.2): another server on the way may have taken the other one. */
+/** True where the meant host is ambiguous (RFC 9112, 3.2): another server on the way may have chosen the other one. */
 export function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
   return (headersDistinct.host?.length ?? 0) > 1;
 }
@@ -30,7 +30,7 @@ export function isHostHeader(host: string): boolean {
   return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
 }
 
-/** A request that is not answered: what the client gets is this status and the message. */
+/** A request that is refused: the client gets this status and the message. */
 export class HttpError extends Error {
   override readonly name = 'RefusedError';
   readonly status: number;
@@ -43,13 +43,16 @@ export class HttpError extends Error {
 
 const OWN = 'exporter';
 
-/** The query of a request target, flat: no nested objects, no surprises. */
+/** The query of a request target, flat: no nested objects. */
 export function queryOf(target: string): URLSearchParams {
   const mark = target.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
 }
 
-/** The groups that `collect[]` asks for, and whether also for the exporter's own; none means everything. Throws a {@link HttpError}. */
+/**
+ * The groups that `collect[]` names, and whether it names the exporter's own; without `collect[]` everything. Throws a {@link
+ * HttpError}.
+ */
 export function readSelection(query: URLSearchParams): { readonly groups: ReadonlySet<Group>; readonly own: boolean } {
   const names = query.getAll('collect[]');
   if (names.length === 0) return { groups: new Set(GROUPS), own: true };
@@ -106,8 +109,8 @@ const LONGEST_TIMEOUT_TEXT = 64;
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Milliseconds from now until a response must be put together: the scraper's timeout less the configured offset and the time that
- * the last response of this kind took to write, but never under half the timeout. An invalid header means the default.
+ * Milliseconds until a response must be put together: the scraper's timeout minus the configured offset and the time that the
+ * last response of this kind took to write, but never under half the timeout. An invalid header means the default.
  */
 export function timeToRespond(
   { headers }: Pick<IncomingMessage, 'headers'>,
@@ -135,14 +138,14 @@ export function normalisePrefix(prefix: string): string {
   return inner === '' ? '' : `/${inner}`;
 }
 
-/** The prefix of links on our pages: as a user's browser must write it, through the reverse proxy. */
+/** The prefix of links on our pages, as a user's browser must request them through the reverse proxy. */
 export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'routePrefix' | 'externalUrl'>): string {
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }
 
 /**
- * Path prefix and scheme under which a scraper reaches us again at the `Host` it used: those of the external address
- * when it came through that, our own otherwise.
+ * Path prefix and scheme under which a scraper reaches this server again at the `Host` it used: those of the external address
+ * when the request came through it, our own otherwise.
  */
 export function relativeRoot(
   { externalUrl, routePrefix }: WebSettings,

@@ -10,16 +10,16 @@ import { HttpError } from './request.ts';
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-/** A client that has taken nothing for this long gives way to one that asks, in milliseconds. */
+/** A client that has taken nothing for this long gives way to a waiting one, in milliseconds. */
 const STALLED_MS = 2_000;
 
-/** Bytes of all responses that are being written; a single one may be larger. */
+/** Bytes of all responses that are being written together; a single one may be larger. */
 const MOST_BYTES = 128_000_000;
 
-/** Bytes that are handed over at once: how much a client has to take to show that it takes anything. */
+/** Bytes that are handed over in one write: taking one shows that a client reads. */
 const CHUNK = 64 * 1024;
 
-/** Thrown where work stops because the client that asked for it has closed its connection. */
+/** Thrown where work stops because its client has closed the connection. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
 
@@ -29,9 +29,9 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * A signal that is aborted when the client closes its connection before its response was given; `over` is called then, and else
- * when the response was given. The `close` event of a response is not enough: Node never emits it for the later ones of several
- * requests that came at once over one connection.
+ * A signal that is aborted when the client closes its connection before its response was written. `over` is called then, or
+ * else once the response was written. The `close` event of a response is not enough: Node never emits it for the later ones of
+ * several requests that came at once over one connection.
  */
 export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
   const gone = new AbortController();
@@ -48,7 +48,10 @@ export function clientGone(response: ServerResponse, over: () => void = () => un
   return gone.signal;
 }
 
-/** What the work gives. Rejects with a {@link ClientGoneError} as soon as the client has gone; the work goes on alone. */
+/**
+ * The result of the work. Rejects with a {@link ClientGoneError} as soon as the client has left; the work continues in the
+ * background.
+ */
 export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
   let leave: (() => void) | undefined;
   const left = new Promise<never>((_resolve, reject) => {
@@ -65,16 +68,16 @@ export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promis
 
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
-/** The responses that are being written, of all clients together: the memory that clients can hold by reading slowly. */
+/** The responses of all clients that are being written: the memory that clients can hold by reading slowly. */
 export class InFlightBytes {
   readonly #mostBytes: number;
   readonly #now: () => number;
-  /** What each takes, what that is kept by, and when it last took something, in milliseconds. */
+  /** For each response its size, what its pieces were made of, and when its client last took something, in milliseconds. */
   readonly #readers = new Map<
     ServerResponse,
     { readonly pieces: readonly Buffer[]; readonly madeOf: object | undefined; tookAt: number }
   >();
-  /** How many readers take a piece: the same response for several counts once. */
+  /** The number of readers of each piece: a response that several clients get counts once. */
   readonly #uses = new Map<Buffer, number>();
   #bytes = 0;
 
@@ -88,12 +91,12 @@ export class InFlightBytes {
     return this.#bytes;
   }
 
-  /** Throws a {@link HttpError} where nothing more can be begun, so that nothing is made in vain. */
+  /** Throws a {@link HttpError} where no further response may start, so that none is made without room for it. */
   checkRoom(): void {
     if (this.#bytes >= this.#mostBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
   }
 
-  /** Counts a response until its end is told. Throws a {@link HttpError} where the others leave no room for it. */
+  /** Counts a response until `end` is called. Throws a {@link HttpError} where the others leave no room for it. */
   begin(response: ServerResponse, pieces: readonly Buffer[], madeOf?: object): void {
     while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#mostBytes) {
       if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
@@ -109,7 +112,10 @@ export class InFlightBytes {
     if (reader !== undefined) reader.tookAt = this.#now();
   }
 
-  /** Closes the connection that has taken nothing for longest, if long enough, among those that `may` be closed. */
+  /**
+   * Closes the connection that has taken nothing for longest, if that is long enough, among the connections that `may` be
+   * closed.
+   */
   cutOffStalled(may: (response: ServerResponse) => boolean = () => true): ServerResponse | undefined {
     const last = this.#now() - STALLED_MS;
     const stalled = [...this.#readers].filter(([response, { tookAt }]) => tookAt <= last && may(response));
@@ -121,7 +127,7 @@ export class InFlightBytes {
     return response;
   }
 
-  /** The response has been taken, or the client has gone. */
+  /** The response has been taken, or the client has left. */
   end(response: ServerResponse): void {
     const reader = this.#readers.get(response);
     if (reader === undefined) return;
@@ -141,19 +147,19 @@ export class InFlightBytes {
   }
 }
 
-/** What a request has while it is answered in one of the slots. */
+/** What a handler gets with a request that holds one of the slots. */
 export interface RequestSlot {
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal;
   /**
-   * What the work gives, which ends early where its signal is aborted: the client has gone, or has waited longest when
-   * another needs the slot. Rejects with a {@link ClientGoneError} when the client has gone.
+   * The result of the work, which ends early where its signal is aborted: the client has left, or has waited longest when
+   * another request needs the slot. Rejects with a {@link ClientGoneError} when the client has left.
    */
   waitFor<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   readonly inFlight: InFlightBytes;
 }
 
-/** A handler of a path whose answers are limited in number. */
+/** A handler of a path with a limited number of responses. */
 export type LimitedHandler = (
   request: Parameters<Handler>[0],
   response: Response,
@@ -161,14 +167,14 @@ export type LimitedHandler = (
 ) => void | Promise<void>;
 
 /**
- * Lets at most `max` answers be written at once, those of all its handlers together; 0: no limit. Clients that wait for
- * upstream hold no slot: the one that has waited longest is answered with what there is when another needs its slot.
+ * Lets at most `max` responses of all its handlers be written at once; 0: no limit. Clients that wait for New Relic hold no
+ * slot: when another client needs a slot, the one that has waited longest is answered with the data there are.
  */
 export class RequestLimiter {
   readonly #max: number;
   readonly #refusal: string;
   readonly #inFlight: InFlightBytes;
-  /** What ends the wait of each, in the order in which they began to wait. */
+  /** Ends the wait of each response, in the order in which they started to wait. */
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 
@@ -179,12 +185,12 @@ export class RequestLimiter {
     this.#inFlight = inFlight;
   }
 
-  /** How many wait for upstream, and how many are being made or taken. */
+  /** The number of responses that wait for New Relic, and of those that are being made or taken. */
   get taken(): { readonly waiting: number; readonly writing: number } {
     return { waiting: this.#waiting.size, writing: this.#writing.size };
   }
 
-  /** The handler; its response holds a slot until the client has taken it, or is gone. */
+  /** The handler; its response holds a slot until the client has taken it or left. */
   guard(handler: LimitedHandler): Handler {
     return async (request, response) => {
       this.#inFlight.checkRoom();
@@ -205,7 +211,7 @@ export class RequestLimiter {
     this.#writing.delete(response);
     if (!gone.aborted) this.#waiting.set(response, ended);
     const signal = AbortSignal.any([gone, ended.signal]);
-    // Each account listens; Node.js 20 writes a warning from the eleventh on.
+    // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
     setMaxListeners(0, signal);
     try {
       return await unlessGone(work(signal), gone);
@@ -230,7 +236,7 @@ export class RequestLimiter {
   }
 }
 
-/** A response of one sentence in plain text, also in the place of one that was to be compressed. */
+/** A response of one sentence in plain text, also in place of one that was to be compressed. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
@@ -240,13 +246,13 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(body);
 }
 
-/** Answers a request that ran into a fault of our own, or closes its connection where a response has begun. */
+/** Answers a request that met an internal error, or closes its connection where a response has started. */
 export function sendInternalError(response: ServerResponse): void {
   if (response.headersSent) response.req.socket.destroy();
   else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
 }
 
-/** A whole page; no conditional requests, no ranges: every response is of this moment. */
+/** A whole page; no conditional requests, no ranges: every response shows the present. */
 export async function sendPage(
   response: Response,
   slot: RequestSlot,
@@ -283,9 +289,9 @@ export async function sendExposition(
 }
 
 /**
- * Sends pieces one after the other, waiting for the client where it is slower than we are, and ends the response.
- * Resolves to false when the client went away, or did not take it within `limitMs`; the connection is closed then. Throws a
- * {@link HttpError}, with nothing sent, where there is no room for it beside the responses under way.
+ * Sends pieces one after the other, waits for a client that is slower, and ends the response. Resolves to false when the client
+ * left, or did not take it within `limitMs`; the connection is closed then. Throws a {@link HttpError}, with nothing sent,
+ * where the responses under way leave no room for it.
  */
 export async function sendPieces(
   response: ServerResponse,

@@ -7,7 +7,7 @@ import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../process.ts';
 import { formatMinute } from '../terminal.ts';
 
-/** The flags of the command, each readable by itself. */
+/** The flags of the command; each is valid by itself. */
 export interface BackfillOptions {
   readonly from: string;
   readonly to?: string;
@@ -24,10 +24,10 @@ export interface BackfillOptions {
   readonly resume: boolean;
 }
 
-/** What Prometheus adds when it scrapes: the labels that make a backfilled series the scraped one. */
+/** Labels that Prometheus adds when it scrapes: with them a backfilled series is the scraped one. */
 const TARGET_LABELS = new Set(['job', 'instance']);
 
-/** Adds a `name=value` of `--label` to those before it. Throws an Error whose message is a sentence. */
+/** Adds a `name=value` of `--label` to the earlier ones. Throws an Error whose message is a sentence. */
 export function addLabel(text: string, before: Labels): Labels {
   const index = text.indexOf('=');
   const name = text.slice(0, Math.max(0, index));
@@ -43,7 +43,8 @@ export function addLabel(text: string, before: Labels): Labels {
 const MINUTE = 60;
 
 /**
- * The Unix seconds of an ISO 8601 time with its zone, `now`, or how long ago (`7d`, `-7d`). Throws an Error with a sentence.
+ * The Unix seconds of an ISO 8601 time with its zone, `now`, or a time span before now (`7d`, `-7d`). Throws an Error with a
+ * sentence.
  *
  * @param now Unix seconds
  */
@@ -59,9 +60,9 @@ export function parseMoment(text: string, now: number): number {
 }
 
 /**
- * The range of the samples, in whole minutes: at times after `from`, up to and including `to`. It ends no later than the
- * newest window of a scrape at `now`, because the minutes after that are not complete upstream. Throws a UsageError for what
- * is empty or in the future.
+ * The range of the samples, in whole minutes: after `from`, up to and including `to`. It ends no later than the newest window
+ * of a scrape at `now`, because New Relic's data of the following minutes is incomplete. Throws a UsageError for an empty range
+ * and for one in the future.
  *
  * @param now Unix milliseconds
  * @param delay `collection.delay` in milliseconds

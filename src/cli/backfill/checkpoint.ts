@@ -10,8 +10,8 @@ import { UsageError } from '../process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
 /**
- * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or not
- * at all, so what an interrupted run left can be trusted.
+ * The folder beside the output in which a run keeps what it has read and calculated. A file is either there whole or missing,
+ * so the files of an interrupted run can be trusted.
  */
 export class Checkpoint {
   readonly path: string;
@@ -54,7 +54,7 @@ export class Checkpoint {
 const FILE = 'state.json';
 
 const subject = z.strictObject({
-  /** Place of the account in the configuration. */
+  /** Index of the account in the configuration. */
   account: z.int().min(0),
   id: z.int(),
   name: z.string(),
@@ -66,7 +66,7 @@ const subject = z.strictObject({
 
 const chunk = z.strictObject({ from: z.int(), to: z.int(), readFrom: z.int(), granule: z.int() });
 
-/** What a run was asked for; a run that goes on with it must be asked for the same. */
+/** The request of a run; a run that resumes it must have the same request. */
 const resumeKey = z.strictObject({
   '--from': z.string(),
   '--to': z.string(),
@@ -92,7 +92,7 @@ const state = z.strictObject({
 /** An application that is backfilled, with what its calculation needs to know. */
 export type BackfillSubject = z.infer<typeof subject>;
 
-/** Everything that was decided when a run began: one that is resumed works on with the same. */
+/** The decisions that a run made at its start; a resumed run keeps them. */
 export type State = z.infer<typeof state>;
 
 export async function saveState(checkpoint: Checkpoint, decided: State): Promise<void> {
@@ -100,8 +100,8 @@ export async function saveState(checkpoint: Checkpoint, decided: State): Promise
 }
 
 /**
- * What an interrupted run had decided; undefined when it had not come so far. Throws a UsageError when it was asked for
- * something else, or when its folder is of another version of this program.
+ * The decisions of an interrupted run; undefined when it ended before it had made them. Throws a UsageError when its request
+ * was another one, or when its folder is of another version of this program.
  */
 export async function loadState(checkpoint: Checkpoint, requested: State['resumeKey']): Promise<State | undefined> {
   if (!checkpoint.has(FILE)) return undefined;
@@ -122,14 +122,14 @@ export async function loadState(checkpoint: Checkpoint, requested: State['resume
 
 const comparedKeys = resumeKey.keyof().options;
 
-/** Where the document goes, and the folder it is made in. */
+/** The destination of the document, and the folder it is made in. */
 export interface OutputTarget {
   readonly checkpoint: Checkpoint;
-  /** True when what is in the folder can be resumed after a failure. */
+  /** True when the contents of the folder can be resumed after a failure. */
   readonly resumable: boolean;
   /** Makes the folder, empty unless a run is resumed. */
   open(): Promise<void>;
-  /** Writes the document; a file has its name only once it is complete. */
+  /** Writes the document; a file gets its name only once it is complete. */
   write(pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ export function chooseTarget(
     },
     write: async (pieces, signal) => {
       const unfinished = checkpoint.file('document');
-      // Flushed, so that after a power cut the name stands for the whole document.
+      // Flushed, so that after a power cut the name belongs to the whole document.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
       refuseToOverwrite();
       await rename(unfinished, output);

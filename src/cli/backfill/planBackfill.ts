@@ -11,8 +11,8 @@ import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 
 /**
- * The applications to backfill, in the order of the accounts and their lists, and how many the configuration includes but
- * that do not report now. Throws an Error whose message is a sentence when an `--app` names none or several.
+ * The applications to backfill, in the order of the accounts and their lists, and the number of included applications that do
+ * not report now. Throws an Error whose message is a sentence when an `--app` matches none or several.
  */
 async function findSubjects(
   accounts: readonly LiveAccount[],
@@ -28,7 +28,7 @@ async function findSubjects(
   for (const [index, account] of accounts.entries()) {
     const served = named === undefined ? await readServed(account) : [...(named.get(account)?.values() ?? [])];
     for (const application of served) {
-      // Who names an application wants its past, whether or not it reports now.
+      // A user who names an application wants its history, whether or not it reports now.
       if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
       else subjects.push(toSubject(account, index, application, options));
     }
@@ -64,7 +64,7 @@ function toSubject(
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** What a resumed run is compared by: the flags as they were given, and what of the configuration changes the output. */
+/** What a resumed run is compared by: the given flags, and the parts of the configuration that change the output. */
 export function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): State['resumeKey'] {
   return {
     '--from': request.from,
@@ -116,7 +116,7 @@ function windowOf(configured: number, { window = configured }: BackfillOptions):
   return Math.max(MINUTE, Math.floor(window / 60_000) * MINUTE);
 }
 
-/** What upstream keeps, in words; `lastHour` is where the hours end, if there are any. */
+/** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
 function resolution(lastHour: number | undefined, to: number): string {
   if (lastHour === undefined) return 'a sample per minute';
   const hourly = 'a sample per hour, because the service keeps no minutes for longer than 8 days';

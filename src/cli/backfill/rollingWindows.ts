@@ -4,14 +4,14 @@ import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.
 import type { WindowValues } from '../../formulas/metricInputs.ts';
 import { endOf, type Timeslice } from '../../api/types.ts';
 
-/** What was read of an application or a host over one chunk; also how it is written to disk. */
+/** The data of one application or host over one chunk; also their form on disk. */
 export interface ReadChunk extends MetricSeries, TimeRange {}
 
 const ANY_LENGTH = 60;
 
 /** Counts the calls of an application's database metrics, so that its database kind is decided over the whole range. */
 export class DatabaseTally {
-  /** Undefined: the metric was answered, but its calls never could be read. */
+  /** Undefined: the metric was in the responses, but its calls could never be read. */
   readonly #calls = new Map<string, number | undefined>();
 
   add({ metrics }: WindowValues): void {
@@ -31,10 +31,10 @@ export class DatabaseTally {
 }
 
 /**
- * Turns the timeslices of one application or host into the windows that end with each of them. A window of several
- * timeslices is summarized from those in it, and lasts the whole window where some are missing, as upstream's summarized
- * answers do; where the resolution is coarser than the window, or does not divide it, each timeslice is a window of its
- * own. Where the resolution changes, a window is given only when all of it lies in one resolution.
+ * Turns the timeslices of one application or host into the windows that end with each of them. A window of several timeslices
+ * is summarized from the timeslices in it, and lasts the whole window where some are missing, as New Relic's summarized
+ * responses do. Where the resolution is coarser than the window, or does not divide it, each timeslice is a window of its own.
+ * Where the resolution changes, a window is given only when all of it has one resolution.
  */
 export class RollingWindows {
   readonly #window: number;
@@ -57,8 +57,8 @@ export class RollingWindows {
   }
 
   /**
-   * Takes the next chunk, chunks being oldest first, and gives the windows that end in it, oldest first: the Unix seconds of
-   * their end, and what a summarized call would have answered.
+   * Takes the next chunk (oldest first) and gives the windows that end in it, oldest first: the Unix seconds of their end, and
+   * the result that a summarized call would have given.
    */
   *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
     if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#begin(chunk);
@@ -112,7 +112,7 @@ function within(timeslices: readonly Timeslice[], from: number, to: number): Tim
   return inside;
 }
 
-/** The place of the first timeslice that begins at `from` or later. */
+/** The index of the first timeslice that begins at `from` or later. */
 function firstFrom(timeslices: readonly Timeslice[], from: number): number {
   let low = 0;
   let high = timeslices.length;

@@ -17,9 +17,9 @@ import { readSide } from './sides.ts';
 export interface CompareOptions extends CommonOptions {
   /** Undefined: the only one of the configuration. */
   readonly account?: string | undefined;
-  /** The number of the account at the service; undefined: as configured. */
+  /** New Relic's number of the account; undefined: as configured. */
   readonly accountId?: number | undefined;
-  /** Ids or exact names; empty: the applications that the account serves. */
+  /** Ids or exact names; empty: the applications that the account exports. */
   readonly app: readonly string[];
   readonly hosts: boolean;
   /** The relative difference up to which two values count as the same. */
@@ -39,8 +39,8 @@ export async function runCompare(options: CompareOptions): Promise<void> {
 }
 
 /**
- * The configuration with one account twice: over REST, then over NerdGraph. Values are not rounded, so that what differs
- * does differ. Throws a UsageError when it is not clear which account is meant.
+ * The configuration with one account twice: over REST, then over NerdGraph. Values are not rounded, so that small differences
+ * stay visible. Throws a UsageError when the account is ambiguous.
  */
 export function bothInterfaces(
   config: Config,
@@ -111,11 +111,11 @@ export async function compare(
   };
 }
 
-/** All applications of an account, or those of the ids that are asked for, and its key transactions. */
+/** All applications of an account, or those of the requested ids, and its key transactions. */
 async function readLists({ config, reader, call }: LiveAccount, apps: readonly string[], name: string) {
   try {
     const ids = apps.filter((app) => isId(app)).map(Number);
-    // What is no id of the account may be a name, which only the whole list shows.
+    // A number that is no id of the account may be a name, which only the whole list shows.
     const byId = ids.length > 0 && ids.length === apps.length ? await reader.listApplications({ ids }, call) : [];
     const [applications, keyTransactions] = await Promise.all([
       byId.length > 0 ? byId : reader.listApplications({}, call),
@@ -128,8 +128,8 @@ async function readLists({ config, reader, call }: LiveAccount, apps: readonly s
 }
 
 /**
- * The applications that are meant on either side, by id: with another name, one side may not know them for those. Only
- * those that report somewhere: of the others there is nothing to compare. Throws a UsageError for what matches nothing.
+ * The ids of the applications that are chosen on either side; a name may be known to one side only. Only those that report
+ * somewhere: the others have nothing to compare. Throws a UsageError for a choice that matches nothing.
  */
 function chosenIds(
   { applications: filter }: AccountConfig,
@@ -138,7 +138,7 @@ function chosenIds(
   overNerdGraph: readonly Application[],
 ): ReadonlySet<number> {
   const isTagged = [...(filter.include ?? []), ...filter.exclude].some((match: EntityMatch) => 'tag' in match);
-  // Only NerdGraph tells the tags by which they are chosen.
+  // Only NerdGraph knows the tags that choose them.
   const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
   const reporting = new Set(
     [...overRest, ...overNerdGraph].filter((each) => each.reporting !== false).map(({ id }) => id),
@@ -159,7 +159,7 @@ function isMeant({ id, name }: Application, app: string): boolean {
   return app === name || app === String(id);
 }
 
-/** The applications of a list that the other list has too, by id, and those that it has alone. */
+/** The applications of a list that the other list has too, by id, and the ones that it has alone. */
 function partition(
   list: readonly Application[],
   other: readonly Application[],
@@ -199,7 +199,7 @@ function chosenKeyTransactions(
   return new Set(chosen.map(({ id }) => id));
 }
 
-/** A change of names changes labels, but no series is another one by it. */
+/** A change of names changes labels, but the series stays the same. */
 function otherNames(
   what: string,
   overRest: readonly { readonly id: number; readonly name: string }[],
@@ -217,7 +217,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The window of a scrape. A long one ends where NerdGraph, which cuts long ranges, cuts it: REST takes any. */
+/** The window of a scrape. A long one ends where NerdGraph cuts long ranges: REST takes any. */
 function commonWindow(now: number, collection: CollectionConfig): TimeRange {
   const { from, to } = windowAt(now, collection);
   const length = to - from;
@@ -227,10 +227,10 @@ function commonWindow(now: number, collection: CollectionConfig): TimeRange {
   return { from: end - length, to: end };
 }
 
-/** More differences than this are counted, not shown: nobody reads them, and JSON has them all. */
+/** More differences than this are counted, not shown; JSON has all of them. */
 const MOST_SHOWN = 100;
 
-/** What lines are cut to when neither a terminal nor COLUMNS says so. */
+/** The line width where neither a terminal nor COLUMNS gives one. */
 const USUAL_LENGTH = 160;
 
 function lineLength(): number {
@@ -263,7 +263,7 @@ export function comparisonText(comparison: Comparison, most: number): string {
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
-/** Numbers one by one, then what one interface does not have; series of what is not listed at all are one line together. */
+/** Differences of numbers one by one, then absences; all series of something that one side does not list share a line. */
 function unexplained(differences: readonly Difference[], most: number): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = grouped([...open.entries()], ([index, each]) =>
@@ -305,7 +305,7 @@ function explained(differences: readonly Difference[], most: number): string {
   );
 }
 
-/** Two sentences on lines of their own: whether the interfaces agree, and what that does not say. */
+/** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
 function verdict({ families, unexpected, not_judged, tolerance }: Comparison): string[] {
   const compared = families.reduce((sum, { compared: ofFamily }) => sum + ofFamily, 0);
   return [

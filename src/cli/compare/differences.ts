@@ -14,7 +14,7 @@ export interface Difference {
   /** |a - b| / max(|a|, |b|); null where one interface does not have the series. */
   readonly difference: number | null;
   readonly expected: boolean;
-  /** Why it is expected, or which list lacks the entity; null where nothing is known. */
+  /** Why it is expected, or which list lacks the entity; null where no reason is known. */
   readonly reason: string | null;
 }
 
@@ -27,18 +27,18 @@ export interface Comparison {
     readonly family: string;
     /** Series that both interfaces have. */
     readonly compared: number;
-    /** How many of those differ by more than the tolerance, and by how much at most. */
+    /** The number of those that differ by more than the tolerance, and the largest difference. */
     readonly differing: number;
     readonly max_difference: number;
     readonly only_rest: number;
     readonly only_nerdgraph: number;
   }[];
   readonly differences: readonly Difference[];
-  /** How many differences nothing explains. */
+  /** The number of differences that nothing explains. */
   readonly unexpected: number;
   /** Series whose values say nothing about the interfaces, whether they differ or not. */
   readonly not_judged: number;
-  /** What changes without being a difference of values, such as a name. */
+  /** Changes that are no differences of values, such as a name. */
   readonly notes: readonly string[];
 }
 
@@ -52,12 +52,12 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
-/** Families over the window, of which the service may keep zeros, or have none for a host. */
+/** Families over the window, of which New Relic may keep zeros, or have none for a host. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
 );
 
-/** What NerdGraph has as 0 for everything that reports, with or without a row. */
+/** Families that NerdGraph has as 0 for everything that reports, with or without a row. */
 const ZERO_RULE = /_(?:non_)?web_requests_per_second$|_errors_per_second$|_error_ratio$/;
 const OTHER_TIME_BASE = /_rolling_|^newrelic_application_(?:hosts|instances)$/;
 const REPORTING = /_reporting$/;
@@ -141,13 +141,13 @@ function pairOf({ family, labels }: SideSeries): Pick<Pair, 'family' | 'labels' 
   return { family, labels, entity: entityKey(labels) };
 }
 
-/** Names are for people, ids for telling apart; a key transaction may belong to another application with each interface. */
+/** Names are for people, ids identify; a key transaction may belong to another application with each interface. */
 function seriesKey({ family, labels }: SideSeries): string {
   const identity = Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
   return JSON.stringify([family.name, identity.sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** The items by a key of theirs, in their order. */
+/** The items grouped by a key, in their order. */
 export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -159,8 +159,8 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map
 }
 
 /**
- * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are not
- * judged whatever their values are; of the others, only some differences are expected.
+ * Whether a difference of the two values would count (docs/migrating.md, "From REST to NerdGraph"). Some families are never
+ * judged; of the others, only some differences are expected.
  */
 function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference, 'expected' | 'reason'> {
   const { family, entity, labels } = pair;
@@ -186,7 +186,7 @@ function verdictOn(pair: Pair, differs: boolean, known: Known): Pick<Difference,
   return reason === undefined ? { expected: false, reason: null } : expect(reason);
 }
 
-/** Why two window values may differ although both interfaces work; undefined: nothing explains it. */
+/** Why two window values may differ although both interfaces work; undefined: no known reason. */
 function windowReason(
   { family: { name }, rest, nerdgraph }: Pair,
   others: (family: string) => readonly Pair[],
@@ -202,7 +202,7 @@ function windowReason(
   return lacksParts ? NO_HOST_DATA : undefined;
 }
 
-/** The threshold of an Apdex over no request at all. */
+/** The threshold of an Apdex over zero requests. */
 function isThresholdOfNothing(name: string, others: (family: string) => readonly Pair[]): boolean {
   if (!APDEX_THRESHOLD.test(name)) return false;
   const requests = others(name.replace(APDEX_THRESHOLD, '_apdex_requests'));
@@ -231,7 +231,7 @@ function relativeDifference({ family, entity, rest, nerdgraph }: Pair, known: Kn
   return size === 0 ? 1 : Math.abs(rest - nerdgraph) / size;
 }
 
-/** What nothing explains comes first, of it the numbers, worst first, and then what is absent. */
+/** Unexplained differences come first, numbers before absences, the worst first. */
 function rank({ expected, difference }: Difference): number {
   return (expected ? 0 : 1e9) + (difference === null ? -1 : Math.min(difference, 1e5));
 }

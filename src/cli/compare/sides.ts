@@ -20,15 +20,15 @@ import type { LiveAccount } from '../upstream/session.ts';
 /** One series as one interface has it. */
 export interface SideSeries {
   readonly family: CatalogueFamily;
-  /** What tells it from the other series of its family, with readable names; the host by its name. */
+  /** The labels that identify it within its family, with readable names; the host by its name. */
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** What one interface says about the chosen applications over one window. */
+/** The data of one interface about the chosen applications over one window. */
 export interface Side {
   readonly series: readonly SideSeries[];
-  /** What it lists, as entityKey names it: twice where two hosts share a name. */
+  /** The listed entities, as entityKey names them: twice where two hosts share a name. */
   readonly entities: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface HostOf {
   readonly host: Host;
 }
 
-/** An application, a host or a key transaction: how its series are labelled, what its rolling values are read by, and its state. */
+/** An application, a host or a key transaction: the labels of its series, the subject of its rolling values, and its state. */
 interface ComparedEntity {
   readonly labels: Labels;
   readonly subject: RollingSubject;
@@ -47,8 +47,8 @@ interface ComparedEntity {
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
 /**
- * Reads everything about the chosen applications that both interfaces may have, as one of them lists these: those that the
- * other lists too, and those that it has alone, of which nothing more is read. Rejects with the first failure.
+ * Reads everything that both interfaces may have about the chosen applications that both list. Of applications that this side
+ * lists alone, nothing more is read. Rejects with the first failure.
  *
  * @param options.database the database kind that the configuration sets for an application
  */
@@ -86,7 +86,7 @@ export async function readSide(
   };
 }
 
-/** Names an entity by what both interfaces call it: ids, and the host by its name. */
+/** Names an entity in the way that both interfaces share: by ids, and the host by its name. */
 export function entityKey({ app_id, host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return JSON.stringify(['key transaction', key_transaction_id]);
   return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);
@@ -196,7 +196,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
     subject: { kind: 'key_transaction', keyTransactionId: id },
     samples: (rolling) =>
       listedFamilySamples('key_transactions', transaction, rolling).map((sample) =>
-        // The series of both interfaces are compared by the key transaction alone; its info says whose it is.
+        // The series of both interfaces are compared by the key transaction alone; its info names the application.
         sample.family.name === 'newrelic_key_transaction_info'
           ? { ...sample, labels: { ...sample.labels, app_id: String(applicationId) } }
           : sample,
@@ -204,7 +204,7 @@ function ofKeyTransaction(transaction: KeyTransaction): ComparedEntity {
   };
 }
 
-/** The alert policy is known to one interface only, so it does not tell series apart. */
+/** The alert policy is known to one interface only, so it does not identify a series. */
 function seriesOf(entity: Labels, samples: readonly Sample[]): SideSeries[] {
   return samples.flatMap(({ family: { name }, labels = {}, value }) => {
     const family = FAMILY_OF.get(name);

@@ -9,8 +9,8 @@ parentPort?.on('message', ([password, hash, cost]: Parameters<Compare>) => {
 });
 
 /**
- * Makes a refusal by a hash of a lower cost take as long as one by the highest: a cost takes as long as all that are lower
- * together, and the lowest of those twice.
+ * Makes a refusal by a cheaper hash take as long as one by the most expensive: one cost takes as long as all lower ones
+ * together plus the lowest once more.
  */
 function compareInVain(password: string, hash: string, cost: number): void {
   const [, version = '', own = '', rest = ''] = hash.split('$');

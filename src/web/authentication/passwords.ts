@@ -1,19 +1,19 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
-/** A hash that belongs to no password, to compare with where the user is unknown; the cost is put in its place. */
+/** A hash that belongs to no password, for comparisons with unknown users; the cost is put in front of it. */
 const HASH_OF_NOBODY = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 const MAX_REMEMBERED = 100;
 const MAX_TURNED_AWAY = 20_000;
 const MAX_ADDRESSES = 1_000;
 
-/** Passwords that are compared at once: each takes a processor for a while. */
+/** Passwords that are compared at the same time: each takes a processor for a while. */
 const COMPARED_AT_ONCE = 2;
 
 /** Passwords that may wait at once, those of all clients together. */
 const MAX_WAITING = 256;
 
-/** A password that has waited while so many others were compared is turned away: the next try of its client goes first. */
+/** A password that has waited while this many others were compared is turned away: the next try of its client goes first. */
 const MAX_TURNS = 40;
 
 /**
@@ -26,8 +26,8 @@ export type Compare = (password: string, hash: string, cost: number) => Promise<
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
 
 /**
- * Compares each password in a thread of its own, so that scrapes are answered meanwhile; `file` is what a thread runs. Threads are
- * used again, as many as passwords are compared at once, and never keep the process alive.
+ * Compares each password in a thread of its own, so that scrapes are answered meanwhile; `file` is what a thread runs. Threads
+ * are reused, one for each password that is compared at the same time, and never keep the process alive.
  */
 export function compareInWorkers(file: URL = WORKER): Compare {
   const idle = new Set<Worker>();
@@ -53,13 +53,13 @@ export function compareInWorkers(file: URL = WORKER): Compare {
   };
 }
 
-/** Who asks. */
+/** The client whose password is checked. */
 export interface Asker {
-  /** Turns at comparing are shared out by it. */
+  /** Turns are shared fairly between addresses. */
   readonly address: string;
-  /** Aborted when the client has gone: nothing is compared for it. */
+  /** Aborted when the client has left: its password is not compared. */
   readonly gone: AbortSignal;
-  /** Stands for the connection. */
+  /** Identifies the connection. */
   readonly connection: object;
 }
 
@@ -75,9 +75,9 @@ export function readBasicCredentials(
 }
 
 /**
- * Checks basic authentication against bcrypt hashes. A refusal costs as much as the highest cost in the file, whichever
- * user was named, so that time does not tell which users exist. The last verdicts are remembered: right ones apart from
- * wrong ones, so that no number of wrong passwords makes a right one be compared again.
+ * Checks basic authentication against bcrypt hashes. A refusal takes as long as the most expensive hash of the file, no matter
+ * which user was named, so that the time does not reveal which users exist. The last verdicts are remembered, right and wrong
+ * ones apart, so that wrong passwords cannot push out a right one.
  */
 export class BasicAuthenticator {
   readonly #right = new Remembered(MAX_REMEMBERED);
@@ -120,12 +120,12 @@ export class BasicAuthenticator {
   }
 }
 
-/** The cost of a bcrypt hash: each more takes twice as long. */
+/** The cost of a bcrypt hash: each step doubles the time. */
 function costOf(hash: string): number {
   return Number(hash.split('$', 3)[2]);
 }
 
-/** The last keys that were used. */
+/** The keys that were used last. */
 class Remembered {
   readonly #max: number;
   readonly #keys = new Set<string>();
@@ -154,21 +154,21 @@ class Remembered {
 
 /** A password that waits to be compared. */
 interface Waiting extends Asker {
-  /** The same for the same user, password and hash: they are compared once for all who ask at the same time. */
+  /** Equal for the same user, password and hash: one comparison serves all clients that wait for it. */
   readonly key: string;
   readonly password: string;
   readonly hash: string;
   readonly cost: number;
-  /** How many had been compared when it came. */
+  /** The number of comparisons before it came. */
   readonly since: number;
   readonly settle: (matches: boolean | undefined | Promise<boolean>) => void;
 }
 
 /**
- * Compares few passwords at a time, because each takes a processor for a while, and lets a right one through a flood of
- * wrong ones. First goes what was turned away before: who guesses does not guess the same twice. Then come connections
- * that no password was refused on. Among equals the address goes first that had no turn for longest, and of one address the
- * newest and the oldest in turns. Where too many wait, or one has waited too long, it is turned away.
+ * Compares few passwords at a time, because each takes a processor for a while, and lets a right one through a flood of wrong
+ * ones. The order: first a password that was turned away before, because an attacker does not guess the same one twice; then
+ * connections without a refused password; then the address that had no turn for longest, and of one address the newest and the
+ * oldest alternately. A password is turned away when too many wait, or when it has waited too long.
  */
 class ComparisonQueue {
   readonly #compare: Compare;
@@ -225,7 +225,7 @@ class ComparisonQueue {
     }
   }
 
-  /** Takes the one whose turn it is. */
+  /** Removes and returns the password whose turn it is. */
   #next(): Waiting | undefined {
     for (const waiting of this.#waiting) if (this.#turns - waiting.since > MAX_TURNS) this.#turnAway(waiting);
     const all = [...this.#waiting].filter(({ key }) => !this.#running.has(key));
@@ -251,7 +251,7 @@ class ComparisonQueue {
     return this.#refusedOn.has(connection) ? 2 : 1;
   }
 
-  /** The oldest of those that would go last, of the address that has most of them. */
+  /** The oldest password among the last in order, of the address that has most of them. */
   #leastWanted(): Waiting | undefined {
     const rank = Math.max(...Array.from(this.#waiting, (waiting) => this.#rankOf(waiting)));
     const last = [...this.#waiting].filter((waiting) => this.#rankOf(waiting) === rank);

@@ -9,12 +9,12 @@ import { formatAddress } from '../server/listening.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** Labels that two tags became and that are told, each once. */
+/** At most this many labels that two tags became are logged, each once. */
 const MOST_TOLD = 100;
 
 /**
- * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, as
- * often as wanted, narrows it, so that one account whose list cannot be read does not hide the others.
+ * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
+ * narrows it, so that one account whose list cannot be read does not hide the others.
  */
 export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   const told = new Set<string>();
@@ -26,7 +26,7 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   return async (request, response, slot) => {
     const target = targetOf(request);
     const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure(request));
-    // Over TLS a target group that says nothing would be scraped in plain text.
+    // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
     const address = { __metrics_path__: `${prefix}/probe`, ...(scheme === 'https' ? { __scheme__: scheme } : {}) };
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
@@ -59,7 +59,7 @@ export function discoveryHandler(deps: WebDependencies): LimitedHandler {
   };
 }
 
-/** Reads the lists that are due: those of the accounts wanted, or of all. */
+/** Reads the lists that are due: those of the chosen accounts, or of all. */
 async function readLists(
   collector: WebCollector,
   wanted: ReadonlySet<string>,
@@ -85,7 +85,7 @@ function labelsOf(account: string, application: ApplicationView): Record<string,
   };
 }
 
-/** Labels of tags; of two keys that become one label the first by name counts, which is told. */
+/** Labels of tags. Of two keys that become one label the first by name counts, and the log says so. */
 function tagLabels(
   { tags = [] }: ApplicationView,
   tell: (label: string, message: string) => void,

@@ -14,12 +14,12 @@ import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError } from
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 
 /**
- * The telemetry path: refreshes what is due until the scraper's deadline, then answers from what is held.
- * `collect[]=exporter` alone calls nothing upstream. Nothing more is done for a client that has gone. HEAD does the same
- * without sending the body, so that its header fields are those of GET.
+ * The telemetry path: refreshes what is due until the scraper's deadline, then answers from the last reads.
+ * `collect[]=exporter` alone makes no call to New Relic. Work for a client that has left stops. HEAD does the same without
+ * sending the body, so that its headers are those of GET.
  */
 export function metricsHandler(deps: WebDependencies): LimitedHandler {
-  /** Milliseconds that the last answer took to render and send, as far as is known: of the same groups it takes about the same. */
+  /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
   return async (request, response, slot) => {
     const { groups, own: wantsOwn } = readSelection(queryOf(request.originalUrl));
@@ -37,7 +37,7 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
       deps.scraped(complete ? 'complete' : 'partial');
       const options = { ...renderOptionsOf(request, collection), gone };
       const collecting = deps.exposition.collect(blocks, options);
-      // Counted for a client that leaves, too.
+      // These counts include responses of clients that leave.
       const counting = collecting.then(({ counts }) => deps.dropped([...cut, ...counts.dropped]));
       await unlessGone(counting, gone);
       const collected = await collecting;
@@ -48,10 +48,10 @@ export function metricsHandler(deps: WebDependencies): LimitedHandler {
     try {
       const isTaken = await sendExposition(response, await render(), slot);
       if (!isTaken && gone.aborted) throw new ClientGoneError();
-      // A HEAD takes no body, so it tells nothing.
+      // A HEAD request takes no body, so its time says nothing.
       if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
     } catch (error) {
-      // Where nothing was learned of a scraper that gave up, the next one would come too late as well.
+      // Record the time even if the scraper gave up; otherwise the next response would be late too.
       if (error instanceof ClientGoneError)
         writeTimes.set(kind, Math.max(deps.monotonic() - writingFrom, writeTimes.get(kind) ?? 0));
       throw error;

@@ -7,7 +7,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** An address or a socket could not be had: exit status 1. The message is one sentence. */
+/** An address or a socket is not available: exit status 1. The message is one sentence. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
@@ -70,7 +70,7 @@ export function systemdSockets(environment: Readonly<Record<string, string | und
 
 const UNKNOWN = 'the host name is not known; correct --web.listen-address.';
 
-/** What the codes of errors mean, and what to change. */
+/** The meaning of error codes, and what to change. */
 const WHY_NOT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this address; stop it or choose another --web.listen-address.',
   EACCES: 'no permission for this port; choose one above 1023 with --web.listen-address.',
@@ -79,7 +79,10 @@ const WHY_NOT: Readonly<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN,
 };
 
-/** Listens, on a socket that systemd has opened or an address, and gives the address as `host:port`. Throws a {@link ListenError}. */
+/**
+ * Listens on an address, or on a socket that systemd has opened, and returns the address as `host:port`. Throws a {@link
+ * ListenError}.
+ */
 export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
   const asked =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);

@@ -13,8 +13,8 @@ export interface Servers {
   /** `host:port` of every listening socket, with the port that was chosen where 0 was asked for. */
   readonly addresses: readonly string[];
   /**
-   * Stops accepting, closes idle connections, lets answers under way end for up to `graceMs` (0: not at all) and then
-   * closes what is left. Resolves when every socket is closed.
+   * Stops accepting, closes idle connections, lets responses under way end for up to `graceMs` (0: not at all) and then closes
+   * the rest. Resolves when every socket is closed.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startServers(options: {
   /** A password was refused. */
   readonly refusedLogin: () => void;
   readonly warn: (message: string) => void;
-  /** A fault of our own that a request ran into. */
+  /** Reports an internal error of a request. */
   readonly failed: (error: unknown) => void;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
@@ -107,7 +107,7 @@ function tlsOptions(tls: TlsSettings): TlsServerOptions {
     ...tls.context,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: asksForCertificate(tls),
-    // Decided after the handshake, by client_auth_type as it is then.
+    // The decision is made after the handshake, by the client_auth_type of that moment.
     rejectUnauthorized: false,
   };
 }
@@ -119,8 +119,8 @@ const QUIET_MS = 60_000;
 const MAX_LINES = 100;
 
 /**
- * A way to log what clients can cause as often as they like: each message at once, then at most once a minute with the
- * number of times it was left out. `now` gives milliseconds of a clock that never goes back.
+ * A function that logs what clients can cause at any rate: each message at once, then at most once a minute with the number of
+ * times it was left out. `now` gives milliseconds of a clock that never goes back.
  */
 export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
   const lines = new Map<string, { at: number; untold: number }>();

@@ -8,8 +8,8 @@ import type { WebConfigStore } from '../webConfig/webConfig.ts';
 const TICKET_KEY_BYTES = 48;
 
 /**
- * Keeps a TLS server at what the web configuration says now: each new connection gets the certificate, client authority
- * and versions of that moment. While the file is invalid those of before stay, so that health can be asked for.
+ * Keeps a TLS server in step with the web configuration: each new connection gets the certificate, client authority and
+ * versions of that moment. While the file is invalid the last valid ones stay, so that health can be checked.
  */
 export function followTlsSettings(server: Server, store: WebConfigStore, warn: (message: string) => void): void {
   let inForce = store.tls();
@@ -18,7 +18,7 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
   }
   const asks = inForce !== undefined && asksForCertificate(inForce);
 
-  // Before the server's own listener, which takes the context of this moment for the handshake.
+  // Before the server's own listener, which takes the present context for the handshake.
   server.prependListener('connection', () => {
     const settings = store.tls();
     if (settings === undefined || settings === inForce) return;
@@ -41,8 +41,8 @@ export function followTlsSettings(server: Server, store: WebConfigStore, warn: (
 const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
 
 /**
- * Why a TLS connection must not go on, given `client_auth_type` and `client_allowed_sans`; undefined when it may.
- * The softer types accept certificates that TLS itself could not verify, so the decision is made after the handshake.
+ * Why a TLS connection must be refused, given `client_auth_type` and `client_allowed_sans`; undefined when it may stay. The
+ * softer types accept certificates that TLS itself could not verify, so the decision is made after the handshake.
  */
 function clientRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
   const type = settings.clientAuth;
@@ -62,7 +62,7 @@ function clientRefusal(socket: TLSSocket, settings: TlsSettings): string | undef
   return undefined;
 }
 
-/** DNS names, IP addresses, e-mail addresses and URIs of a certificate, as they would be written in the file. */
+/** DNS names, IP addresses, e-mail addresses and URIs of a certificate, in the form in which the file lists them. */
 export function alternativeNames(certificate: Pick<X509Certificate, 'subjectAltName'>): string[] {
   const entries = (certificate.subjectAltName ?? '').matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g);
   return [...entries].flatMap(([, kind = '', value = '']) => {
@@ -72,7 +72,7 @@ export function alternativeNames(certificate: Pick<X509Certificate, 'subjectAltN
   });
 }
 
-/** Node quotes a value that could be mistaken for further entries, as a JSON string. */
+/** Node writes a value that could be mistaken for further entries as a JSON string. */
 function unquote(value: string): string {
   const text: unknown = JSON.parse(value);
   return typeof text === 'string' ? text : '';

@@ -8,9 +8,9 @@ import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSecti
 /** What a TLS server needs; `context` can be swapped while it runs. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  /** Undefined where the file does not speak of it: nothing is asked of clients then. */
+  /** Undefined where the file does not have it: clients need no certificate then. */
   readonly clientAuth: TlsSection['client_auth_type'];
-  /** Undefined: any subject alternative name will do. */
+  /** Undefined: any subject alternative name is accepted. */
   readonly allowedSans: readonly string[] | undefined;
 }
 
@@ -22,8 +22,8 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
 type Pem = 'cert' | 'key' | 'client_ca';
 
 /**
- * Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. `files` are those
- * whose change makes the section be read again.
+ * Fills in the files of `tls_server_config` (paths relative to `folder`) and checks that the parts fit together. A change of
+ * any of `files` makes the section be read again.
  */
 export function readTlsSettings(
   section: TlsSection,
@@ -43,7 +43,7 @@ export function readTlsSettings(
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
-    // The key itself in the place of its file's name is a common slip.
+    // Writing the key itself instead of the name of its file is a common slip.
     problems.push({ key: `${name}_file`, message: `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}` });
     return undefined;
   };
@@ -66,7 +66,7 @@ export function readTlsSettings(
   return { settings: problems.length > 0 ? undefined : settings, problems, files };
 }
 
-/** What the section says that does not fit together, with the key where it stands; undefined: the section itself. */
+/** The contradictions of the section, each with its key; undefined: the section itself. */
 function contradictions(section: TlsSection) {
   const problems: { readonly key: keyof TlsSection | undefined; readonly message: string }[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
@@ -109,7 +109,7 @@ function contextOptions(
     minVersion: TLS_VERSIONS[section.min_version],
     maxVersion: TLS_VERSIONS[section.max_version],
     honorCipherOrder: section.prefer_server_cipher_suites,
-    // Naming only suites of TLS 1.2 would switch TLS 1.3 off in Node.
+    // A list with only suites of TLS 1.2 would switch TLS 1.3 off in Node.
     ...(suites.length > 0 ? { ciphers: [...TLS13_CIPHER_SUITES, ...suites].join(':') } : {}),
     ...(curves.length > 0 ? { ecdhCurve: curves.join(':') } : {}),
   };

@@ -12,13 +12,13 @@ interface WebConfig {
   readonly tls: TlsSettings | undefined;
   /** Headers put on every response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** User name to bcrypt hash. Empty: no authentication; undefined, where the file does not speak of users: none either. */
+  /** User name to bcrypt hash. Empty or undefined: no authentication; undefined where the file does not mention users. */
   readonly users: ReadonlyMap<string, string> | undefined;
   /** `rate_limit`: one request every `intervalMs`, at most `burst` saved up. */
   readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
 }
 
-/** What a file comes to, and every file that this depends on. */
+/** The result of reading a file, and every file that the result depends on. */
 type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics: readonly Diagnostic[] }) & {
   readonly files: readonly string[];
 };
@@ -27,8 +27,8 @@ type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics:
 const OPEN_WEB_CONFIG: WebConfig = { tls: undefined, headers: {}, users: undefined, rateLimit: undefined };
 
 /**
- * Reads and checks a file in the exporter-toolkit format: unknown keys are faults, all faults are
- * told with their place. Certificates and keys are read too; their paths are relative to the file's folder.
+ * Reads and checks a file in the exporter-toolkit format. Unknown keys are errors, and every error is reported with its
+ * location. Certificates and keys are read too; their paths are relative to the file's folder.
  */
 export function loadWebConfig(path: string): WebConfigResult {
   const files = [path];
@@ -64,7 +64,7 @@ export function loadWebConfig(path: string): WebConfigResult {
   return { config, files };
 }
 
-/** A blank header is one that is not set. */
+/** A blank header is not set. */
 function isSet(entry: readonly [string, string | undefined]): entry is [string, string] {
   return entry[1] !== undefined && entry[1] !== '';
 }
@@ -75,9 +75,9 @@ function setsNothing(text: string): boolean {
 }
 
 /**
- * The web configuration in force. It looks at the files' change times whenever it is asked, and reads them again when
- * one has changed, so that certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot
- * wait for a new certificate. A file that takes protection away, but not on purpose, is not used: the one before stays.
+ * The web configuration in force. Each access looks at the files' change times and reads them again when one has changed, so
+ * that certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot wait for a new certificate.
+ * A file that removes protection by accident is not used: the previous one stays.
  */
 export class WebConfigStore {
   readonly #path: string | undefined;
@@ -87,14 +87,14 @@ export class WebConfigStore {
   /** The last one that was valid. */
   #valid: WebConfig | undefined;
 
-  /** `path` undefined: no web configuration; `warn` is told why a changed file is not used. */
+  /** `path` undefined: no web configuration; `warn` gets the reason why a changed file is not used. */
   constructor(path: string | undefined, warn: (message: string) => void) {
     this.#path = path;
     this.#result = { config: OPEN_WEB_CONFIG, files: path === undefined ? [] : [path] };
     this.#warn = warn;
   }
 
-  /** The same object as long as nothing has changed. */
+  /** The same object until something changes. */
   current(): WebConfigResult {
     if (this.#path !== undefined && stampOf(this.#result.files) !== this.#stamp) {
       this.#take(this.#path, this.#read(this.#path));
@@ -102,13 +102,13 @@ export class WebConfigStore {
     return this.#result;
   }
 
-  /** The TLS settings in force: of the last file that was valid. */
+  /** The TLS settings in force: those of the last valid file. */
   tls(): TlsSettings | undefined {
     this.current();
     return this.#valid?.tls;
   }
 
-  /** A file that turns out to name other files is read once more, now that they are known. */
+  /** Files that the configuration turns out to name are read once more with it. */
   #read(path: string): WebConfigResult {
     let { files } = this.#result;
     for (;;) {
@@ -164,8 +164,8 @@ function stampOfFile(file: string): string {
 }
 
 /**
- * What a changed file would open to everybody, but not on purpose (with a key that a file which is cut off does not have), each
- * with what to write instead; empty where it opens nothing. A file that is being written looks like one from which users were removed.
+ * What a changed file would open to everybody by accident (a truncated file lacks a key), each with what to write instead;
+ * empty where it opens nothing. A file that is being written looks like one from which users were removed.
  */
 function lostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];

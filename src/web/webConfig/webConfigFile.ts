@@ -137,7 +137,7 @@ const SECTIONS: Readonly<Record<string, { readonly shape: Readonly<Record<string
   rate_limit: rateLimitSection,
 };
 
-/** The keys that are allowed at a place of the file, for suggestions. */
+/** The keys that are allowed at a path of the file, for suggestions. */
 export function knownKeys(path: Path): string[] {
   return Object.keys(SECTIONS[formatPath(path)]?.shape ?? {});
 }
