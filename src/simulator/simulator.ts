@@ -7,6 +7,7 @@ import type { FaultRuleInput } from './faults/faultRules.ts';
 import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
+import { sizeFor } from './facts/facts.ts';
 import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
 import { type World, type WorldOptions, createWorld } from './world/world.ts';
 
@@ -84,7 +85,10 @@ async function serve(
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', tls } = options;
   const scheme = tls === undefined ? 'http' : 'https';
-  const state = new SimulatorState(createWorld(options), options.now ?? Date.now);
+  const state = new SimulatorState(
+    createWorld({ ...options, ...sizeFor(options.facts ?? DEFAULT_SETTINGS.facts, options) }),
+    options.now ?? Date.now,
+  );
   for (const rule of options.faults ?? []) state.faults.add(rule);
   // The GraphQL library is loaded when a simulator starts: nothing else needs it.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');

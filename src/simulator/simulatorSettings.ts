@@ -1,3 +1,5 @@
+import type { PlantedFacts } from './facts/facts.ts';
+
 /** The key that opens a simulator which was not given any: a made-up one, in the form of a user key. */
 export const DEMO_API_KEY = 'NRAK-SIMULATOR0000000000000000';
 
@@ -19,6 +21,8 @@ export const DEFAULT_SETTINGS = {
   nrqlPerMinute: 3000,
   /** Long ranges of NRQL over metrics are answered for whole steps: 5 minutes from an hour on, 10 from a day on. */
   nrqlSnapping: false,
+  /** What the service does otherwise than it is thought to. */
+  facts: new Set() as PlantedFacts,
 };
 
 export type ServiceSettings = Readonly<typeof DEFAULT_SETTINGS>;

@@ -9,6 +9,7 @@ import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities, reports } f
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { CallKind } from '../faults/faultRules.ts';
+import type { PlantedFacts } from '../facts/facts.ts';
 import { type NrqlCondition, comparedValues, NrqlError, parseCondition, TokenReader } from '../nrql/condition.ts';
 
 const SEVERITY = {
@@ -79,7 +80,7 @@ function apmSummary(world: World, now: number, application: SimulatedApplication
   };
 }
 
-function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTransaction) {
+function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTransaction, facts: PlantedFacts) {
   const { accountId } = world.options;
   const guid = guidOf(accountId, 'KEY_TRANSACTION', key.id);
   const reports = keyTransactionReports(key, now);
@@ -94,14 +95,17 @@ function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTrans
     domain: 'EXT',
     type: 'KEY_TRANSACTION',
     reporting: isBare ? null : reports,
-    tags: tags({ accountId, keyTransactionId: key.id }),
+    tags: tags({
+      accountId,
+      [facts.has('nerdgraph_key_transaction_id') ? 'keyTransaction' : 'keyTransactionId']: key.id,
+    }),
     alertSeverity: () => (isBare ? null : SEVERITY[health(reports, hasPolicy, keyTransactionSummary(world, key, now))]),
   };
 }
 
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
-export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
-  const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key);
+export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction, facts: PlantedFacts) {
+  const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key, facts);
   const owner = world.application(key.applicationId);
   return {
     __typename: 'KeyTransactionEntity',
@@ -116,7 +120,7 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
     browserApdexTarget: key.source.application.archetype.endUserApdexTarget,
     metricName: key.transactionName,
     application: {
-      guid: owningApplicationGuid(accountId, key),
+      guid: facts.has('nerdgraph_application_guid') ? PLANTED_GUID : owningApplicationGuid(accountId, key),
       entity: () => (owner === undefined ? null : applicationOutline(world, now, owner)),
     },
   };
@@ -141,6 +145,8 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity) {
   };
 }
 
+/** A guid that holds no number. */
+const PLANTED_GUID = 'cGxhbnRlZC1ndWlk';
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
 /** Reads the text of an entity search, which finds a LIKE text anywhere in the value. Throws an NrqlError. */
@@ -168,14 +174,14 @@ export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
  * The entities that a search finds, those that do not report among them: applications first, then key transactions, then all
  * others, each in the order of their ids.
  */
-export function findEntities(world: World, now: number, condition: NrqlCondition | undefined) {
+export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, facts: PlantedFacts) {
   // Of thousands of hosts nothing is worked out for a search of another domain.
   const mayBe = (domain: string): boolean =>
     condition?.meets((attribute) => (attribute === 'domain' ? domain : undefined)) !== false;
   const others = MONITORED_DOMAINS.filter(mayBe).flatMap((domain) => monitoredEntities(world, now, domain));
   const all = [
     ...world.applications().map((application) => applicationOutline(world, now, application)),
-    ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key)),
+    ...world.keyTransactions().map((key) => keyTransactionOutline(world, now, key, facts)),
     ...others.map((entity) => entityOutline(world, now, entity)),
   ];
   if (condition === undefined) return all;

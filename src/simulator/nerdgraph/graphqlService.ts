@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type GraphQLSchema, buildSchema, graphql, GraphQLError } from 'graphql';
 import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
+import type { PlantedFacts } from '../facts/facts.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
@@ -52,6 +53,8 @@ const MOST_GUIDS = 25;
 /** Of one user, by whichever key. */
 const MOST_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
+/** Entities of a page where a fact is planted. */
+const PLANTED_PAGE = 100;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceAnswer {
   return { status, body: { errors: [{ message }] }, headers };
@@ -118,7 +121,7 @@ export class GraphqlService {
           return refusal(401, 'authentication required');
         if (running > MOST_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        const field = answerAsked(asked, rule);
+        const field = answerAsked(asked, rule, this.#options.settings.facts);
         return { status: 200, body: await this.#execute(request, this.#root(field, key, rule)), headers: {} };
       },
     };
@@ -157,8 +160,10 @@ export class GraphqlService {
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
     const now = state.now();
 
-    const nrql = ({ query }: { readonly query: string }) =>
+    const { facts } = settings;
+    const nrql = ({ query, timeout }: { readonly query: string; readonly timeout?: number | null }) =>
       field('graphql_nrql', query, (fault) => {
+        if (facts.has('nerdgraph_timeout') && timeout === 30) throw invalidInput('The timeout is out of range');
         if (!this.#queries.count(key ?? '', now))
           throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
             extensions: { errorClass: 'TOO_MANY_REQUESTS' },
@@ -167,6 +172,7 @@ export class GraphqlService {
           world,
           now,
           snaps: settings.nrqlSnapping,
+          facts,
           truncate: (facetsFound) => truncated(fault, facetsFound),
         });
         const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
@@ -182,13 +188,24 @@ export class GraphqlService {
     );
 
     const actor = {
-      user: () => field('graphql_user', '', () => ({ value: { id: this.#userOf(key ?? '') }, rows: 1 })),
+      user: () =>
+        field('graphql_user', '', () => ({
+          value: { id: facts.has('nerdgraph_user') ? null : this.#userOf(key ?? '') },
+          rows: 1,
+        })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
         if (key !== undefined && (id !== accountId || !isListed))
-          throw new GraphQLError(`You are not authorized to query account ${id}`, {
-            extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
-          });
+          throw new GraphQLError(
+            facts.has('nerdgraph_foreign_account')
+              ? 'An error occurred'
+              : `You are not authorized to query account ${id}`,
+            {
+              extensions: facts.has('nerdgraph_foreign_account')
+                ? { errorClass: 'INTERNAL_SERVER_ERROR' }
+                : { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
+            },
+          );
         if (level === 'account') return null;
         return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql, alerts };
       },
@@ -199,9 +216,11 @@ export class GraphqlService {
         const text = search.query ?? '';
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = isListed ? findEntities(world, now, condition) : [];
+          const found = isListed ? findEntities(world, now, condition, facts) : [];
+          const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE : Infinity;
+          const limit = Math.min(search.options?.limit ?? Infinity, most);
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
-            const { page, nextCursor } = pageOf(found, cursor, search.options?.limit, fault);
+            const { page, nextCursor } = pageOf(found, cursor, Number.isFinite(limit) ? limit : undefined, fault);
             return { entities: page, nextCursor };
           };
           return { value: { count: found.length, types: entityTypes(found), results }, rows: found.length };
@@ -216,7 +235,7 @@ export class GraphqlService {
             const match = keys.find(
               ({ id }) => wanted !== null && guidOf(accountId, 'KEY_TRANSACTION', id) === unpadded(wanted),
             );
-            return match === undefined ? [] : [keyTransactionEntity(world, now, match)];
+            return match === undefined ? [] : [keyTransactionEntity(world, now, match, facts)];
           });
           const value = found.slice(0, truncated(fault, found.length));
           return { value, rows: value.length };
@@ -239,7 +258,7 @@ export class GraphqlService {
 }
 
 /** Fields answered after the fault that is meant for them: null, an error, or what the service gives. The log is told. */
-function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined): Field {
+function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
   return (kind, text, answer) => {
     const one = asked.find(
       ({ entry }) =>
@@ -259,6 +278,8 @@ function answerAsked(asked: readonly DocumentCall[], rule: FaultRule | undefined
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       if (one !== undefined) one.entry.error = error.message;
+      if (error instanceof NrqlError && facts.has('nerdgraph_syntax_error'))
+        throw new GraphQLError('An error occurred', { extensions: { errorClass: 'SERVER_ERROR' } });
       throw error instanceof NrqlError ? invalidInput(error.message) : error;
     }
   };

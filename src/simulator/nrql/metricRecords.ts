@@ -1,3 +1,5 @@
+import type { PlantedFacts } from '../facts/facts.ts';
+import { plantedKeyTransaction, plantedName, plantedRecord, plantedScopes } from './plantedFacts.ts';
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import {
   hasHostAgent,
@@ -39,9 +41,13 @@ function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): bool
 }
 
 /** An agent sends nothing about what did not happen: such a record was never stored. */
-function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
+function recordOf(
+  { record, samplesPerMinute = 1 }: MetricDefinition,
+  planted: (found: StoredTimeslice) => StoredTimeslice | undefined = (found) => found,
+): Series['record'] {
   return (done) => {
-    const one = record(done);
+    const found = record(done);
+    const one = found && planted(found);
     if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
     if (samplesPerMinute === 1) return one;
     return {
@@ -58,7 +64,7 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
  * The timeslices of applications that meet a condition: of each application the series that the instances of a host report. Browser
  * metrics have no host. Throws an NrqlError when the condition is about no application that there is.
  */
-function* timesliceSeries(world: World, where: NrqlCondition) {
+function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
   const meant = applications.flatMap((application) => {
@@ -81,17 +87,20 @@ function* timesliceSeries(world: World, where: NrqlCondition) {
     const candidates = world.metrics(scope).flatMap((metric) => {
       const named = {
         ...common,
-        metricTimesliceName: metric.name,
+        metricTimesliceName: plantedName(metric.name, facts),
         host: metric.reach === 'browser' ? null : undefined,
       };
       if (isMet(where, named) === false) return [];
-      const scopes = metric.scope === undefined ? [null] : [null, metric.scope];
-      const record = recordOf(metric);
+      const own = metric.scope === undefined ? [null] : [null, metric.scope];
+      const scopes = plantedScopes(metric.name, own, facts);
+      const record = recordOf(metric, (found) =>
+        plantedRecord(found, metric.name, application.archetype.language, facts),
+      );
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
     if (candidates.length === 0) continue;
     const seriesOf = (host: string): readonly Series[] => {
-      const shown = isShown(application, host) ? host : null;
+      const shown = isShown(application, host) && !facts.has('nerdgraph_hosts') ? host : null;
       return candidates
         .map(({ attributes, record }) => ({
           attributes: attributes['host'] === null ? attributes : { ...attributes, host: shown },
@@ -104,7 +113,7 @@ function* timesliceSeries(world: World, where: NrqlCondition) {
 }
 
 /** The durations and errors of key transactions that meet a condition. They carry the guid of the key transaction alone. */
-function* keyTransactionSeries(world: World, where: NrqlCondition) {
+function* keyTransactionSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
     const scope = world.whole(source.application);
@@ -117,7 +126,7 @@ function* keyTransactionSeries(world: World, where: NrqlCondition) {
       const attributes = { 'entity.guid': guidOf(world.options.accountId, 'KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
-        : [{ attributes, record: recordOf(metric) }];
+        : [{ attributes, record: recordOf(metric, (found) => plantedKeyTransaction(found, facts)) }];
     });
     if (series.length > 0) yield { scope, seriesOf: () => series };
   }
@@ -176,20 +185,25 @@ const HOUR_MINUTES = 60;
  * Adds the metric records that a query is about to its groups. Records of a minute bear its beginning as their time; a range
  * that begins more than eight days ago finds only the records of whole hours, which bear the beginning of the hour.
  */
-export function collectMetrics(groups: Groups, { world, now }: { readonly world: World; readonly now: number }): void {
+export function collectMetrics(
+  groups: Groups,
+  { world, now, facts }: { readonly world: World; readonly now: number; readonly facts: PlantedFacts },
+): void {
   const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
+  // Records that bear the end of their minute are read for the minute after it.
+  const later = facts.has('same_minutes') ? 1 : 0;
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
   const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
-  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where)) {
+  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where, facts)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
     );
-    for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute, now)) {
-      const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
+    for (const { done, instance, minute } of world.minutes(scope, fromMinute - later, toMinute - later, now)) {
+      const bucket = range.bucketOf((minute + later - ((minute + later) % unit)) * MINUTE);
       const silent = (pending.get(instance.host) ?? []).filter(({ record, group, readers, choosesFacet }) => {
         const found = record(done);
         if (found === undefined) return true;

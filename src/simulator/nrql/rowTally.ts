@@ -3,25 +3,24 @@ import { NrqlError } from './condition.ts';
 import { type ColumnValue, type NrqlQuery, Tally } from './parseQuery.ts';
 
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const MOST_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
  * The range of a query in milliseconds since 1970: the hour before `until`, and `until` now, where it does not say. Its buckets,
  * one without TIMESERIES, end with the range and are all of the same length, so the first may `begin` before the range does. With
- * `snaps`, long ranges are moved back to whole steps of 5 minutes, or of 10 from a day on. Throws an NrqlError for a range that
+ * `stepOf`, which gives the step for a length in milliseconds, ranges are moved back to whole steps. Throws an NrqlError for a range that
  * the service refuses.
  */
 export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
   now: number,
-  snaps: boolean,
+  stepOf: (length: number) => number,
 ) {
   const asked = { since: from ?? (to ?? now) - HOUR, until: to ?? now };
   const length = asked.until - asked.since;
   if (length <= 0) throw new NrqlError(`${FROM_NRDB}Your query's start time must be before its end time.`);
-  const step = !snaps || length < HOUR ? 1 : (length < DAY ? 5 : 10) * MINUTE;
+  const step = stepOf(length);
   const since = asked.since - (asked.since % step);
   const until = asked.until - (asked.until % step);
   const bucket = bucketMinutes === undefined ? until - since : bucketMinutes * MINUTE;

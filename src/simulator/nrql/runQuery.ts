@@ -1,3 +1,13 @@
+import type { PlantedFacts } from '../facts/facts.ts';
+import {
+  checkQuery,
+  mostCharacters,
+  mostFacets,
+  plantedEvent,
+  plantedRows,
+  stepOf,
+  withoutCase,
+} from './plantedFacts.ts';
 import { findEvents, type StoredEvent } from '../world/events.ts';
 import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
@@ -13,14 +23,12 @@ export interface NrqlContext {
   readonly now: number;
   /** Long ranges of metrics are answered for whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
+  readonly facts: PlantedFacts;
   /** How many of so many facets are shown, where the LIMIT allows more. */
   readonly truncate: (facets: number) => number;
 }
 
 const DEFAULT_FACETS = 10;
-const MOST_FACETS = 5000;
-/** A longer query is too big: nobody knows the service's own figure. */
-const MOST_CHARACTERS = 10_000;
 /** An answer of more rows (facets times buckets) is too big. */
 const MOST_ROWS = 50_000;
 const TOO_BIG =
@@ -28,12 +36,21 @@ const TOO_BIG =
 
 /** Answers an NRQL query from the world: the rows, the facets (undefined without FACET) and the range answered. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
-  if (text.length > MOST_CHARACTERS) throw new NrqlError(TOO_BIG);
-  const query = parseNrql(text);
-  const range = timeRange(query, context.now, context.snaps && isOfMetrics(query));
+  const { world, now, facts } = context;
+  if (text.length > mostCharacters(facts)) throw new NrqlError(TOO_BIG);
+  const query = parseNrql(withoutCase(text, facts));
+  checkQuery(text, query, (id) => world.application(Number(id)) !== undefined, facts);
+  const range = timeRange(query, now, (length) => (isOfMetrics(query) ? stepOf(length, context.snaps, facts) : 1));
   const rows = run(query, range, context);
   const facets = query.facets.length === 0 ? undefined : query.facets.map(({ key }) => key);
-  return { ...rows, facets, since: range.since, until: range.until };
+  return {
+    ...rows,
+    results: plantedRows(rows.results, query, facts),
+    otherResult: facts.has('nerdgraph_other_result') ? null : rows.otherResult,
+    facets,
+    since: range.since,
+    until: range.until,
+  };
 }
 
 function isOfMetrics({ from }: NrqlQuery): boolean {
@@ -44,7 +61,7 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   const groups = new Groups(query, range);
   if ('select' in query.from) {
     // What is read of the inner query are its rows, of the whole range.
-    const innerRange = timeRange({ since: range.begin, until: range.until }, 0, false);
+    const innerRange = timeRange({ since: range.begin, until: range.until }, 0, () => 1);
     const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
     for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, groups);
   } else if (query.from.includes(METRIC) && !isOfResources(query.inputs)) {
@@ -52,8 +69,10 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   } else {
     for (const type of query.from) collectEvents(type, groups, context);
   }
-  const ranked = groups.ranked();
-  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, MOST_FACETS, context.truncate(ranked.length)));
+  const isRising = context.facts.has('nerdgraph_first_function');
+  const ranked = isRising ? groups.ranked().toReversed() : groups.ranked();
+  const most = mostFacets(context.facts);
+  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, most, context.truncate(ranked.length)));
   if (shown.length * range.buckets.length > MOST_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);
 }
@@ -86,7 +105,7 @@ function addEvent(event: StoredEvent, type: string | undefined, groups: Groups):
   }
 }
 
-function collectEvents(type: string, groups: Groups, { world, now }: NrqlContext): void {
+function collectEvents(type: string, groups: Groups, { world, now, facts }: NrqlContext): void {
   const { query, range } = groups;
   const found = findEvents(type, {
     world,
@@ -96,5 +115,5 @@ function collectEvents(type: string, groups: Groups, { world, now }: NrqlContext
     mayMatch: (attributes) =>
       query.where.meets((attribute) => (attribute === EVENT_TYPE ? type : attributes[attribute])) !== false,
   });
-  for (const event of found) addEvent(event, type, groups);
+  for (const event of found) addEvent(plantedEvent(event, type, facts), type, groups);
 }

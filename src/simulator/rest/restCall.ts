@@ -1,6 +1,7 @@
 import type { FaultRule } from '../faults/faultRules.ts';
 import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
+import { droppedParameters } from './plantedFacts.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
 
 /** Everything an answer depends on. */
@@ -60,7 +61,7 @@ function decodeCursor(cursor: string): string | null {
  */
 export function paginate<Item>(
   items: readonly Item[],
-  { address, query, rule }: RestCall,
+  { address, query, rule, settings }: RestCall,
   size: number,
   byCursor = false,
 ): { readonly items: readonly Item[]; readonly link: string | undefined } {
@@ -71,6 +72,7 @@ export function paginate<Item>(
   const links: string[] = [];
   const addLink = (rel: string, to: number, toCursor = encodeCursor(to)): void => {
     const parameters = new URLSearchParams(query);
+    for (const name of droppedParameters(parameters, settings.facts)) parameters.delete(name);
     parameters.delete('page');
     parameters.delete('cursor');
     parameters.set('page', String(to));

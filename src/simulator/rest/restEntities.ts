@@ -14,6 +14,7 @@ import {
   keyTransactionSummary,
   rollingSummary,
 } from '../world/rollingFigures.ts';
+import { plantedBrowserSummary, plantedSummary, summaryMinutes } from './plantedFacts.ts';
 import { type JsonObject, type ServiceAnswer, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 /** The `links` objects beside lists and records, by what the records are; the singular of their paths is the service's own. */
@@ -48,17 +49,19 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
 /** Nothing where there are no figures. */
 function webSummary(
   call: RestCall,
-  figures: RollingFigures | undefined,
+  computed: RollingFigures | undefined,
   apdex_target: number,
   counts: Readonly<Record<string, number>> = {},
 ): JsonObject {
+  const figures = plantedSummary(computed, call.settings.facts);
   if (figures === undefined) return {};
   const { response_time, throughput, error_rate, apdex_score } = figures;
   const said = { response_time, throughput, error_rate, apdex_target, apdex_score, ...counts };
   return { application_summary: summary(call, said) };
 }
 
-function endUserSummary(call: RestCall, browser: RollingFigures | undefined, target: number): JsonObject {
+function endUserSummary(call: RestCall, computed: RollingFigures | undefined, target: number): JsonObject {
+  const browser = plantedBrowserSummary(computed, call.settings.facts);
   if (browser === undefined) return {};
   const { response_time, throughput, apdex_score } = browser;
   return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
@@ -70,11 +73,12 @@ function lastReport({ now }: RestCall, application: SimulatedApplication): JsonO
 }
 
 function applicationRecord(call: RestCall, application: SimulatedApplication, isInList: boolean): JsonObject {
-  const { world, now, query } = call;
+  const { world, now, query, settings } = call;
   const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
   const scope = world.whole(application);
-  const figures = rollingSummary(world, scope, now);
+  const minutes = summaryMinutes('application', settings.facts);
+  const figures = rollingSummary(world, scope, now, 'web', minutes);
   const hosts = world.hosts(application, now).map(({ id }) => id);
   const instances = world.instances(application, now).map(({ id }) => id);
   // Summaries of older agents say less.
@@ -135,8 +139,9 @@ function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): Js
 }
 
 function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
-  const { world, now } = call;
-  const figures = keyTransactionSummary(world, key, now);
+  const { world, now, settings } = call;
+  const minutes = summaryMinutes('key_transaction', settings.facts);
+  const figures = keyTransactionSummary(world, key, now, 'web', minutes);
   const reporting = keyTransactionReports(key, now);
   const { application } = key.source;
   const status = {

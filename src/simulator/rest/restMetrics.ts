@@ -9,6 +9,7 @@ import {
 import type { WorldScope } from '../world/world.ts';
 import { valuesOf, valueNames } from '../world/timesliceValues.ts';
 import { roundFigures, formatTimestamp, parseTimestamp, type RestCall, isTrue, paginate } from './restCall.ts';
+import { namesPerPage, passesName, plantedValues, refusalOf } from './plantedFacts.ts';
 import { type ServiceAnswer, failure, type JsonObject, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
 const DEFAULT_RANGE = 30 * MINUTE;
@@ -88,8 +89,6 @@ export function resolveRange(
 /** Names that the service takes for another. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
 
-const NAMES_PER_PAGE = 1000;
-
 function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope | undefined {
   return application === undefined ? undefined : world.scope({ application, ...part });
 }
@@ -98,12 +97,15 @@ function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope
 export function metricNames(call: RestCall): ServiceAnswer {
   const scope = scopeOf(call);
   if (scope === undefined) return NOT_FOUND;
-  const { query } = call;
+  const {
+    query,
+    settings: { facts },
+  } = call;
   const part = (query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
-    ? call.world.metrics(scope).filter(({ name }) => name.toLowerCase().includes(part))
+    ? call.world.metrics(scope).filter(({ name }) => passesName(name.toLowerCase(), part, facts))
     : [];
-  const page = paginate(found, call, NAMES_PER_PAGE, true);
+  const page = paginate(found, call, namesPerPage(facts), true);
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
@@ -120,6 +122,8 @@ export function metricTimeslices(call: RestCall): ServiceAnswer {
   const { query, now } = call;
   const names = query.getAll('names[]').filter((name) => name !== '');
   if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);
+  const refused = refusalOf(names, call.settings.facts);
+  if (refused !== undefined) return failure(422, 'Invalid parameters', [refused]);
   const from = timestamp(query, 'from');
   const to = timestamp(query, 'to');
   if (from === 'bad' || to === 'bad') {
@@ -151,8 +155,11 @@ function metricData(
 ): JsonObject {
   const names = [...new Set(wanted.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
   const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
-  const rounded = settings.rounding && !isTrue(query, 'raw');
+  const { facts } = settings;
+  const rounded = settings.rounding && (!isTrue(query, 'raw') || facts.has('rest_raw'));
   const end = firstIncompleteMinute(now);
+  const moved = facts.has('rest_window_as_asked') && isTrue(query, 'summarize') ? 2 : 0;
+  const processes = scope.instances.length;
   const spans = range.spans.flatMap((span) => {
     const from = Math.max(span.from, end - RETENTION_MINUTES);
     const to = Math.min(span.to, end);
@@ -162,27 +169,38 @@ function metricData(
     .map((metric, index) => ({ metric, index }))
     .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
   const foundNames = new Set(found.map(({ metric }) => metric.name));
+  // Errors/all of an application without errors may come without values.
+  const bare = facts.has('rest_errors_absent')
+    ? names.filter((name) => name === 'Errors/all' && !foundNames.has(name))
+    : [];
   return {
     from: formatTimestamp(range.from),
     to: formatTimestamp(range.to),
     ...(settings.metricsFound
       ? { metrics_not_found: names.filter((name) => !foundNames.has(name)), metrics_found: [...foundNames] }
       : {}),
-    metrics: found.map(({ metric, index }) => ({
-      name: metric.name,
-      timeslices: spans.flatMap(({ span, minutes, sums }) => {
-        const sum = sums[index];
-        if (sum === undefined) return [];
-        const values = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
-        return [
-          {
-            from: formatTimestamp(span.from * MINUTE),
-            // Timeslices end with their last second, or with the minute after it.
-            to: formatTimestamp(span.to * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
-            values: rounded ? roundFigures(values) : values,
-          },
-        ];
-      }),
-    })),
+    metrics: [
+      ...bare.map((name) => ({
+        name,
+        timeslices: [{ from: formatTimestamp(range.from), to: formatTimestamp(range.to), values: {} }],
+      })),
+      ...found.map(({ metric, index }) => ({
+        name: metric.name,
+        timeslices: spans.flatMap(({ span, minutes, sums }) => {
+          const sum = sums[index];
+          if (sum === undefined) return [];
+          const read = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
+          const values = plantedValues(read, { minutes, processes }, facts);
+          return [
+            {
+              from: formatTimestamp((span.from - moved) * MINUTE),
+              // Timeslices end with their last second, or with the minute after it.
+              to: formatTimestamp((span.to - moved) * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
+              values: rounded ? roundFigures(values) : values,
+            },
+          ];
+        }),
+      })),
+    ],
   };
 }

@@ -55,10 +55,11 @@ export function rollingSummary(
   scope: WorldScope,
   now: number,
   of: keyof typeof METRICS = 'web',
+  minutes = 4,
 ): RollingFigures | undefined {
   if (!isReporting(scope.application, now)) return undefined;
   // Four on the minute, three after it.
-  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - 4), firstIncompleteMinute(now)], now);
+  return rolling(world, scope, of, METRICS[of], [Math.ceil(now / MINUTE - minutes), firstIncompleteMinute(now)], now);
 }
 
 /** A key transaction over the last ten complete minutes; zeros (no page views) when idle, undefined when it does not report. */
@@ -67,12 +68,13 @@ export function keyTransactionSummary(
   key: SimulatedKeyTransaction,
   now: number,
   of: keyof typeof METRICS_OF_TRANSACTION = 'web',
+  minutes = 10,
 ): RollingFigures | undefined {
   if (!keyTransactionReports(key, now)) return undefined;
   const { transaction, application } = key.source;
   const names = key.state === 'idle' ? [] : METRICS_OF_TRANSACTION[of](transaction);
   const end = firstIncompleteMinute(now);
-  return rolling(world, world.whole(application), of, names, [end - 10, end], now);
+  return rolling(world, world.whole(application), of, names, [end - minutes, end], now);
 }
 
 /** A key transaction reports as long as the application it takes its figures from does. */

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const UNTIL = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
 
 const range = (since: number | undefined, until: number | undefined, bucketMinutes?: number) =>
-  timeRange({ since, until, bucketMinutes }, NOW, false);
+  timeRange({ since, until, bucketMinutes }, NOW, () => 1);
 
 describe('the time range of a query', () => {
   it('is the hour before UNTIL, and ends now, unless it says otherwise', () => {

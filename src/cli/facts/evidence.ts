@@ -1,0 +1,153 @@
+import { FAILURE_REASONS } from '../../api/types.ts';
+import type { FactId } from './facts.ts';
+
+/** What is counted. */
+export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
+
+/** What is divided by what. */
+export const RATIOS = [
+  'seen by expected',
+  'answered by asked',
+  'shift by asked',
+  'best fit',
+  'REST by NerdGraph',
+  'of the final count after 2 minutes',
+  'of the final count after 3 minutes',
+  'of the final count after 5 minutes',
+  'of the final count after 10 minutes',
+] as const;
+
+/**
+ * The words that evidence may hold, by what they are about. A text of New Relic that is not here is `other`: so nothing that
+ * an account has given a name to can be shown.
+ */
+export const WORDS = {
+  window: ['3 minutes', '4 minutes', '10 minutes', '30 minutes'],
+  unit: ['seconds', 'milliseconds', 'per second', 'per minute', 'per hour', 'fraction', 'percent'],
+  shape: [
+    ...['absent', 'zeros', 'empty', 'present', 'number', 'text', 'list of texts', 'list', 'object', 'null'],
+    ...['key "75"', 'key "75.0"', 'rounded', 'unrounded', 'ascending', 'descending', 'unordered', 'cut', 'error'],
+    ...['without quotes', 'in quotes', 'sum of the minutes', 'mean of the minutes', 'mean of a process'],
+    ...['filter kept', 'filter lost', 'one minute earlier', 'one minute later', 'other minutes', 'no cursor'],
+  ],
+  failure: FAILURE_REASONS,
+  'error class': [
+    ...['INVALID_INPUT', 'SERVER_ERROR', 'INTERNAL_SERVER_ERROR', 'TIMEOUT', 'TOO_MANY_REQUESTS', 'BAD_API_KEY'],
+    ...['ACCESS_DENIED', 'FORBIDDEN', 'DataFetchingException', 'NRDB:1102004', 'NRDB:1106924', 'NRDB:1101002', 'none'],
+  ],
+  language: ['c', 'dotnet', 'elixir', 'go', 'java', 'nodejs', 'php', 'python', 'ruby', 'sdk'],
+  'database type': [
+    ...[
+      'ActiveRecord',
+      'Cassandra',
+      'Couchbase',
+      'DynamoDB',
+      'Elasticsearch',
+      'Firestore',
+      'JDBC',
+      'MSSQL',
+      'Memcached',
+    ],
+    ...['MongoDB', 'MySQL', 'Neptune', 'ODBC', 'OpenSearch', 'Oracle', 'Postgres', 'Redis', 'SQLite', 'Solr', 'Valkey'],
+  ],
+  field: [
+    ...['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'entity.guid'],
+    ...['entity.type', 'sliCompliance', 'remainingErrorBudget', 'timestamp', 'version', 'category', 'transactionType'],
+    ...['duration', 'appName', 'appId', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
+    ...['result', 'monitorName', 'locationLabel', 'name', 'title', 'unit', 'select', 'from', 'eventId'],
+  ],
+  delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
+} as const;
+
+/** One thing that was seen: a number, or a word of a fixed list. */
+export type Seen =
+  | { readonly of: (typeof COUNTS)[number]; readonly count: number }
+  | { readonly of: (typeof RATIOS)[number]; readonly ratio: number }
+  | { readonly of: keyof typeof WORDS; readonly word: string };
+
+/** Why an account cannot decide a fact. */
+export const REASONS = [
+  'no reporting application',
+  'no host',
+  'no application with two to five hosts',
+  'no key transaction',
+  'no second interface',
+  'no traffic',
+  'too little traffic',
+  'traffic hardly changes',
+  'no window fits',
+  'no errors',
+  'no browser data',
+  'no application without errors',
+  'no application that does not report',
+  'no list of several pages',
+  'too few metric names',
+  'too few rows',
+  'too few entities',
+  'too few events',
+  'no database',
+  'needs --wait',
+  'no other form was seen',
+  'the call failed',
+  'the calls are spent',
+] as const;
+
+export type Reason = (typeof REASONS)[number];
+
+/** What an account says of one fact. */
+export type Judged =
+  | { readonly verdict: 'as assumed'; readonly seen: readonly Seen[] }
+  | { readonly verdict: 'differs'; readonly seen: readonly Seen[] }
+  | {
+      readonly verdict: 'not decidable here';
+      readonly why: Reason;
+      /** The reason of a call that failed, or what else was seen. */
+      readonly seen: readonly Seen[];
+      /** The fact whose probe failed, which this one needs. */
+      readonly needs?: FactId;
+    };
+
+export type Verdict = Judged['verdict'];
+
+export function count(of: (typeof COUNTS)[number], value: number): Seen {
+  return { of, count: value };
+}
+
+export function ratio(of: (typeof RATIOS)[number], value: number): Seen {
+  return { of, ratio: value };
+}
+
+export function word(of: keyof typeof WORDS, text: string): Seen {
+  return { of, word: text };
+}
+
+export function undecided(why: Reason, ...seen: readonly Seen[]): Judged {
+  return { verdict: 'not decidable here', why, seen };
+}
+
+/** As assumed where it holds, else different. */
+export function holds(isSo: boolean, ...seen: readonly Seen[]): Judged {
+  return { verdict: isSo ? 'as assumed' : 'differs', seen };
+}
+
+/** The evidence as it may leave the machine: words of the lists alone, counts of two digits, ratios of three. */
+export function shareable(seen: Seen): Record<string, string | number> {
+  if ('count' in seen) return { of: seen.of, count: digits(seen.count, 2) };
+  if ('ratio' in seen) return { of: seen.of, ratio: digits(seen.ratio, 3) };
+  const known: readonly string[] = WORDS[seen.of];
+  return { of: seen.of, word: known.includes(seen.word) ? seen.word : 'other' };
+}
+
+/** The evidence for a person, in the same numbers and words. */
+export function sentenceOf(seen: readonly Seen[]): string {
+  return seen
+    .map((each) => {
+      const { of, word: text, ...number } = shareable(each);
+      return text === undefined ? `${of} ${Object.values(number).join('')}` : `${of} ${text}`;
+    })
+    .join(', ');
+}
+
+function digits(value: number, most: number): number {
+  return Number.isFinite(value) ? Number(value.toPrecision(most)) : 0;
+}

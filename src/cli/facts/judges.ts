@@ -1,0 +1,283 @@
+import { count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
+
+/** Values of the same minutes in two interfaces, or of the same thing asked for in two ways. */
+export interface Pair {
+  readonly seen: number;
+  readonly expected: number;
+}
+
+/** How far values may be apart that count as the same: as the command compare has it. */
+export const TOLERANCE = 0.01;
+
+/** A minute of an application: its calls, and their time in milliseconds. */
+export interface Minute {
+  /** Unix seconds. */
+  readonly from: number;
+  readonly calls: number;
+  readonly milliseconds: number;
+}
+
+/** A rolling summary as REST gives it. */
+export interface Summary {
+  readonly throughput: number;
+  readonly responseTime: number;
+}
+
+const LENGTHS = [3, 4, 10, 30] as const;
+/** A summary may end up to this many minutes before it was read. */
+const MOST_EARLIER = 5;
+/** Response times and calls of a window that fits are this near, half a digit of three included. */
+const FITS = 0.02;
+/** A fit that is not clearly better than that of every other length decides nothing. */
+const CLEARLY = 0.02;
+
+/** The factors by which an interface may give the same number in another unit. */
+const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
+
+/**
+ * The factor of another unit that makes the seen value nearest to the expected one, 1 where they agree; undefined where none
+ * comes within a factor of three.
+ */
+export function unitFactor({ seen, expected }: Pair): number | undefined {
+  if (!(seen > 0) || !(expected > 0)) return undefined;
+  const distance = (factor: number): number => Math.abs(Math.log(seen / expected / factor));
+  const best = FACTORS.reduce((nearest, factor) => (distance(factor) < distance(nearest) ? factor : nearest));
+  return distance(best) <= Math.log(3) ? best : undefined;
+}
+
+/** The unit of a value, judged by its sum over applications; `units` says what each factor means. */
+export function judgeUnit(
+  pairs: readonly Pair[],
+  units: Readonly<Record<number, string>>,
+  none: 'no traffic' | 'no errors' | 'no browser data',
+): Judged {
+  const seen = sum(pairs.map((pair) => pair.seen));
+  const expected = sum(pairs.map((pair) => pair.expected));
+  if (expected === 0 || seen === 0) return undecided(none);
+  const factor = unitFactor({ seen, expected });
+  const unit = units[factor ?? NaN] ?? 'other';
+  return holds(factor === 1, word('unit', unit), ratio('seen by expected', seen / expected));
+}
+
+/** What the minutes of a window, that ended so long before the last minute, make of throughput and response time. */
+function windowOf(minutes: readonly Minute[], length: number, earlier: number): Summary | undefined {
+  const end = minutes.length - earlier;
+  if (end - length < 0) return undefined;
+  const part = minutes.slice(end - length, end);
+  const calls = sum(part.map((minute) => minute.calls));
+  const time = sum(part.map((minute) => minute.milliseconds));
+  return calls === 0 ? undefined : { throughput: calls / length, responseTime: time / calls };
+}
+
+/**
+ * How well each length fits, best first: the worst relative difference of throughput and response time, at the best end. A
+ * unit that differs is taken out first, because it has a row of its own.
+ */
+export function fitWindows(
+  minutes: readonly Minute[],
+  summary: Summary,
+): readonly { readonly length: (typeof LENGTHS)[number]; readonly error: number }[] {
+  const typical = windowOf(minutes, 4, 0) ?? windowOf(minutes, 30, 0);
+  const throughput =
+    summary.throughput / (unitFactor({ seen: summary.throughput, expected: typical?.throughput ?? 0 }) ?? 1);
+  const responseTime =
+    summary.responseTime / (unitFactor({ seen: summary.responseTime, expected: typical?.responseTime ?? 0 }) ?? 1);
+  const errorOf = (length: number, earlier: number): number => {
+    const window = windowOf(minutes, length, earlier);
+    if (window === undefined) return Infinity;
+    return Math.max(difference(window.throughput, throughput), difference(window.responseTime, responseTime));
+  };
+  const ends = Array.from({ length: MOST_EARLIER + 1 }, (_, earlier) => earlier);
+  return LENGTHS.map((length) => ({
+    length,
+    error: Math.min(...ends.map((earlier) => errorOf(length, earlier))),
+  })).sort((a, b) => a.error - b.error);
+}
+
+/**
+ * The window of summaries: the length that fits most of the subjects for which a length is clearly the best. Lengths that are
+ * both assumed count as one.
+ */
+export function judgeWindow(
+  subjects: readonly { readonly minutes: readonly Minute[]; readonly summary: Summary }[],
+  assumed: readonly number[],
+): Judged {
+  const fits = subjects.map(({ minutes, summary }) => fitWindows(minutes, summary));
+  const clear = fits.flatMap((fit) => {
+    const [best] = fit;
+    if (best === undefined || best.error > FITS) return [];
+    const other = fit.find(({ length }) => assumed.includes(length) !== assumed.includes(best.length));
+    return other === undefined || other.error - best.error < CLEARLY ? [] : [best];
+  });
+  const [first] = clear;
+  if (first === undefined) {
+    const fitting = fits.some(([best]) => best !== undefined && best.error <= FITS);
+    return undecided(subjects.length === 0 ? 'no traffic' : fitting ? 'traffic hardly changes' : 'no window fits');
+  }
+  const votes = (length: number): number => clear.filter((each) => each.length === length).length;
+  const best = clear.reduce((most, each) => (votes(each.length) > votes(most.length) ? each : most), first);
+  const isAssumed = clear.filter(({ length }) => assumed.includes(length)).length * 2 > clear.length;
+  return holds(isAssumed, word('window', `${best.length} minutes`), ratio('best fit', 1 - best.error));
+}
+
+/** Whether values are the same in both interfaces, each by itself. */
+export function judgeSame(pairs: readonly Pair[], tolerance = TOLERANCE): Judged {
+  const busy = pairs.filter(({ seen, expected }) => seen > 0 || expected > 0);
+  if (busy.length === 0) return undecided('no traffic');
+  const worst = busy.reduce((most, pair) =>
+    difference(pair.seen, pair.expected) > difference(most.seen, most.expected) ? pair : most,
+  );
+  const isSame = difference(worst.seen, worst.expected) <= tolerance;
+  return holds(isSame, ratio('REST by NerdGraph', worst.expected === 0 ? 0 : worst.seen / worst.expected));
+}
+
+/** Values as they come with raw=true and without: the same numbers, with more than three digits. */
+export function judgeRaw(pairs: readonly { readonly raw: number; readonly plain: number }[]): Judged {
+  const busy = pairs.filter(({ raw, plain }) => raw !== 0 || plain !== 0);
+  if (busy.length < 3) return undecided('no traffic');
+  if (busy.some(({ raw, plain }) => difference(raw, plain) > 0.006)) {
+    return holds(false, word('shape', 'other'), ratio('seen by expected', worstRatio(busy)));
+  }
+  const isUnrounded = busy.some(({ raw }) => Number(raw.toPrecision(3)) !== raw);
+  return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
+}
+
+function worstRatio(pairs: readonly { readonly raw: number; readonly plain: number }[]): number {
+  const worst = pairs.reduce((most, each) =>
+    difference(each.raw, each.plain) > difference(most.raw, most.plain) ? each : most,
+  );
+  return worst.plain === 0 ? 0 : worst.raw / worst.plain;
+}
+
+/** `total_used_mb` of an application over some minutes, and of each of these minutes. */
+export function judgeMemoryMinutes(whole: number | undefined, minutes: readonly number[]): Judged {
+  if (whole === undefined || minutes.length < 2 || sum(minutes) === 0) return undecided('no host');
+  const mean = sum(minutes) / minutes.length;
+  const form =
+    difference(whole, mean) <= 0.05
+      ? 'mean of the minutes'
+      : difference(whole, sum(minutes)) <= 0.05
+        ? 'sum of the minutes'
+        : 'other';
+  return holds(form === 'mean of the minutes', word('shape', form), ratio('seen by expected', whole / mean));
+}
+
+/** `total_used_mb` of an application, and the mean of a process with the number of processes of each host. */
+export function judgeMemoryHosts(
+  whole: number | undefined,
+  hosts: readonly { readonly megabytes: number; readonly processes: number }[],
+): Judged {
+  const expected = sum(hosts.map(({ megabytes, processes }) => megabytes * processes));
+  if (whole === undefined || hosts.length === 0 || expected === 0) return undecided('no host');
+  return holds(
+    difference(whole, expected) <= 0.05,
+    ratio('seen by expected', whole / expected),
+    count('hosts', hosts.length),
+  );
+}
+
+/** How far the answered window is from the one asked for; all in seconds. */
+export function judgeCut(
+  asked: { readonly from: number; readonly to: number },
+  answered: { readonly from: number; readonly to: number } | undefined,
+  most: number,
+): Judged {
+  if (answered === undefined) return holds(false, word('shape', 'absent'));
+  const length = asked.to - asked.from;
+  const shift = Math.max(Math.abs(asked.to - answered.to), Math.abs(asked.from - answered.from));
+  const seen: readonly Seen[] = [
+    ratio('answered by asked', (answered.to - answered.from) / length),
+    ratio('shift by asked', shift / length),
+  ];
+  return holds(shift <= most, ...seen);
+}
+
+/** Rows of a query with LIMIT MAX, and what it has in otherResult. */
+export function judgeLimitMax(rows: number, others: number): Judged {
+  if (rows < 5_000 && others === 0) return undecided('too few rows', count('rows', rows));
+  return holds(rows === 5_000, count('rows', rows));
+}
+
+/** Rows of a query with a small limit, by its first function, and what that is of all the others together. */
+export function judgeOtherResult(rows: readonly number[], limit: number, others: number | undefined): Judged {
+  if (rows.length < limit) return undecided('too few rows', count('rows', rows.length));
+  return holds(others !== undefined && others > 0, word('shape', others === undefined ? 'absent' : 'number'));
+}
+
+/** Whether the rows that a limit leaves are those with the most of the first function: they come in its order. */
+export function judgeFirstFunction(rows: readonly number[], limit: number): Judged {
+  if (rows.length < limit || new Set(rows).size < 2) return undecided('too few rows', count('rows', rows.length));
+  const isFalling = rows.every((value, index) => index === 0 || value <= (rows[index - 1] ?? Infinity));
+  const isRising = rows.every((value, index) => index === 0 || value >= (rows[index - 1] ?? 0));
+  return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
+}
+
+/** The calls of the same minutes, in their order, in both interfaces: at which shift they agree best. */
+export function judgeMinutes(rest: readonly number[], nerdgraph: readonly number[]): Judged {
+  const errorAt = (shift: number): number => {
+    const pairs = nerdgraph.flatMap((value, index) => {
+      const other = rest[index + shift];
+      return other === undefined ? [] : [[value, other] as const];
+    });
+    const scale = sum(pairs.map(([a]) => a)) / sum(pairs.map(([, b]) => b));
+    return sum(pairs.map(([a, b]) => Math.abs(a - b * scale))) / sum(pairs.map(([a]) => a));
+  };
+  if (sum(rest) === 0 || sum(nerdgraph) === 0) return undecided('no traffic');
+  const errors = [-1, 0, 1].map((shift) => ({ shift, error: errorAt(shift) })).sort((a, b) => a.error - b.error);
+  const [best, second] = errors;
+  if (best === undefined || second === undefined || !(best.error <= 0.05)) {
+    return holds(false, word('shape', 'other minutes'));
+  }
+  if (second.error - best.error < 0.01) return undecided('traffic hardly changes');
+  const shapes: Readonly<Record<number, string>> = { [-1]: 'one minute later', 1: 'one minute earlier' };
+  return best.shift === 0 ? holds(true) : holds(false, word('shape', shapes[best.shift] ?? 'other minutes'));
+}
+
+/** A minute counts as complete with this part of what it had in the end. */
+const COMPLETE = 0.99;
+const AGES = [2, 3, 5, 10] as const;
+
+/**
+ * The calls of a minute at some ages, in minutes after its end, the last of which is taken as final: whether it was complete
+ * after the configured delay, and which delay would do.
+ */
+export function judgeLate(
+  readings: readonly { readonly age: number; readonly calls: number }[],
+  delayMinutes: number,
+): Judged {
+  const last = readings.at(-1);
+  if (last === undefined || readings.length < 2) return undecided('needs --wait');
+  if (last.calls === 0) return undecided('no traffic');
+  const parts = readings.map(({ age, calls }) => ({ age, part: calls / last.calls }));
+  const seen = AGES.flatMap((age) => {
+    const part = parts.find((each) => each.age === age);
+    return part === undefined ? [] : [ratio(`of the final count after ${age} minutes`, part.part)];
+  });
+  const enough = parts.find(
+    ({ part }, index) => part >= COMPLETE && parts.slice(index).every((p) => p.part >= COMPLETE),
+  );
+  const delay = AGES.find((age) => age >= (enough?.age ?? Infinity));
+  const isComplete = (enough?.age ?? Infinity) <= Math.max(delayMinutes, AGES[0]);
+  return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
+}
+
+/** How many of the events of a type have each field that a pack reads. */
+export function judgeFields(events: number, fields: Readonly<Record<string, number>>): Judged {
+  if (events === 0) return undecided('too few events');
+  const missing = Object.entries(fields).filter(([, present]) => present === 0);
+  if (missing.length === 0) return holds(true);
+  // A few events may lack a field by chance, such as an interaction that no visitor made.
+  if (events < LEAST_EVENTS) return undecided('too few events');
+  return holds(false, ...missing.map(([field]) => word('field', field)));
+}
+
+const LEAST_EVENTS = 10;
+
+/** |a - b| by the larger of both. */
+export function difference(a: number, b: number): number {
+  return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,161 @@
+import { NrqlError, comparedValues } from './condition.ts';
+import type { ColumnValue, NrqlQuery } from './parseQuery.ts';
+import type { NrqlRow } from './rowTally.ts';
+import type { StoredTimeslice } from '../world/timesliceValues.ts';
+import type { StoredEvent } from '../world/events.ts';
+import type { PlantedFact, PlantedFacts } from '../facts/facts.ts';
+
+const UNMATCHED = 'No application was matched (did you specify appId, appName or entity.guid?)';
+const NUMBERED = /\bappId\s*(?:=|IN\s*\()\s*\d/;
+const LISTS = /\bIN\s*\(([^()]*)\)/g;
+const LIKE = /\bLIKE\s+'((?:[^'\\]|\\.)*)'/g;
+
+/** Throws an NrqlError for a query that a planted fact refuses. */
+export function checkQuery(
+  text: string,
+  query: NrqlQuery,
+  isApplication: (id: string) => boolean,
+  facts: PlantedFacts,
+): void {
+  const applications = comparedValues(query.where, 'appId');
+  if (facts.has('nerdgraph_app_id') && NUMBERED.test(text)) throw new NrqlError(UNMATCHED);
+  if (facts.has('nerdgraph_unmatched') && applications.some((id) => !isApplication(id))) throw new NrqlError(UNMATCHED);
+  if (facts.has('nerdgraph_in_list') && hasMixedList(text)) throw new NrqlError('NRQL Syntax Error: mixed types in IN');
+  if (
+    facts.has('nerdgraph_host_query') &&
+    query.facets.length > 2 &&
+    query.inputs.some(({ field }) => field !== undefined)
+  ) {
+    throw new NrqlError('NRQL Syntax Error: a field of a timeslice cannot be used with three facets');
+  }
+  if (facts.has('nerdgraph_names') && /\buniques\([^)]*,\s*\d{5}/.test(text)) {
+    throw new NrqlError('NRQL Syntax Error: uniques() gives at most 5000 values');
+  }
+}
+
+function hasMixedList(text: string): boolean {
+  return [...text.matchAll(LISTS)].some(([, list = '']) => {
+    const members = list.split(',').map((member) => member.trim());
+    return members.some((member) => member.startsWith("'")) && members.some((member) => /^\d/.test(member));
+  });
+}
+
+/** LIKE that minds case finds nothing of a pattern in small letters. */
+export function withoutCase(text: string, facts: PlantedFacts): string {
+  if (!facts.has('nerdgraph_like')) return text;
+  return text.replace(LIKE, (whole, pattern: string) => (pattern === pattern.toLowerCase() ? "LIKE '\u0000'" : whole));
+}
+
+const USUAL = { facets: 5000, characters: 10_000 };
+
+export function mostFacets(facts: PlantedFacts): number {
+  return facts.has('nerdgraph_limit_max') ? 4000 : USUAL.facets;
+}
+
+export function mostCharacters(facts: PlantedFacts): number {
+  return facts.has('nerdgraph_query_length') ? 5000 : USUAL.characters;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The steps, in milliseconds, to which ranges of metrics of this length are moved back. */
+export function stepOf(length: number, snaps: boolean, facts: PlantedFacts): number {
+  if (length >= DAY) return facts.has('nerdgraph_day') ? 3 * HOUR : snaps ? 10 * MINUTE : 1;
+  if (length >= HOUR) return facts.has('nerdgraph_hour') ? HOUR : snaps ? 5 * MINUTE : 1;
+  return length >= 30 * MINUTE && facts.has('nerdgraph_half_hour') ? 20 * MINUTE : 1;
+}
+
+/** The factors by which NRQL has other numbers of a metric than REST. */
+const FACTORS: readonly (readonly [PlantedFact, metric: string, Partial<Record<keyof StoredTimeslice, number>>])[] = [
+  ['same_call_count', 'HttpDispatcher', { count: 1.1, total: 1.1 }],
+  ['same_response_time', 'HttpDispatcher', { total: 1.1 }],
+  ['same_apdex', 'Apdex', { count: 1.1 }],
+  ['same_cpu', 'CPU/User Time', { total: 0.5 }],
+  ['same_memory', 'Memory/Physical', { total: 1.2 }],
+  ['same_errors', 'Errors/all', { count: 2 }],
+];
+
+/** What NRQL has stored of a metric of an application; undefined where it has nothing. */
+export function plantedRecord(
+  record: StoredTimeslice,
+  metric: string,
+  language: string,
+  facts: PlantedFacts,
+): StoredTimeslice | undefined {
+  if (facts.size === 0) return record;
+  const isSilent =
+    facts.has('nerdgraph_sign_of_life') && metric === 'Agent/MetricsReported/count' && language === 'php';
+  if (isSilent) return undefined;
+  const planted = FACTORS.filter(([fact, name]) => facts.has(fact) && name === metric);
+  return planted.reduce(
+    (changed, [, , factors]) =>
+      Object.fromEntries(
+        Object.entries(changed).map(([field, value]) => [
+          field,
+          value * (factors[field as keyof StoredTimeslice] ?? 1),
+        ]),
+      ) as unknown as StoredTimeslice,
+    record,
+  );
+}
+
+/** What is stored of a key transaction. */
+export function plantedKeyTransaction(record: StoredTimeslice, facts: PlantedFacts): StoredTimeslice {
+  return facts.has('same_key_transactions') ? { ...record, count: record.count * 2 } : record;
+}
+
+/** The name that NRQL gives a metric. */
+export function plantedName(metric: string, facts: PlantedFacts): string {
+  return facts.has('same_database_types') && /^Datastore\/[^/]+\/allWeb$/.test(metric)
+    ? metric.replace(/^Datastore\/[^/]+/, (start) => `Datastore/${start.slice('Datastore/'.length).toLowerCase()}`)
+    : metric;
+}
+
+/** Scopes under which a metric is stored beside its own; null is none. */
+export function plantedScopes(metric: string, own: readonly (string | null)[], facts: PlantedFacts) {
+  return facts.has('nerdgraph_rollup_scope') && metric === 'HttpDispatcher' ? [...own, 'WebTransaction/planted'] : own;
+}
+
+/** The fields that events of some types lack. */
+const LACKING: readonly (readonly [PlantedFact, types: readonly string[], field: string])[] = [
+  ['pack_alert_events', ['NrAiIncident'], 'openTime'],
+  ['pack_service_levels', ['ServiceLevelSnapshot'], 'remainingErrorBudget'],
+  ['pack_deployments', ['ChangeTrackingEvent', 'Deployment'], 'version'],
+  ['pack_transactions', ['Transaction'], 'transactionType'],
+  ['pack_browser', ['PageViewTiming'], 'interactionToNextPaint'],
+  ['pack_synthetics', ['SyntheticCheck'], 'locationLabel'],
+];
+
+export function plantedEvent(event: StoredEvent, type: string, facts: PlantedFacts): StoredEvent {
+  const lost = new Set(
+    LACKING.flatMap(([fact, types, field]) => (facts.has(fact) && types.includes(type) ? [field] : [])),
+  );
+  if (lost.size === 0) return event;
+  return Object.fromEntries(Object.entries(event).filter(([name]) => !lost.has(name))) as StoredEvent;
+}
+
+/** The rows as they are shown: other shapes of facets and percentiles, and rows of names that have no data. */
+export function plantedRows(rows: readonly NrqlRow[], query: NrqlQuery, facts: PlantedFacts): readonly NrqlRow[] {
+  const shaped = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plantedCell(key, value, facts)])),
+  );
+  const [facet, ...others] = query.facets;
+  if (!facts.has('nerdgraph_no_row') || facet?.attribute !== 'metricTimesliceName' || others.length > 0) return shaped;
+  const shown = new Set(rows.map((row) => row['facet']));
+  const missing = comparedValues(query.where, facet.attribute).filter((name) => !shown.has(name));
+  const zeros = Object.fromEntries(query.select.map(({ key }) => [key, 0]));
+  return [...shaped, ...missing.map((name) => ({ facet: name, [facet.key]: name, ...zeros }))];
+}
+
+function plantedCell(key: string, value: ColumnValue, facts: PlantedFacts): ColumnValue {
+  const isTime = key === 'beginTimeSeconds' || key === 'endTimeSeconds';
+  if (facts.has('nerdgraph_series') && isTime && typeof value === 'number') return value + 30;
+  if (facts.has('nerdgraph_facets') && key === 'facet' && Array.isArray(value)) {
+    return value.map((each: string) => (/^\d+$/.test(each) ? Number(each) : each)) as unknown as ColumnValue;
+  }
+  const isPercentile = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!facts.has('nerdgraph_percentile') || !isPercentile) return value;
+  return Object.values(value as Readonly<Record<string, number | null>>)[0] ?? null;
+}

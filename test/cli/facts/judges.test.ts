@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { Judged } from '../../../src/cli/facts/evidence.ts';
+import {
+  fitWindows,
+  judgeCut,
+  judgeFields,
+  judgeFirstFunction,
+  judgeLate,
+  judgeLimitMax,
+  judgeMemoryHosts,
+  judgeMemoryMinutes,
+  judgeMinutes,
+  judgeOtherResult,
+  judgeRaw,
+  judgeSame,
+  judgeUnit,
+  judgeWindow,
+  unitFactor,
+  type Minute,
+} from '../../../src/cli/facts/judges.ts';
+
+/** The verdict, or why there is none. */
+const said = (judged: Judged): string => ('why' in judged ? judged.why : judged.verdict);
+
+/** Traffic that changes from minute to minute. */
+const WILD: readonly Minute[] = Array.from({ length: 36 }, (_, index) => {
+  const calls = 100 + ((index * 37) % 83) * 9;
+  return { from: index * 60, calls, milliseconds: calls * (50 + ((index * 53) % 61)) };
+});
+const CALM: readonly Minute[] = WILD.map(({ from }) => ({ from, calls: 300, milliseconds: 30_000 }));
+
+function summaryOf(minutes: readonly Minute[], length: number, earlier = 0) {
+  const part = minutes.slice(minutes.length - earlier - length, minutes.length - earlier);
+  const calls = part.reduce((sum, minute) => sum + minute.calls, 0);
+  const time = part.reduce((sum, minute) => sum + minute.milliseconds, 0);
+  return { throughput: Number((calls / length).toPrecision(3)), responseTime: Number((time / calls).toPrecision(3)) };
+}
+
+describe('the window of a summary', () => {
+  test('is the length that it was made of, wherever in the last five minutes it ends, in any unit', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(3, 4, 10, 30),
+        fc.integer({ min: 0, max: 5 }),
+        fc.constantFrom(1, 1 / 60, 1000),
+        (length, earlier, unit) => {
+          const { throughput, responseTime } = summaryOf(WILD, length, earlier);
+          const [best] = fitWindows(WILD, { throughput: throughput * unit, responseTime: responseTime / unit });
+          expect(best?.length).toBe(length);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['of four minutes', [{ minutes: WILD, summary: summaryOf(WILD, 4) }], 'as assumed'],
+    ['of ten minutes', [{ minutes: WILD, summary: summaryOf(WILD, 10) }], 'differs'],
+    ['of traffic without change', [{ minutes: CALM, summary: summaryOf(CALM, 10) }], 'traffic hardly changes'],
+    ['of no length', [{ minutes: WILD, summary: { throughput: 5, responseTime: 1 } }], 'no window fits'],
+    ['of nothing', [], 'no traffic'],
+  ])('%s is judged against 3 or 4 minutes', (_, subjects, verdict) => {
+    expect(said(judgeWindow(subjects, [3, 4]))).toBe(verdict);
+  });
+
+  it('is what most applications say', () => {
+    const subjects = [10, 10, 4].map((length) => ({ minutes: WILD, summary: summaryOf(WILD, length) }));
+    expect(judgeWindow(subjects, [3, 4])).toMatchObject({
+      verdict: 'differs',
+      seen: [{ of: 'window', word: '10 minutes' }, { of: 'best fit' }],
+    });
+  });
+});
+
+describe('the unit of a value', () => {
+  it.each([
+    [1.2, 1, 1],
+    [0.0012, 1, 1 / 1000],
+    [120, 1, 100],
+    [55, 1, 60],
+    [0, 1, undefined],
+    [1e9, 1, undefined],
+  ])('of %d where %d is expected has the factor %s', (seen, expected, factor) => {
+    expect(unitFactor({ seen, expected })).toBe(factor);
+  });
+
+  it('is told by its name, and not judged over nothing', () => {
+    const units = { 1: 'fraction', 100: 'percent' };
+    expect(judgeUnit([{ seen: 2.1, expected: 0.02 }], units, 'no errors')).toMatchObject({
+      verdict: 'differs',
+      seen: [{ word: 'percent' }, {}],
+    });
+    expect(said(judgeUnit([{ seen: 0.02, expected: 0.02 }], units, 'no errors'))).toBe('as assumed');
+    expect(said(judgeUnit([{ seen: 0, expected: 0 }], units, 'no errors'))).toBe('no errors');
+  });
+});
+
+const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
+  ['the same values', judgeSame([{ seen: 5, expected: 5.01 }]), 'as assumed'],
+  [
+    'one value of two that differs',
+    judgeSame([
+      { seen: 5, expected: 5 },
+      { seen: 1, expected: 1.1 },
+    ]),
+    'differs',
+  ],
+  ['values that one side lacks', judgeSame([{ seen: 0, expected: 7 }]), 'differs'],
+  ['zeros on both sides', judgeSame([{ seen: 0, expected: 0 }]), 'no traffic'],
+  ['raw values', judgeRaw([1.2345, 22.34, 3].map((raw) => ({ raw, plain: Number(raw.toPrecision(3)) }))), 'as assumed'],
+  ['raw values that are rounded', judgeRaw([1.23, 22.3, 3].map((raw) => ({ raw, plain: raw }))), 'differs'],
+  ['raw values of other size', judgeRaw([1.234, 2.234, 3].map((raw) => ({ raw, plain: 2 * raw }))), 'differs'],
+  ['raw zeros', judgeRaw([{ raw: 0, plain: 0 }]), 'no traffic'],
+  ['the mean of the minutes', judgeMemoryMinutes(200, [190, 210, 200]), 'as assumed'],
+  ['the sum of the minutes', judgeMemoryMinutes(600, [190, 210, 200]), 'differs'],
+  ['no memory', judgeMemoryMinutes(undefined, []), 'no host'],
+  [
+    'memory of all processes',
+    judgeMemoryHosts(500, [
+      { megabytes: 100, processes: 4 },
+      { megabytes: 50, processes: 2 },
+    ]),
+    'as assumed',
+  ],
+  ['memory of a process', judgeMemoryHosts(100, [{ megabytes: 100, processes: 4 }]), 'differs'],
+  ['memory without hosts', judgeMemoryHosts(100, []), 'no host'],
+  ['a window as asked for', judgeCut({ from: 60, to: 3660 }, { from: 60, to: 3660 }, 300), 'as assumed'],
+  ['a window that is cut a little', judgeCut({ from: 60, to: 3660 }, { from: 0, to: 3600 }, 300), 'as assumed'],
+  ['a window that is cut a lot', judgeCut({ from: 60, to: 3660 }, { from: -2000, to: 3600 }, 300), 'differs'],
+  ['a window that is not told', judgeCut({ from: 60, to: 3660 }, undefined, 300), 'differs'],
+  ['5,000 rows', judgeLimitMax(5000, 7), 'as assumed'],
+  ['fewer rows and others', judgeLimitMax(4899, 7), 'differs'],
+  ['more rows', judgeLimitMax(5001, 0), 'differs'],
+  ['few rows', judgeLimitMax(40, 0), 'too few rows'],
+  ['others in otherResult', judgeOtherResult([5, 4], 2, 9), 'as assumed'],
+  ['nothing in otherResult', judgeOtherResult([5, 4], 2, 0), 'differs'],
+  ['no otherResult', judgeOtherResult([5, 4], 2, undefined), 'differs'],
+  ['no more rows than the limit', judgeOtherResult([5], 2, 0), 'too few rows'],
+  ['rows that fall', judgeFirstFunction([5, 5, 4], 3), 'as assumed'],
+  ['rows that rise', judgeFirstFunction([4, 5, 5], 3), 'differs'],
+  ['rows that are all equal', judgeFirstFunction([5, 5, 5], 3), 'too few rows'],
+  ['the same minutes', judgeMinutes([1, 9, 2, 8, 3], [2, 18, 4, 16, 6]), 'as assumed'],
+  ['minutes that are one later', judgeMinutes([1, 9, 2, 8, 3], [7, 1, 9, 2, 8]), 'differs'],
+  ['minutes of equal traffic', judgeMinutes([5, 5, 5], [5, 5, 5]), 'traffic hardly changes'],
+  ['minutes without traffic', judgeMinutes([0, 0], [0, 0]), 'no traffic'],
+  [
+    'a minute that is complete in time',
+    judgeLate(
+      [
+        { age: 2, calls: 99.5 },
+        { age: 5, calls: 100 },
+      ],
+      2,
+    ),
+    'as assumed',
+  ],
+  [
+    'a minute that is complete too late',
+    judgeLate(
+      [
+        { age: 2, calls: 80 },
+        { age: 5, calls: 100 },
+      ],
+      2,
+    ),
+    'differs',
+  ],
+  [
+    'a minute that is complete within a long delay',
+    judgeLate(
+      [
+        { age: 2, calls: 80 },
+        { age: 3, calls: 100 },
+        { age: 5, calls: 100 },
+      ],
+      3,
+    ),
+    'as assumed',
+  ],
+  ['a minute that was read once', judgeLate([{ age: 2, calls: 80 }], 2), 'needs --wait'],
+  [
+    'a minute without calls',
+    judgeLate(
+      [
+        { age: 2, calls: 0 },
+        { age: 5, calls: 0 },
+      ],
+      2,
+    ),
+    'no traffic',
+  ],
+  ['all fields', judgeFields(3, { event: 3, openTime: 1 }), 'as assumed'],
+  ['a field that is missing', judgeFields(30, { event: 30, openTime: 0 }), 'differs'],
+  ['a field that few events lack', judgeFields(3, { event: 3, openTime: 0 }), 'too few events'],
+  ['no event', judgeFields(0, { event: 0 }), 'too few events'],
+];
+
+test.each(CASES)('%s are judged', (_, judged, verdict) => {
+  expect(said(judged)).toBe(verdict);
+});
+
+test('the delay that would do is told where a minute is complete too late', () => {
+  const readings = [2, 3, 5, 10].map((age) => ({ age, calls: age < 4 ? 50 : 100 }));
+  expect(judgeLate(readings, 2).seen.at(-1)).toEqual({ of: 'delay', word: '5m' });
+  const never = [2, 3, 5, 10].map((age) => ({ age, calls: age * 10 }));
+  expect(judgeLate(never, 2).seen.at(-1)).toEqual({ of: 'delay', word: '10m' });
+});
