@@ -39,40 +39,40 @@ export interface Column {
   readonly seriesKey: string;
 }
 
-/** The columns of an entity's samples, in order. Entities that have the same columns share one object. */
+/** The columns of a task's samples, in order. Tasks with the same columns share one object. */
 export interface Columns {
   readonly list: readonly Column[];
-  /** The names of all labels that are added to those of the entity. */
+  /** The names of all labels that are added to those of the task. */
   readonly addedNames: readonly string[];
 }
 
 /**
- * Samples as they are kept: each value is the text that an answer shows, a quarter of the memory that samples take. The
- * labels of the entity are not in it: they stay when values change, and change when values stay.
+ * Samples as they are kept: each value is the text that an exposition shows, which takes a quarter of the memory of samples.
+ * The task's labels are apart: they stay when values change, and change when values stay.
  */
 export interface WrittenSamples {
-  /** Counts up with each writing, so that the same number means the same samples. */
+  /** Increases with each writing: the same number means the same samples. */
   readonly number: number;
   readonly columns: Columns;
   /** One for each column. */
   readonly values: readonly string[];
-  /** Samples that are not written: their value is not finite, or the entity has their series already. */
+  /** Samples that are not written: their value is not finite, or the task has their series already. */
   readonly refused: number;
 }
 
-/** Series of one family that are left out of an answer, all of one entity's samples. */
+/** Series of one family that are left out of an exposition, all of one task's samples. */
 export interface DroppedSeries {
   readonly family: string;
   readonly series: number;
-  /** The number of the samples that they belong to; each refresh of their values gives a new one. */
+  /** The number of the samples they belong to; each refresh of their values gives a new one. */
   readonly number: number;
 }
 
-/** The samples of one entity in one group, with the labels that all of them carry. */
+/** The samples of one task in one group, with the labels that all of them carry. */
 export interface Block {
   readonly group: Group;
   readonly labels: Labels;
-  /** The labels as they are written; the same object as long as they are the same. */
+  /** The labels as they are written; the same object until they change. */
   readonly labelBytes: Buffer;
   readonly samples: WrittenSamples;
 }

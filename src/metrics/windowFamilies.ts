@@ -30,14 +30,14 @@ import type { Labels, Sample } from './sample.ts';
 /** What is known about one application or host over one window. */
 interface FormulaInput {
   readonly values: WindowValues;
-  /** The parts of the time of web requests that count; undefined while the database kind is not known. */
+  /** The parts of the time of web requests that count; undefined until the database kind is known. */
   readonly components: readonly { readonly labels: Labels; readonly calls: TimedCalls }[] | undefined;
 }
 
 /** Stands for the metric of every datastore type, whose names differ from application to application. */
 export const EVERY_DATASTORE = Symbol('every datastore type');
 
-/** Something that a row reads: the values to ask for, and how it is found in what was answered. */
+/** An input of a row: the values to request, and how to find it in the response. */
 interface Reading<T> {
   readonly wanted: readonly {
     readonly metric: string | typeof EVERY_DATASTORE;
@@ -49,12 +49,15 @@ interface Reading<T> {
 /** A window family with its calculation and what it reads. */
 interface WindowRow extends FamilyRow<FormulaInput>, Pick<Reading<unknown>, 'wanted'> {}
 
-/** Reads values of one metric; undefined where upstream has no such metric. */
+/** Reads values of one metric; undefined where New Relic has no such metric. */
 function read<Value extends string>(metric: string, ...values: readonly Value[]): Reading<Values<Value> | undefined> {
   return { wanted: [{ metric, values }], of: ({ values: { metrics } }) => metrics.get(metric) };
 }
 
-/** A row; `calculate` gets of each reading what was answered, and the length of the window. To use a value that is not read is a type error. */
+/**
+ * Makes a row; `calculate` gets the response to each reading, and the length of the window. Using a value that is not read is a
+ * type error.
+ */
 function windowRow<Inputs extends object>(
   scope: FamilyScope,
   {
@@ -78,7 +81,7 @@ function windowRow<Inputs extends object>(
   };
 }
 
-/** Said of every time that is an average over web requests. */
+/** For every time that is an average over web requests. */
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 
 const queue = read(METRIC.queue, 'call_count', 'average_response_time');
@@ -87,7 +90,7 @@ const RATE = 'requests_per_minute / 60; call_count / length of the window where 
 const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and Memcache/allWeb, External/allWeb';
 const METRICS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external, EVERY_DATASTORE] as const;
 
-/** Reads every metric that may be a component, and gives those that count. */
+/** Reads every metric that may be a component, and gives the ones that count. */
 const components: Reading<FormulaInput['components']> = {
   wanted: METRICS.map((metric) => ({ metric, values: ['call_count', 'average_response_time'] })),
   of: (input) => input.components,
@@ -173,7 +176,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { nonWeb: read(METRIC.nonWeb, 'requests_per_minute', 'call_count') },
       calculate: (of, seconds) => requestRate(of.nonWeb, seconds),
     }),
-    // How the time of web requests is made up.
+    // The parts of the time of web requests.
     windowRow(scope, {
       suffix: 'component_time_seconds',
       meaning: 'Time in one component per web request; of the database kinds only the one that counts',
@@ -252,7 +255,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: { apdex: read(METRIC.apdex, 's', 't', 'f') },
       calculate: (of) => zonesOf(of.apdex),
     }),
-    // Page loads in the browser. NerdGraph has them for applications only: rows of the browser name no host.
+    // Page loads in the browser. NerdGraph has them for applications only: browser rows name no host.
     windowRow(scope, {
       suffix: 'end_user_response_time_seconds',
       meaning: 'Page load time in the browser',
@@ -316,8 +319,8 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
 export const WINDOW_FAMILIES = { application: rowsOf('application'), host: rowsOf('host') };
 
 /**
- * Every metric name to ask for about an application or a host, each once. Those that an interface does not have for a
- * scope are left out; over REST a host is asked for the same names as its application.
+ * Every metric name to request for an application or a host, each once, without the names that an interface lacks for a scope;
+ * over REST a host is requested with the names of its application.
  */
 export function queryNames(
   datastores: readonly string[],
@@ -336,14 +339,14 @@ for (const { metric, values } of Object.values(WINDOW_FAMILIES).flatMap((rows) =
   USED.set(metric, [...new Set([...(USED.get(metric) ?? []), ...values])]);
 }
 
-/** The value names of a metric that the calculations read; of a metric that they do not read, none. */
+/** The value names of a metric that the calculations read; none for a metric that they do not read. */
 export function usedValues(metricName: string): readonly string[] {
   return USED.get(metricName) ?? (isDatastore(metricName) ? USED.get(EVERY_DATASTORE) : undefined) ?? [];
 }
 
 /**
- * The samples of one application or host, in base units. `database` is the kind that counts for the application;
- * undefined while it is not known: then there are no components and no total time.
+ * The samples of one application or host, in base units. `database` is the kind that counts for the application; while it is
+ * undefined (not known yet) there are no components and no total time.
  */
 export function windowSamples(
   scope: FamilyScope,

@@ -5,26 +5,26 @@ import type { Group, Column, Columns, Family, Labels, Sample, WrittenSamples, Wr
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = { list: [], addedNames: [] };
 
-/** The samples of an entity that has none. */
+/** The samples of a task without any. */
 export const NO_SAMPLES: WrittenSamples = { number: 0, columns: NO_COLUMNS, values: [], refused: 0 };
 
-/** So few series of a family, or layouts, are kept whether they have gone or not. */
+/** Up to this size a map is not searched for entries whose object is gone. */
 const FEW = 64;
 
 /**
- * Writes the samples of an entity once, so that all answers that hold them have only to put them together. One for the process:
- * entities that have the same columns share them, which is most of the memory that they would take.
+ * Writes the samples of a task once, so that expositions only copy them. One writer serves the process: tasks with the same
+ * columns share them, which saves most of their memory.
  */
 export class SampleWriter {
   /** By family and labels as they are written, as long as samples have them. */
   readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
-  /** The columns of a group's newest samples, by how many samples there were: the next ones mostly have the same. */
+  /** The columns of a group's newest samples, by the number of samples: the next ones mostly have the same. */
   readonly #newest = new Map<string, WeakRef<Columns>>();
   #written = 0;
 
   /**
-   * Only custom metrics are searched for series that come twice. Everything else has an id among the labels of its entity,
-   * and its families have each series once.
+   * Only custom metrics are searched for repeated series. Everything else has an id among the labels of its task, and its
+   * families have each series once.
    */
   write(group: Group, samples: readonly Sample[]): WrittenSamples {
     if (samples.length === 0) return NO_SAMPLES;
@@ -60,11 +60,12 @@ export class SampleWriter {
   }
 }
 
-/** Keeps a value as long as somebody else does. */
+/** Holds a value weakly, so that it lives as long as another holder needs it. */
 function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, value: T): T {
   known.set(key, new WeakRef(value));
   const { size } = known;
-  // Those that have gone are looked for at each power of two: more often, many series would cost the square of their number.
+  // Entries whose object is gone are searched at each power of two: a search at every size would cost the square of the number
+  // of series.
   if (size >= FEW && (size & (size - 1)) === 0) {
     for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
   }
@@ -79,14 +80,14 @@ function isEqual(a: Labels, b: Labels): boolean {
   return names.length === others.length && names.every((name, at) => name === others[at] && a[name] === b[name]);
 }
 
-/** The samples that were written, with their values as numbers again. */
+/** Turns written samples back into samples with numbers. */
 export function readSamples({ columns, values }: WrittenSamples): Sample[] {
   return columns.list.map(({ family, labels }, index) => {
     return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[index]) };
   });
 }
 
-/** Without the samples that have a label of their entity again; those count as refused. */
+/** The samples without those that repeat a label of their task; these count as refused. */
 export function withoutLabelsOf(entity: Labels, samples: WrittenSamples): WrittenSamples {
   const { number, columns, values, refused } = samples;
   if (!hasOne(entity, columns.addedNames)) return samples;
@@ -112,18 +113,20 @@ function columnsOf(list: readonly Column[]): Columns {
 /** Longest label value that is written, in bytes of UTF-8 before escaping. */
 const MAX_LABEL_BYTES = 1024;
 
-/** What follows a value that was cut: a mark, and a hash of the whole, so that different values stay different. */
+/** The end of a value that was cut: a mark and a hash of the whole value, so that different values stay different. */
 const CUT_MARK = '…';
 const HASH_DIGITS = 12;
 
 const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK) - HASH_DIGITS;
 const LONGEST_UNIT = 3;
 
-/** Matches whatever keeps a short value from being written as it is. */
+/** Matches everything that must not be written as it is. */
 const SPECIAL = /[\\"\n\ud800-\udfff]/;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 
-/** A label value as it stands between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats). */
+/**
+ * A label value as it is written between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats).
+ */
 export function labelValueText(value: string): string {
   if (value.length * LONGEST_UNIT <= MAX_LABEL_BYTES && !SPECIAL.test(value)) {
     return value;
@@ -144,12 +147,14 @@ export function labelBytes(labels: Labels): Buffer {
   return Buffer.from(labelPairs(labels).join(','), 'utf8');
 }
 
-/** Writes the labels of an entity; `before` where they have not changed, so that an answer made of them can be kept. */
+/**
+ * Writes the labels of a task. Returns `before` where they have not changed, so that an exposition made of them can be kept.
+ */
 export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
   return before !== undefined && isEqual(before.labels, labels) ? before : { labels, bytes: labelBytes(labels) };
 }
 
-/** What stands between a name and a value: one space where there are no labels. */
+/** The part between a name and a value: one space where there are no labels. */
 export function bracedLabels(pairs: string): string {
   return pairs === '' ? ' ' : `{${pairs}} `;
 }

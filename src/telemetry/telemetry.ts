@@ -31,12 +31,12 @@ export class Telemetry {
     buildInfo.set({ version, revision, node_version: process.version }, 1);
     this.#scrapes.inc({ result: 'complete' }, 0);
     this.#scrapes.inc({ result: 'partial' }, 0);
-    // The library would show them as 0 before they are set.
+    // The library would show a 0 before the first value is set.
     this.#reload.remove();
     this.#reloadTime.remove();
   }
 
-  /** The observer of an account's calls; the same one for the same name, so that a reload does not reset counters. */
+  /** The observer of an account's calls; one for each name, so that a reload does not reset counters. */
   observer(account: string): CallObserver {
     return this.#callsOf(account);
   }
@@ -46,7 +46,7 @@ export class Telemetry {
     for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
   }
 
-  /** A scrape is about to be answered; `partial` when any due entity of it is not fresh. */
+  /** Counts a scrape before its response is written; `partial` when any due task of it is not fresh. */
   scraped(result: 'complete' | 'partial'): void {
     this.#scrapes.inc({ result });
   }
@@ -56,15 +56,15 @@ export class Telemetry {
     this.#refusedLogins.inc();
   }
 
-  /** The configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */
+  /** Records that the configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */
   reloaded(ok: boolean, at: number): void {
     this.#reload.set(Number(ok));
     if (ok) this.#reloadTime.set(at / 1000);
   }
 
   /**
-   * An answer leaves out these series, because of a `max_series`. However many answers leave them out, they count once for
-   * each refresh of their values.
+   * Counts series that an exposition leaves out because of a `max_series`: once for each refresh of their values, in however
+   * many expositions.
    */
   dropped(series: readonly DroppedSeries[]): void {
     const uncounted = new Map<string, { count: number; newest: number }>();
@@ -79,7 +79,7 @@ export class Telemetry {
     }
   }
 
-  /** All families, for an answer that holds so many `series` of each collected family. */
+  /** All families, for an exposition with the given number of series of each collected family. */
   async own(statuses: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]> {
     for (const family of series.keys()) this.#dropped.inc({ family }, 0);
     const parts = [
@@ -114,11 +114,11 @@ export class Telemetry {
   }
 }
 
-/** Seconds: from an answer next door to well beyond the default `request_timeout`. */
+/** Seconds: from a response next door to well beyond the default `request_timeout`. */
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
- * Counts the calls of one account; its name is added when they are shown. Each account has a registry of its own, so that its series
+ * Counts the calls of one account; its name is added when they are shown. Each account has a registry of its own, so its series
  * end with it. Series that are sure to come begin at 0: `increase()` would miss the first event of a series that begins at 1.
  */
 class AccountCalls implements CallObserver {
@@ -164,12 +164,12 @@ class AccountCalls implements CallObserver {
     this.#splits.inc({ reason });
   }
 
-  /** Counts nothing: what the service says goes to the log. */
+  /** Counts nothing: messages of New Relic are only logged. */
   serviceMessage(): void {
     return;
   }
 
-  /** Begins the counters of splits: the account is read by calls for several entities, which may be split. */
+  /** Starts the counters of splits: calls for several subjects, which may be split, read this account. */
   expectSplits(): void {
     for (const reason of SPLIT_REASONS) this.#splits.inc({ reason }, 0);
   }
@@ -184,8 +184,8 @@ class AccountCalls implements CallObserver {
 const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
 
 /**
- * The gauges of an account's state, made anew for each answer, so that nothing is left of a group or an account that is
- * gone. What is not known yet is absent. One entry for each series; the account's name is added to all.
+ * The gauges of an account's state, made anew for each exposition, so that nothing is left of a group or an account that is
+ * gone. A value that is not known yet is absent. One entry for each series; the account's name is added to all.
  */
 function accountFamilies(status: AccountStatus): OwnFamily[] {
   const { api, region, budget } = status;
@@ -242,7 +242,7 @@ function processRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of REFUSED) registry.removeSingleMetric(name);
-  // The lag is measured from one answer to the next: the first answer would show a 0 that nobody measured.
+  // The lag is measured from one exposition to the next: the first one would show a 0 that was not measured.
   registry.getSingleMetric(LAG)?.remove();
   return registry;
 }
@@ -252,12 +252,15 @@ async function processFamilies(registry: Registry): Promise<OwnFamily[]> {
   return families.some(hasNoLag) ? families.filter(({ name }) => !LAG_DISTRIBUTION.test(name)) : families;
 }
 
-/** Between two answers in quick succession nothing is measured: the mean is NaN, and the least is the highest number there is. */
+/**
+ * Between two expositions in quick succession nothing is measured: the mean is NaN, and the least is the highest number there
+ * is.
+ */
 function hasNoLag({ name, series }: OwnFamily): boolean {
   return LAG_DISTRIBUTION.test(name) && series.some(({ value }) => Number.isNaN(value));
 }
 
-/** What a registry of the client library holds now, as copies: nothing that is done with them reaches the registry. */
+/** The present contents of a registry of the client library, as copies: changes to them do not reach the registry. */
 export async function registryFamilies(registry: Registry): Promise<OwnFamily[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({

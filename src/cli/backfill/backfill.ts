@@ -22,7 +22,7 @@ import type { BackfillOptions } from './backfillFlags.ts';
 import { planBackfill, resumeKeyOf } from './planBackfill.ts';
 import { loadState, saveState, type State, chooseTarget, type OutputTarget } from './checkpoint.ts';
 
-/** Lines that are put into one piece of text. */
+/** Lines that are joined into one piece of text. */
 const LINES_PER_PIECE = 1_000;
 
 /**
@@ -55,12 +55,12 @@ function* linesOf(beginning: string, { times, values }: EntitySeries): Generator
   }
 }
 
-/** How a run reaches the outside. */
+/** The functions through which a run reaches the outside. */
 export interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;
-  /** Takes a sentence for people. */
+  /** Writes a sentence for the user. */
   readonly note: (sentence: string) => void;
   readonly progress: Progress;
   /** Rejects when the signal is aborted. */
@@ -71,9 +71,10 @@ const FAMILIES = [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
-  // Nearly everything is garbage at once; without this, the heap grows to several times what is in use before it is collected.
+  // Nearly everything becomes garbage at once; without this flag the heap grows to several times its use before it is
+  // collected.
   setFlagsFromString('--optimize-for-size');
-  // A run of hours outlives the terminal that it was started from, as with nohup.
+  // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
     await backfill(session, options, {
@@ -87,8 +88,8 @@ export async function runBackfill(options: CommonOptions & BackfillOptions): Pro
 }
 
 /**
- * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
- * reason of the session's signal; with an output file, what has been read by then is kept for `--resume`.
+ * Reads the range, calculates it, and writes the document. Rejects with a UsageError, an Error of one sentence, or the reason
+ * of the session's signal; with an output file, the data read by then is kept for `--resume`.
  */
 export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
@@ -103,7 +104,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     if (resumed === undefined) await saveState(checkpoint, state);
     await readAll(session, state, target, io);
     const entities: FinishedEntity[] = [];
-    // One after the other: there may be more of them than files can be open.
+    // One after the other: all of them could be more than the files a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
     await target.write(documentText(FAMILIES, entities), session.signal);
   } catch (error) {
@@ -114,16 +115,16 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** Applications of an account that are worked on at once, and calls of the account. */
+/** The number of applications of an account, and of its calls, that are worked on at the same time. */
 const AT_ONCE = 4;
 
-/** Reads and calculates every application; all accounts at once, each within its own limits. */
+/** Reads and calculates every application; all accounts at the same time, each within its own limits. */
 async function readAll(session: LiveSession, state: State, { checkpoint }: OutputTarget, io: RunIo): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
-  // Every call that waits listens; without this, Node takes more than ten for a leak and says so.
+  // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
   setMaxListeners(0, signal);
-  // How many calls are expected becomes known application by application.
+  // The number of expected calls becomes known application by application.
   let expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
   let done = 0;
   const count = (ended: number, more: number): void => {
@@ -158,7 +159,7 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
       backfillApplication(subject, context).catch((error: unknown) => context.fail(subject, error)),
     );
   };
-  // Even after a failure all that has begun is waited for, so that nothing goes on behind the caller's back.
+  // Even after a failure all started work is awaited, so that none continues behind the caller's back.
   await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
   failed.signal.throwIfAborted();
   for (const seconds of granules) {
@@ -167,7 +168,7 @@ async function readAll(session: LiveSession, state: State, { checkpoint }: Outpu
   }
 }
 
-/** What the account at this place of the configuration is read by. */
+/** The chunks of the account at this index of the configuration. */
 function chunksOf({ chunks }: State, accountIndex: number): State['chunks'][number] {
   return chunks[accountIndex] ?? [];
 }

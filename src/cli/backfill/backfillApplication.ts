@@ -16,7 +16,7 @@ import type { BackfillSubject, Checkpoint, State } from './checkpoint.ts';
 import type { DatabaseChoice } from '../../formulas/responseTimes.ts';
 import { type ReadChunk, DatabaseTally, RollingWindows } from './rollingWindows.ts';
 
-/** Failures that may be over some time later. */
+/** Failures that may pass with time. */
 const PASSING: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
 const FIRST_WAIT = 5_000;
@@ -24,11 +24,11 @@ const LONGEST_WAIT = 60_000;
 const MOST_ATTEMPTS = 6;
 
 /**
- * Reads with patience: what fails after the client's own retries is tried again after 5 seconds, doubling up to a minute,
- * six times in all, so that an hour of reading is not lost to a minute of trouble. Rejects with the last failure, and at
- * once with one that will not pass.
+ * Reads with patience: after the client's own retries, a failure is tried again after 5 seconds, doubling up to a minute, six
+ * times in all, so that an hour of reading is not lost to a minute of trouble. Rejects with the last failure, and at once with
+ * one that will not pass.
  *
- * @param sleep waits so many milliseconds; rejects when the run is stopped
+ * @param sleep waits the given milliseconds; rejects when the run is stopped
  */
 export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -42,15 +42,15 @@ export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number
   }
 }
 
-/** One series of an entity: as many times (Unix seconds) as values. Also how it is written to disk. */
+/** One series: as many times (Unix seconds) as values. Also its form on disk. */
 export interface EntitySeries {
-  /** Labels beyond those of the entity. */
+  /** Labels beyond those of the application or host. */
   readonly labels: Labels;
   readonly times: number[];
   readonly values: number[];
 }
 
-/** The samples of one entity over time, by family and series in the order in which they first appeared. */
+/** The samples of one application or host over time, by family and series in the order in which they first appeared. */
 export class SeriesTable {
   readonly #families = new Map<string, Map<string, EntitySeries>>();
 
@@ -77,19 +77,19 @@ export class SeriesTable {
   }
 }
 
-/** An application or a host whose series are made. */
+/** An application or a host with its series. */
 interface BackfillEntity {
   /** Its name among the files of its application. */
   readonly key: string;
   readonly scope: FamilyScope;
   readonly applicationId: number;
   readonly hostKey?: string;
-  /** The metric names to ask for. */
+  /** The metric names to request. */
   readonly names: readonly string[];
   readonly labels: Labels;
 }
 
-/** The application and its hosts, with the metric names to ask for; from disk when an earlier run has read them. */
+/** The application and its hosts, with the metric names to request; from disk when an earlier run has read them. */
 async function readEntities(
   subject: BackfillSubject,
   range: TimeRange,
@@ -108,7 +108,7 @@ async function readEntities(
   const namesOf = (scope: FamilyScope): string[] => queryNames(datastores, scope, reader.api);
   const entities: BackfillEntity[] = [
     { key: 'application', scope: 'application', applicationId, names: namesOf('application'), labels: subject.labels },
-    // By place: the name of a host may hold anything, and a file name may not.
+    // By index: a host's name may contain characters that a file name may not.
     ...hosts.map(({ key, host }, position) => ({
       key: `host-${position}`,
       scope: 'host' as const,
@@ -131,7 +131,7 @@ function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
 
-/** Ours first, in the order of the running exporter, then the static ones. */
+/** Our labels first, in the order of the running exporter, then the static ones. */
 function hostLabelsOf({ labels }: BackfillSubject, key: string, host: string): Labels {
   const { account = '', app = '', app_id = '', ...others } = labels;
   return { account, app, app_id, host, host_id: key, ...others };
@@ -142,32 +142,32 @@ export interface ApplicationContext {
   readonly checkpoint: Checkpoint;
   readonly account: LiveAccount;
   readonly call: CallOptions;
-  /** What the account is read by, oldest first. */
+  /** The chunks of the account, oldest first. */
   readonly chunks: readonly SeriesChunk[];
-  /** Waits so many milliseconds; rejects when the run is stopped. */
+  /** Waits the given milliseconds; rejects when the run is stopped. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Shared by the applications of the account, so that one account's waits hold up no other. */
+  /** Shared by the applications of the account, so that one account's waits delay no other. */
   readonly reading: LimitFunction;
   /** Shared by all applications, because tables take memory. */
   readonly calculating: LimitFunction;
-  /** Ends the run: what has begun is cut off, and nothing further begins. */
+  /** Ends the run: calls under way are aborted, and no further work starts. */
   readonly fail: (subject: BackfillSubject, error: unknown) => void;
-  /** Told how many calls' worth of an application there are, once known, and of each that is done. */
+  /** Reports the number of chunks of an application once it is known. */
   readonly expected: (chunks: number) => void;
   readonly done: (chunks: number) => void;
-  /** Told when upstream answered timeslices of another length than planned, in seconds. */
+  /** Reports that New Relic's timeslices have another length than planned, in seconds. */
   readonly otherGranule: (seconds: number) => void;
 }
 
-/** An application or host whose series are on disk, in which families they are, and how to get at those of one. */
+/** An application or host whose series are on disk: its families, and access to the series of one. */
 export interface FinishedEntity extends Pick<BackfillEntity, 'labels'> {
   readonly families: readonly string[];
   readonly read: (family: string) => Promise<readonly EntitySeries[]>;
 }
 
 /**
- * Reads one application chunk by chunk and calculates its series, all on disk: what an earlier run has finished is not
- * read again, and nothing of an application stays in memory.
+ * Reads one application chunk by chunk and calculates its series, all on disk: work that an earlier run has finished is not
+ * repeated, and nothing of an application stays in memory.
  */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
   const { state, checkpoint, account, call, chunks, sleep } = context;
@@ -186,7 +186,7 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   await checkpoint.remove(`${home}/read`);
 }
 
-/** The entities of an application that backfillApplication has finished. */
+/** The parts of an application that backfillApplication has finished. */
 export async function finishedEntities(
   subject: BackfillSubject,
   checkpoint: Checkpoint,

@@ -19,42 +19,42 @@ const PLAIN_RESPONSE = [
   SPEAK_TLS,
 ].join('\r\n');
 
-/** Requests that one connection may send ahead of their answers. Scrapers and browsers send none ahead. */
+/** Requests that one connection may send before their responses. Scrapers and browsers send none ahead. */
 const MAX_AHEAD = 32;
 
 interface Connection {
   /** The plain socket until TLS has been agreed on, then that of TLS. */
   socket: Socket;
-  /** Bytes that had come with the last whole request; undefined before the first: then it is in the middle of one. */
+  /** Bytes received up to the last complete request; undefined while the first is incomplete. */
   bytesAtLastRequest: number | undefined;
-  /** Requests received and not yet answered. */
+  /** Requests received but not answered yet. */
   waiting: number;
   /** The response under way. */
   current: ServerResponse | undefined;
-  /** Settles when the responses so far have ended. */
+  /** Settles when all responses so far have ended. */
   responded: Promise<void>;
 }
 
 /**
- * Every connection from the moment it is accepted, before any TLS handshake. Requests of one connection are answered
- * one after the other: nothing is done for a request before its turn, and nothing once its client has left.
+ * Every connection from the moment it is accepted, before any TLS handshake. Requests of one connection are answered one after
+ * the other: work for a request starts in its turn, and never after its client has left.
  */
 export class Connections {
-  /** In the order of their last use. */
+  /** The connection that was used longest ago comes first. */
   readonly #open = new Set<Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   /** Connections whose TLS handshake has not ended, by the two addresses: both sockets of a connection have the same. */
   readonly #shakingHands = new Map<string, Connection>();
   #closing = false;
 
-  /** Keeps account of a plain HTTP server's connections. */
+  /** Tracks the connections of a plain HTTP server. */
   follow(server: Server): void {
-    // Node refuses what comes beyond this limit; where every connection is in use, there is no other way.
+    // Node refuses connections beyond this limit: once every connection is in use, no other way is left.
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
   }
 
-  /** The same for a TLS server. */
+  /** Tracks the connections of a TLS server. */
   followTls(server: TlsServer): void {
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => {
@@ -79,7 +79,9 @@ export class Connections {
     });
   }
 
-  /** Answers the requests of each connection in turn; `answer` may take its time, and is not called for who has left. */
+  /**
+   * Answers the requests of each connection in turn; `handler` may take its time, and is not called for a client that has left.
+   */
   inTurn(handler: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#bySocket.get(request.socket) ?? this.#accept(request.socket);
@@ -95,8 +97,8 @@ export class Connections {
   }
 
   /**
-   * Stops listening and closes every connection: at once where no response is under way, with the end of its response where
-   * one is, and after `graceMs` in any case. Resolves when all are closed.
+   * Stops listening and closes every connection: at once where no response is under way, otherwise at the end of its response,
+   * and after `graceMs` in any case. Resolves when all are closed.
    */
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
     this.#closing = true;

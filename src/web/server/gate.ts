@@ -5,13 +5,13 @@ import { PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
 import { namesSeveralHosts, normalisePrefix, normaliseTarget } from '../request.ts';
 
-/** No endpoint reads a body; a longer one than this is refused by the length that it announces. */
+/** No endpoint reads a body; a request that announces a longer one is refused. */
 const MAX_BODY_BYTES = 4096;
 
 /**
- * What stands between a connection and the application: limits, and the web configuration's headers, rate limit and
- * users, in the order of the exporter toolkit. Health and readiness are told to whoever asks: neither a password nor the rate
- * limit stands before them, and they are told while the web configuration is invalid.
+ * Everything between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
+ * the order of the exporter toolkit. Health and readiness need neither a password nor a token of the rate limit, and are
+ * answered while the web configuration is invalid.
  */
 export function createGate({
   app,
@@ -25,10 +25,10 @@ export function createGate({
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
-  /** Fixed at the start; what else the web configuration says follows its file. */
+  /** Fixed at the start; all other settings of the web configuration follow its file. */
   readonly bucket: TokenBucket | undefined;
   readonly compare: Compare;
-  /** A password was refused to a client at this address. */
+  /** Reports that a client at this address sent a wrong password. */
   readonly refusedLogin: (address: string) => void;
   readonly failed: (error: unknown) => void;
 }): RequestListener {
@@ -73,7 +73,7 @@ export function createGate({
 
   return (request, response) => {
     cutOffSlowReader(response);
-    // Nobody needs a body: it is not waited for, and what comes of it is not taken for a request.
+    // No endpoint needs a body: the server does not wait for it, and does not take its bytes for the next request.
     if (hasBody(request)) response.setHeader('Connection', 'close');
     if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
       sendText(response, 413, `No endpoint takes a request body of more than ${MAX_BODY_BYTES} bytes.`);
@@ -111,7 +111,7 @@ export class TokenBucket {
     this.#countedAt = now();
   }
 
-  /** Takes a token; false when there is none, so that the request is refused with 429. */
+  /** Takes a token; false when there is none and the request must be refused with 429. */
   take(): boolean {
     const now = this.#now();
     this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#countedAt) / this.#intervalMs);
