@@ -345,7 +345,7 @@ export class AccountCollector {
     }
     const { error } = result;
     const reason = error instanceof UpstreamError ? error.failure.reason : 'other';
-    task.fail({ reason, text: error instanceof Error ? error.message : String(error) }, this.context.clock.monotonic());
+    task.fail(reason, error instanceof Error ? error.message : String(error), this.context.clock.monotonic());
     this.log.failed(task);
     // Once per interval while the account is refused, whatever the list answers.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;

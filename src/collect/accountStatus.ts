@@ -9,7 +9,7 @@ import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot, type GroupTally } from './accountSnapshot.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
 import type { Application } from '../api/types.ts';
-import type { Task } from './task.ts';
+import type { Kind, Task } from './task.ts';
 import type { QueryRecord } from './queryRecords.ts';
 import type { EvaluationTime, TaskState } from './due.ts';
 import type { Inventory } from './inventory.ts';
@@ -116,16 +116,16 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
-export type AccountStatus = ReturnType<typeof statusOf>;
+export type AccountSummary = ReturnType<typeof summaryOf>;
 
 /**
- * Everything about one account; times are Unix seconds, and what is not known yet is undefined. What only the pages show is
- * put together when it is asked for.
+ * The state of one account without its single applications and tasks, for the exporter's own metrics; times are Unix
+ * seconds, and what is not known yet is undefined.
  *
  * @param snapshot of the whole account
  * @param wallNow Unix milliseconds
  */
-export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
+export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
   const { now } = time;
   const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
@@ -158,10 +158,6 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
     },
     /** How many applications the account lists, exports, and exports that report; undefined also while `up` is false. */
     applicationCounts: up ? applicationCounts(inventory) : undefined,
-    /** Those it serves; undefined until the application list has been read once. */
-    get applications() {
-      return inventory.listedApplications === undefined ? undefined : applicationViews(account);
-    },
     /** How many its lists hold, before its filters. */
     visible: {
       applications: inventory.listedApplications?.length ?? 0,
@@ -172,12 +168,46 @@ export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, t
     queries: [...inventory.queries.all()].map((record) => queryStatus(account, record, time)),
     /** What a steady state of what is known now costs. */
     plan: schedule.plan,
-    get tasks() {
-      return inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time)));
-    },
-    get warnings() {
-      return warningsOf(account);
-    },
+  };
+}
+
+export type AccountStatus = ReturnType<typeof statusOf>;
+
+/** Everything about one account, for pages and commands: its summary with its applications, tasks and warnings. */
+export function statusOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
+  const { inventory, schedule } = account;
+  return {
+    ...summaryOf(account, snapshot, time, wallNow),
+    /** Those it serves; undefined until the application list has been read once. */
+    applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
+    tasks: inventory.tasks().map((task) => taskStatus(account, task, schedule.stateOf(task, time))),
+    warnings: warningsOf(account),
+    outage: outageOf(account, time, wallNow),
+  };
+}
+
+/** Kinds that have no series. */
+const NAME_LISTS: ReadonlySet<Kind> = new Set<Kind>(['metric_names', 'custom_names']);
+
+/**
+ * Since when the account cannot be read and why, and until when its last good values are served, in Unix seconds; undefined
+ * while its application list can be read, or, where it reads none, one of its queries.
+ */
+function outageOf({ up, inventory, schedule, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
+  const [first] = inventory.tasks();
+  if (up || first?.problem === undefined) return undefined;
+  const { reason, text, since } = first.problem;
+  const shown = (time: number): number => (wallNow + time - now) / 1000;
+  let servedUntil = -Infinity;
+  for (const task of inventory.tasks()) {
+    if (!NAME_LISTS.has(task.kind)) servedUntil = Math.max(servedUntil, schedule.dueAt(task));
+  }
+  servedUntil += context.collection.max_age;
+  return {
+    since: shown(since),
+    reason,
+    problem: text,
+    servedUntil: servedUntil > now ? shown(servedUntil) : undefined,
   };
 }
 

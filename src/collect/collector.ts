@@ -8,7 +8,14 @@ import { SampleWriter } from '../metrics/writeSamples.ts';
 import type { AccountContext } from './selection.ts';
 import { AccountLog, type Scope } from './refresh.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { applicationViews, expectedSeries, noticesOf, statusOf, type AccountStatus } from './accountStatus.ts';
+import {
+  applicationViews,
+  expectedSeries,
+  noticesOf,
+  statusOf,
+  summaryOf,
+  type AccountStatus,
+} from './accountStatus.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import { probeResult, type ProbeResult } from './probeResult.ts';
 import type { EvaluationTime } from './due.ts';
@@ -134,16 +141,24 @@ export class Collector {
    * timer decides instead. Never rejects.
    */
   async snapshot(scope: Scope, asOf?: number) {
-    const time = this.#time(asOf);
+    return this.#snapshot(scope, this.#time(asOf), summaryOf);
+  }
+
+  /** What is served now with the whole state of the accounts, for the pages, which ask for nothing. Never rejects. */
+  async overview(scope: Scope) {
+    return this.#snapshot(scope, this.#time(undefined), statusOf);
+  }
+
+  async #snapshot<State>(scope: Scope, time: EvaluationTime, stateOf: (...of: Parameters<typeof summaryOf>) => State) {
     const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
-    const accounts: AccountStatus[] = [];
+    const accounts: State[] = [];
     // One after the other: each gives its turn to other work.
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
       const snapshot = await AccountSnapshot.inPortions(account, scope, time);
       snapshots.push(snapshot);
-      accounts.push(statusOf(account, snapshot, time, wallNow));
+      accounts.push(stateOf(account, snapshot, time, wallNow));
     }
     return {
       blocks: snapshots.flatMap(({ blocks }) => blocks),

@@ -68,8 +68,11 @@ export class Task {
   failures = 0;
   /** A failed task is left alone until then. */
   retryAt = -Infinity;
-  /** Why the last attempt failed: the reason as metrics name it, and in words; undefined when it did not. */
-  problem: { readonly reason: FailureReason; readonly text: string } | undefined;
+  /**
+   * Why the last attempt failed: the reason as metrics name it, and in words; and when the first of the failed attempts in a
+   * row ended. Undefined when the last one did not fail.
+   */
+  problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   /** When the last attempt started. */
   startedAt = -Infinity;
   /** How many seconds the last attempt took. */
@@ -116,10 +119,10 @@ export class Task {
   }
 
   /** The attempt failed at `now`; what was held stays held. */
-  fail(problem: NonNullable<Task['problem']>, now: number): void {
+  fail(reason: FailureReason, text: string, now: number): void {
     this.#end(now);
     this.failures += 1;
-    this.problem = problem;
+    this.problem = { reason, text, since: this.problem?.since ?? now };
     this.overdue ||= this.#wasOverdue;
   }
 

@@ -3,7 +3,7 @@ import { FAILURE_REASONS, type FailureReason } from '../api/types.ts';
 // Its successor is `@prometheus-io/client`, which needs Node 22. It counts and measures; src/exposition writes the text, because its own
 // writer renames a counter for good once it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { AccountStatus, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
+import type { AccountSummary, GroupStatus, QueryStatus } from '../collect/accountStatus.ts';
 import type { TaskState } from '../collect/due.ts';
 import type { OwnFamily } from '../exposition/ownFamilies.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
@@ -80,7 +80,7 @@ export class Telemetry {
   }
 
   /** All families, for an exposition with the given number of series of each collected family. */
-  async own(statuses: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]> {
+  async own(statuses: readonly AccountSummary[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]> {
     for (const family of series.keys()) this.#dropped.inc({ family }, 0);
     const parts = [
       await registryFamilies(this.#registry),
@@ -94,7 +94,7 @@ export class Telemetry {
     return this.#process === undefined ? families : [...families, ...(await processFamilies(this.#process))];
   }
 
-  async #ofAccount(status: AccountStatus): Promise<readonly OwnFamily[]> {
+  async #ofAccount(status: AccountSummary): Promise<readonly OwnFamily[]> {
     const calls = this.#callsOf(status.name);
     if (status.api === 'nerdgraph') calls.expectSplits();
     const families = [...accountFamilies(status), ...(await registryFamilies(calls.registry))];
@@ -187,7 +187,7 @@ const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
  * The gauges of an account's state, made anew for each exposition, so that nothing is left of a group or an account that is
  * gone. A value that is not known yet is absent. One entry for each series; the account's name is added to all.
  */
-function accountFamilies(status: AccountStatus): OwnFamily[] {
+function accountFamilies(status: AccountSummary): OwnFamily[] {
   const { api, region, budget } = status;
   return [
     ...gauge(EXPORTER.up, {}, Number(status.up)),

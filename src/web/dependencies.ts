@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { AccountStatus } from '../collect/accountStatus.ts';
+import type { AccountSummary } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { Exposition } from '../exposition/exposition.ts';
@@ -9,7 +9,7 @@ import type { DroppedSeries } from '../metrics/sample.ts';
 /** The collector as the web pages and the service discovery see it. */
 export type WebCollector = Pick<
   Collector,
-  'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
+  'overview' | 'snapshot' | 'applicationLists' | 'probe' | 'progressing' | 'refresh' | 'refreshedOnce'
 >;
 
 export type ReloadResult = { readonly ok: true } | { readonly ok: false; readonly diagnostics: readonly string[] };
@@ -38,7 +38,7 @@ export interface WebDependencies {
   >;
   readonly exposition: Pick<Exposition, 'collect'>;
   /** The exporter's own metrics, for a response that holds the given number of series of each collected family. */
-  ownMetrics(accounts: readonly AccountStatus[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
+  ownMetrics(accounts: readonly AccountSummary[], series: ReadonlyMap<string, number>): Promise<readonly OwnFamily[]>;
   /** A scrape of the telemetry path is about to be answered; counted before its own metrics are rendered. */
   scraped(result: 'complete' | 'partial'): void;
   /** A response leaves out these series, because of a `max_series` of the configuration. */

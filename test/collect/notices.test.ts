@@ -95,3 +95,28 @@ describe('a custom metric whose value upstream does not have', () => {
     expect(warned(world, words)).toBe(warnings);
   });
 });
+
+describe('an account that cannot be read', () => {
+  it('says since when, why, and until when its last good values are served', async () => {
+    const world = new World([accountConfig({ hosts: false })]);
+    world.populate(1);
+    await world.scrape();
+    expect(world.status.outage).toBeUndefined();
+    await world.nextMinute(5);
+    const from = world.clock.now() / 1000;
+    world.reader.fault = () => ({ reason: 'network', latency: 0 });
+    await world.scrapeFor(120);
+    // What was read in the first minute was due with the second: it is served five minutes past that.
+    expect(world.status.outage).toMatchObject({ since: from, reason: 'network', servedUntil: from - 5 + 300 });
+    await world.scrapeFor(300);
+    expect(world.status.outage).toEqual({
+      since: from,
+      reason: 'network',
+      problem: 'applications: network',
+      servedUntil: undefined,
+    });
+    world.reader.fault = () => undefined;
+    await world.scrapeFor(600);
+    expect(world.status.outage).toBeUndefined();
+  });
+});

@@ -22,7 +22,7 @@ export function statusPages(deps: WebDependencies): Record<'page' | 'json' | 'co
   const bodies = new SharedWork<Buffer>();
   const view = (): Promise<readonly ShownAccount[]> =>
     views.of('', async () => {
-      const { accounts, blocks } = await deps.collector().snapshot({ groups: BREAKDOWN_GROUPS });
+      const { accounts, blocks } = await deps.collector().overview({ groups: BREAKDOWN_GROUPS });
       return withBreakdowns(accounts, blocks).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),

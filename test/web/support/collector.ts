@@ -44,6 +44,10 @@ export class MemoryCollector implements WebCollector {
     };
   }
 
+  async overview(scope: Scope): Promise<Awaited<ReturnType<WebCollector['overview']>>> {
+    return { ...(await this.snapshot(scope)), accounts: this.accounts };
+  }
+
   applicationLists(): ReturnType<WebCollector['applicationLists']> {
     return this.accounts.map(({ name: account, applications, tasks, visible }) => {
       const list = tasks.find(({ group }) => group === 'applications');
@@ -103,6 +107,7 @@ export function accountStatus(over: Partial<AccountStatus> = {}): AccountStatus 
     keyTransactions: 0,
     queries: [],
     warnings: [],
+    outage: undefined,
     ...over,
   };
 }
