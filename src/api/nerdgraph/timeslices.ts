@@ -157,7 +157,8 @@ class SplitRead {
     if (kind === 'too_big') return this.#readHalves(batch, 'truncated', undefined);
     this.#isAnyRead = true;
     if (kind === 'answered') return true;
-    const halves = isShared(batch) ? halve(batch, false) : undefined;
+    // Of one application the message is true whatever is asked of it: it has no rows, and neither has any of its hosts.
+    const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
     // The service knows nothing of it: a good response without rows, and not asked for again for a while.
     for (const { id } of batch) this.#hints.suspects.unmatched(this.#query.name, id);
