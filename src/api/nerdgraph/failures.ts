@@ -37,9 +37,9 @@ export const TABLE: readonly {
   { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
   { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
   {
-    mark: { classification: 'DataFetchingException', and: /permission|authori[sz]ed|access|\bkey\b/i },
+    mark: { classification: 'DataFetchingException', and: /permission|authori[sz]|access|capability|\bkey\b/i },
     meaning: 'forbidden',
-    source: 'CodeStream, getInsufficientApiKeyError',
+    source: 'CodeStream, getInsufficientApiKeyError; public reports of missing capabilities',
   },
   { mark: { code: 'BAD_API_KEY' }, meaning: 'auth', source: 'newrelic-client-go, internal/http/graphql.go' },
   { mark: { code: 'ACCESS_DENIED' }, meaning: 'forbidden', source: 'CodeStream' },

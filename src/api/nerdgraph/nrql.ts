@@ -151,10 +151,10 @@ export function stepOf(seconds: number): number {
 const MOST_BUCKET_ROWS = 50_000;
 /**
  * Metric data is kept in steps, and the service may answer for the nearest ones (the vendor's page "Query time range"): how
- * much later a window may end than was asked for, and how much of it there has to be.
+ * long the answered window may be, as a part of the one that was asked for. It may not end later.
  */
-const MOST_LATER = 60;
 const LEAST_PART = 0.8;
+const MOST_PART = 1.25;
 const MINUTE = 60;
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 
@@ -197,12 +197,12 @@ export function allRowsOf(response: Json): NrqlRows {
 /**
  * The window that values were answered for. Throws a CallFailure where it is too far from the one that was asked for.
  *
- * @param mostEarlier so many seconds before the one that was asked for it may end
+ * @param mostEarlier how many seconds before the one that was asked for it may end
  */
 export function nearWindow({ window }: NrqlRows, { from, to }: TimeRange, mostEarlier = 300): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the answer does not say which time it is for');
-  const isNear = to - window.to <= mostEarlier && window.to - to <= MOST_LATER;
-  if (!isNear || window.to - window.from < LEAST_PART * (to - from)) {
+  const part = (window.to - window.from) / (to - from);
+  if (to - window.to > mostEarlier || window.to > to || part < LEAST_PART || part > MOST_PART) {
     throw new CallFailure('invalid_response', 'the answer is for another time than was asked for');
   }
   return window;

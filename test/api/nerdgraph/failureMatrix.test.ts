@@ -17,6 +17,11 @@ const ERRORS: readonly (readonly [meaning: Meaning, message: string, extensions?
     ['timeout', 'x', { errorClass: 'TIMEOUT' }],
     ['timeout', 'NRDB query duration exceeded the set timeout'],
     ['forbidden', 'no permission', { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' }],
+    [
+      'forbidden',
+      'User does not have the required capability to perform this operation',
+      { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
+    ],
     ['forbidden', 'x', { errorClass: 'ACCESS_DENIED' }],
     ['forbidden', 'x', { errorClass: 'FORBIDDEN' }],
     ['forbidden', 'You are not authorized to query account 7'],

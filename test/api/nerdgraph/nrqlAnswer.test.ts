@@ -53,10 +53,11 @@ describe('the window that was answered', () => {
     ['is on whole minutes, where its end is given inclusive', from, to - 0.001, RANGE],
     ['is taken where both ends are five minutes early', from - 300, to - 300, { from: from - 300, to: to - 300 }],
     ['is refused where it ends earlier than that', from - 360, to - 360, ANOTHER],
-    ['is refused where it ends later', from, to + 120, ANOTHER],
+    ['is refused where it ends later', from, to + 60, ANOTHER],
     ['is taken where four fifths of it are there', from + 360, to, { from: from + 360, to }],
     ['is refused where less of it is there', from + 420, to, ANOTHER],
-    ['is taken where it is longer', from - 600, to, { from: from - 600, to }],
+    ['is taken where it is up to a quarter longer', from - 420, to, { from: from - 420, to }],
+    ['is refused where it is longer than that', from - 480, to, ANOTHER],
   ])('%s', (_, begin, end, expected) => {
     expect(near(begin, end)).toEqual(expected);
   });
