@@ -1,5 +1,6 @@
 import process from 'node:process';
-import { counted, formatDiagnostic } from '../config/diagnostic.ts';
+import { formatDiagnostic } from '../config/diagnostic.ts';
+import { counted } from '../config/wording.ts';
 import { describeInterfaceEnd, openLog, readFiles, sayOrigin, type Findings } from './configuration.ts';
 import { UpstreamError } from '../api/types.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';

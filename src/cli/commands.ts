@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { NAME } from './version.ts';
-import { suggest } from '../config/diagnostic.ts';
+import { suggest } from '../config/wording.ts';
 import {
   addCommonFlags,
   addSimulatorFlags,

@@ -4,7 +4,7 @@ import { findApplications, findKeyTransactions, readAll, type FoundByAccount } f
 import { type CommandContext, isRefusedKey, type LiveAccount, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
-import { counted } from '../config/diagnostic.ts';
+import { counted } from '../config/wording.ts';
 import { table, showProgress } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import type { CommonOptions } from './flags.ts';

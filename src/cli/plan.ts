@@ -1,7 +1,7 @@
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { Plan } from '../collect/due.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/diagnostic.ts';
+import { counted } from '../config/wording.ts';
 import type { Group } from '../metrics/sample.ts';
 import { ExitStatus } from './process.ts';
 import { escapeUnsafe } from '../log/logger.ts';

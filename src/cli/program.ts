@@ -2,7 +2,7 @@ import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
 import { addServeFlags, allCommands, ENVIRONMENT } from './commands.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
-import { suggest } from '../config/diagnostic.ts';
+import { suggest } from '../config/wording.ts';
 import { errorText, isMistake } from '../log/logger.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError } from './process.ts';
 

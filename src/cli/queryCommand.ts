@@ -4,7 +4,7 @@ import type { QueryResult } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/diagnostic.ts';
+import { counted } from '../config/wording.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { Exposition, finishExposition } from '../exposition/exposition.ts';

@@ -1,5 +1,3 @@
-import type * as z from 'zod';
-
 /** Longest text that is always shown: a key has far more characters. */
 const SHORT = 5;
 /** Longest text that is ever shown: no key of a configuration has more characters. */
@@ -77,42 +75,6 @@ export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic
   return [...sorted.slice(0, MOST_DIAGNOSTICS), rest];
 }
 
-/** `1 name`, `2 names`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none is near. */
-export function suggest(name: string, known: readonly string[]): string {
-  const limit = Math.max(2, Math.floor(name.length / 3));
-  const candidates = known
-    .map((candidate) => ({ candidate, distance: distance(name.toLowerCase(), candidate, limit) }))
-    .filter(({ candidate, distance }) => distance < candidate.length)
-    .toSorted((a, b) => a.distance - b.distance);
-  const best =
-    candidates.find((entry) => entry.distance <= limit) ?? candidates.find(({ candidate }) => isStart(name, candidate));
-  return best === undefined ? '' : `; did you mean "${best.candidate}"?`;
-}
-
-function isStart(name: string, candidate: string): boolean {
-  return name.length > 1 && candidate.startsWith(name);
-}
-
-/** Levenshtein's distance; the limit and one when the lengths alone differ by more than it. */
-function distance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const substitution = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min((above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, substitution));
-    }
-    above = current;
-  }
-  return above[b.length] ?? 0;
-}
-
 /** A diagnostic before it has a place in a file. */
 export interface Issue {
   readonly path: Path;
@@ -126,103 +88,4 @@ export interface Issue {
 
 export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {
   return { path, at, message };
-}
-
-const WANTED: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  object: 'a mapping',
-  record: 'a mapping',
-  array: 'a list',
-};
-
-/** "expected ..., not ..." in words; never quotes the value, which may be a secret. */
-export function typeMismatch(input: unknown, wanted: string): string {
-  if (input === undefined) return `is required (${wanted})`;
-  if (input === null) return `is empty, expected ${wanted}: give it a value or remove the key`;
-  const advice = wanted === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
-  return `expected ${wanted}, not ${kindOf(input)}${advice}`;
-}
-
-/** The message of a diagnostic that the schema finds. A message that the schema itself gives is used instead of it. */
-export function explain(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
-      return typeMismatch(issue.input, WANTED[issue.expected] ?? issue.expected);
-    case 'invalid_value':
-      return `must be ${alternatives(issue.values.map(String))}`;
-    case 'invalid_union':
-      return typeMismatch(issue.input, 'true, false or a mapping');
-    case 'too_small':
-      if (issue.origin === 'number' || issue.origin === 'int') return `must be at least ${String(issue.minimum)}`;
-      return issue.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
-    case 'too_big':
-      return `must be at most ${String(issue.maximum)}`;
-    default:
-      return undefined;
-  }
-}
-
-/**
- * The schema's issues, one per diagnostic: unknown keys one by one, those of a union from the alternative that was meant, and
- * for a value that breaks several bounds the last one, which is the narrowest.
- */
-export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
-  const all = flattenBelow(issues, keysAt, []);
-  return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
-}
-
-function flattenBelow(
-  issues: readonly z.core.$ZodIssue[],
-  keysAt: (path: Path) => readonly string[],
-  above: Path,
-): Issue[] {
-  return issues.flatMap((found): Issue[] => {
-    const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
-    switch (found.code) {
-      case 'unrecognized_keys':
-        return found.keys.map((key) => issue([...path, key], unknownKey(key, keysAt(path)), 'key'));
-      case 'invalid_key':
-        return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
-      case 'invalid_union': {
-        const meant = found.errors.find((errors) => !errors.some(isAboutTheWhole));
-        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, keysAt, path);
-      }
-      default: {
-        const wantsText = found.code === 'invalid_type' && found.expected === 'string';
-        return [{ ...issue(path, found.message), wantsText }];
-      }
-    }
-  });
-}
-
-/** Says which known key was likely meant. Never repeats a key that may be a secret. */
-function unknownKey(key: string, known: readonly string[]): string {
-  const typo = /^([a-z_]+)([:=])/.exec(key);
-  const meant = known.find((name) => name === typo?.[1]);
-  if (meant !== undefined) {
-    return typo?.[2] === ':'
-      ? `unknown key: put a space after the colon of "${meant}:"`
-      : `unknown key: write "${meant}: ", with a colon and a space`;
-  }
-  if (!mayBeSecret(key)) return `unknown key${suggest(key, known)}`;
-  return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
-}
-
-function isAboutTheWhole({ code, path }: z.core.$ZodIssue): boolean {
-  return code === 'invalid_type' && path.length === 0;
-}
-
-function kindOf(input: unknown): string {
-  if (Array.isArray(input)) return 'a list';
-  if (typeof input === 'number') return Number.isFinite(input) ? 'a number' : 'an infinite or undefined number';
-  const kinds: Partial<Record<string, string>> = { string: 'text', boolean: 'true or false' };
-  return kinds[typeof input] ?? 'a mapping';
-}
-
-function alternatives(values: readonly string[]): string {
-  return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
 }

@@ -6,7 +6,7 @@ import { findApplications, listApplications } from '../upstream/readForCommand.t
 import type { State, BackfillSubject } from './checkpoint.ts';
 import { UsageError } from '../process.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { counted } from '../../config/diagnostic.ts';
+import { counted } from '../../config/wording.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 

@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { stringify } from 'yaml';
 import type { Group } from '../../metrics/sample.ts';
 import { duration, notes, whole, list } from './parts.ts';
-import { explain, flatten, type Issue, type Path } from '../diagnostic.ts';
+import { type Issue, type Path } from '../diagnostic.ts';
+import { explain, flatten } from '../schemaIssues.ts';
 import { account } from './account.ts';
 import { escapePlaceholders } from '../yaml/placeholders.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
-import { typeMismatch } from '../diagnostic.ts';
+import { typeMismatch } from '../schemaIssues.ts';
 
 /** The timers of the runtime overflow after 24.8 days. */
 const LONGEST = '24d';

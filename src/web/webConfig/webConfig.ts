@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Diagnostic, explain, firstDiagnostics, flatten, formatDiagnostic } from '../../config/diagnostic.ts';
+import { type Diagnostic, firstDiagnostics, formatDiagnostic } from '../../config/diagnostic.ts';
+import { explain, flatten } from '../../config/schemaIssues.ts';
 import { readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';

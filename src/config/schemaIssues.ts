@@ -1,0 +1,102 @@
+import type * as z from 'zod';
+import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
+import { suggest } from './wording.ts';
+
+const WANTED: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+/** "expected ..., not ..." in words; never quotes the value, which may be a secret. */
+export function typeMismatch(input: unknown, wanted: string): string {
+  if (input === undefined) return `is required (${wanted})`;
+  if (input === null) return `is empty, expected ${wanted}: give it a value or remove the key`;
+  const advice = wanted === 'text' && typeof input !== 'object' ? ' (put it in quotes)' : '';
+  return `expected ${wanted}, not ${kindOf(input)}${advice}`;
+}
+
+/** The message of a diagnostic that the schema finds. A message that the schema itself gives is used instead of it. */
+export function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.expected === 'int' && typeof issue.input === 'number') return 'must be a whole number';
+      return typeMismatch(issue.input, WANTED[issue.expected] ?? issue.expected);
+    case 'invalid_value':
+      return `must be ${alternatives(issue.values.map(String))}`;
+    case 'invalid_union':
+      return typeMismatch(issue.input, 'true, false or a mapping');
+    case 'too_small':
+      if (issue.origin === 'number' || issue.origin === 'int') return `must be at least ${String(issue.minimum)}`;
+      return issue.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
+    case 'too_big':
+      return `must be at most ${String(issue.maximum)}`;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * The schema's issues, one per diagnostic: unknown keys one by one, those of a union from the alternative that was meant, and
+ * for a value that breaks several bounds the last one, which is the narrowest.
+ */
+export function flatten(issues: readonly z.core.$ZodIssue[], keysAt: (path: Path) => readonly string[]): Issue[] {
+  const all = flattenBelow(issues, keysAt, []);
+  return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
+}
+
+function flattenBelow(
+  issues: readonly z.core.$ZodIssue[],
+  keysAt: (path: Path) => readonly string[],
+  above: Path,
+): Issue[] {
+  return issues.flatMap((found): Issue[] => {
+    const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
+    switch (found.code) {
+      case 'unrecognized_keys':
+        return found.keys.map((key) => issue([...path, key], unknownKey(key, keysAt(path)), 'key'));
+      case 'invalid_key':
+        return flattenBelow(found.issues, keysAt, path).map((inner) => issue(inner.path, inner.message, 'key'));
+      case 'invalid_union': {
+        const meant = found.errors.find((errors) => !errors.some(isAboutTheWhole));
+        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, keysAt, path);
+      }
+      default: {
+        const wantsText = found.code === 'invalid_type' && found.expected === 'string';
+        return [{ ...issue(path, found.message), wantsText }];
+      }
+    }
+  });
+}
+
+/** Says which known key was likely meant. Never repeats a key that may be a secret. */
+function unknownKey(key: string, known: readonly string[]): string {
+  const typo = /^([a-z_]+)([:=])/.exec(key);
+  const meant = known.find((name) => name === typo?.[1]);
+  if (meant !== undefined) {
+    return typo?.[2] === ':'
+      ? `unknown key: put a space after the colon of "${meant}:"`
+      : `unknown key: write "${meant}: ", with a colon and a space`;
+  }
+  if (!mayBeSecret(key)) return `unknown key${suggest(key, known)}`;
+  return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+}
+
+function isAboutTheWhole({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && path.length === 0;
+}
+
+function kindOf(input: unknown): string {
+  if (Array.isArray(input)) return 'a list';
+  if (typeof input === 'number') return Number.isFinite(input) ? 'a number' : 'an infinite or undefined number';
+  const kinds: Partial<Record<string, string>> = { string: 'text', boolean: 'true or false' };
+  return kinds[typeof input] ?? 'a mapping';
+}
+
+function alternatives(values: readonly string[]): string {
+  return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
+}
