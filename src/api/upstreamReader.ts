@@ -314,8 +314,8 @@ export interface UpstreamReader {
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Tries what the lists do not show, after they were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
-  /** Takes over what the reader that it replaces (reload) has learned of the same account, where reads need it. */
-  readonly inherit?: (before: UpstreamReader) => void;
+  /** What was learned of the account, failures included; the reader that replaces it (reload) is made with it. */
+  readonly memory: object;
   /** It is replaced (reload): what is under way goes on, but no connection is kept for a later call. */
   retire(): void;
   /** Closes all connections; calls in flight are aborted. */

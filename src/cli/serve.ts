@@ -121,13 +121,18 @@ export async function startDaemon(options: {
   const collector = new Collector(config, {
     clock: systemClock,
     log: logger,
-    openReader: (account, from) =>
-      openReader(account, from, {
-        secrets,
-        environment,
-        observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
-        keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
-      }),
+    openReader: (account, from, before) =>
+      openReader(
+        account,
+        from,
+        {
+          secrets,
+          environment,
+          observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+          keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+        },
+        before,
+      ),
   });
   let stopping = false;
   /** Stops the background refresh while there is one. */

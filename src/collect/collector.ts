@@ -33,8 +33,8 @@ export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 interface CollectorDependencies {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Opens the reader of an account. Throws when it cannot be opened. */
-  readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
+  /** Opens the reader of an account, with the memory of the one that it replaces. Throws when it cannot be opened. */
+  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
   /** As in an account's context. */
   readonly ignoreDemand?: boolean;
 }
@@ -82,7 +82,6 @@ export class Collector {
       }
       before.delete(name);
       const { reader } = account.context;
-      context.reader.inherit?.(reader);
       this.#closeLater(reader, account);
       account.reconfigure(context);
       this.#accounts.set(name, account);
@@ -269,7 +268,9 @@ export class Collector {
         const queries = before !== undefined && isSame('queries') ? before.queries : prepareQueries(account.queries);
         const { collection } = config;
         const own = { account, collection, customMetrics: families, queries };
-        opened.push({ ...openReader(account, config), ...own, writer: this.#writer, clock, ignoreDemand });
+        const memory =
+          before !== undefined && isSameAccount(before.account, account) ? before.reader.memory : undefined;
+        opened.push({ ...openReader(account, config, memory), ...own, writer: this.#writer, clock, ignoreDemand });
       }
       return opened;
     } catch (error) {

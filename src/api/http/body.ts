@@ -333,7 +333,7 @@ export interface ResponsePolicy {
    * holds a place so long. `said_to_pass`: only what upstream itself calls passing; after anything else the caller asks for
    * less. `none`: the caller comes back later.
    */
-  readonly retries: 'all' | 'but_timeouts' | 'said_to_pass' | 'none';
+  readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
 }
 
 /** A response that has come in, and what was sent for it. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { FailureMemory } from './failureMemory.ts';
 import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
 import { UpstreamError } from '../types.ts';
@@ -26,8 +27,6 @@ export function retryDelay(attempt: number, random: () => number): number {
 
 const MESSAGE_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
-/** So many calls of the account that failed in a row say that it answers nothing: to ask again would only be more load. */
-const FAILURES_TO_OPEN = 3;
 /** How many overload responses to one call a patient caller waits out; they do not count as retries. */
 const MOST_OVERLOADS = 20;
 
@@ -59,26 +58,18 @@ export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
   readonly #key: ApiKey;
-  /**
-   * How many calls failed since one was answered. An overload is no failure: it pauses. Neither is a refused right: it
-   * belongs to what was asked for, and says that the service answers.
-   */
-  #failedInRow = 0;
+  readonly #failures: FailureMemory;
   /** The HTTPS origin that once answered in place of a plain one. */
   #upgraded: string | undefined;
   /** By endpoint: when the service's words were last passed on. */
   readonly #messageTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address is not a valid URL */
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions, failures: FailureMemory) {
     this.connections = new UpstreamConnections(options);
+    this.#failures = failures;
     this.#options = options;
     this.#key = new ApiKey(options.key);
-  }
-
-  /** Takes over from the client of the same account before a reload whether the account answers; another key is tried anew. */
-  inherit(before: Client): void {
-    if (this.#key.isLastOf(before.#key)) this.#failedInRow = before.#failedInRow;
   }
 
   /**
@@ -86,7 +77,7 @@ export class Client {
    * Patient callers try on.
    */
   isCircuitOpen({ patient }: CallOptions): boolean {
-    return patient !== true && this.#failedInRow >= FAILURES_TO_OPEN;
+    return patient !== true && this.#failures.isCircuitOpen(this.#key.last);
   }
 
   /** Reports a failure, and gives it as the error that callers see. */
@@ -148,13 +139,13 @@ export class Client {
     for (;;) {
       const result = await this.#attempt(endpoint, request, bounded, call);
       if (!(result instanceof CallFailure)) {
-        this.#failedInRow = 0;
+        this.#failures.recordCall(this.#key.last, true);
         return result;
       }
       const failed = this.fail(endpoint, result);
       let delay = 0;
       if (result.overload === undefined) {
-        if (result.reason !== 'forbidden') this.#failedInRow += 1;
+        this.#failures.recordCall(this.#key.last, result.reason === 'forbidden');
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isCircuitOpen(call)) throw failed;
         delay = retryDelay(failures, random);
@@ -270,7 +261,7 @@ async function parseLater(sent: Sent, text: string, policy: ResponsePolicy): Pro
 }
 
 function isRetried(failure: CallFailure, { retries }: ResponsePolicy, { patient }: CallOptions): boolean {
-  if (retries === 'said_to_pass') return failure.isTransient;
+  if (retries === 'transient') return failure.isTransient;
   if (retries === 'none' || !failure.retriable) return false;
   return retries === 'all' || failure.reason !== 'timeout' || patient === true;
 }

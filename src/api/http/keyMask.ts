@@ -58,13 +58,9 @@ export class ApiKey {
     return this.#mask;
   }
 
-  /** Whether it is the key that another one read last. */
-  isLastOf(before: ApiKey): boolean {
-    try {
-      return this.current().key === before.#mask.key;
-    } catch {
-      return false;
-    }
+  /** The key that was read last, to be compared; empty before the first call. */
+  get last(): string {
+    return this.#mask.key;
   }
 
   /** Hides the key that was read last in a text. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { BatchHints } from './batchHints.ts';
+import type { AccountMemory } from './accountMemory.ts';
 import { all, filled, isIn, rowsOf, TIMESLICE } from './nrql.ts';
 import { ACCOUNTS, type NerdGraphReaderOptions, type Transport } from './transport.ts';
 import { SIGN_OF_LIFE } from './metricSelector.ts';
@@ -19,18 +19,15 @@ type AccountOutline = z.infer<typeof outline>;
 export class AccountResolver {
   readonly #transport: Transport;
   readonly #options: NerdGraphReaderOptions;
-  #found: { readonly id: number; readonly key: string | undefined } | undefined;
+  readonly #memory: AccountMemory;
   #pending: Promise<number> | undefined;
   /** What was found when the application list was empty, since when. */
   #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
 
-  constructor(transport: Transport, options: NerdGraphReaderOptions) {
+  constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
     this.#transport = transport;
+    this.#memory = memory;
     this.#options = options;
-  }
-
-  inherit(before: AccountResolver): void {
-    this.#found = before.#found;
   }
 
   /** Asks for the accounts of the key once; callers that meet share the call. Rejects when there is not exactly one. */
@@ -39,7 +36,7 @@ export class AccountResolver {
     if (accountId !== undefined) return accountId;
     for (;;) {
       const key = this.#currentKey();
-      const found = this.#found;
+      const found = this.#memory.onlyAccount;
       if (found !== undefined && found.key === (key ?? found.key)) return found.id;
       const isOwnCall = this.#pending === undefined;
       this.#pending ??= this.#find(key, call);
@@ -87,7 +84,7 @@ export class AccountResolver {
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
     try {
       const id = this.#only(await this.list(call));
-      this.#found = { id, key };
+      this.#memory.onlyAccount = { id, key };
       return id;
     } finally {
       this.#pending = undefined;
@@ -138,7 +135,7 @@ const MOST_TRIED = 50;
 export async function diagnose(
   transport: Transport,
   account: AccountResolver,
-  hints: BatchHints,
+  memory: AccountMemory,
   range: TimeRange,
   call: CallOptions,
 ): Promise<Diagnosis> {
@@ -149,7 +146,7 @@ export async function diagnose(
   if (!accounts.some((each) => each.id === id)) {
     warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
   }
-  const tried = filled(hints.reporting.slice(0, MOST_TRIED));
+  const tried = filled(memory.reporting.slice(0, MOST_TRIED));
   if (tried === undefined) return { facts, warnings };
   const where = all([isIn('appId', tried), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
   const facet = ['appId'] as const;

@@ -11,7 +11,8 @@ import {
   type TimeRange,
 } from '../upstreamReader.ts';
 import { nextQuery, partsOf, planQueries, type BatchSubject, type QueryPart, type QueryKind } from './batching.ts';
-import type { KeyTransactionDetails, KeyTransactions } from './keyTransactions.ts';
+import type { KeyTransactionDetails } from './accountMemory.ts';
+import type { KeyTransactions } from './keyTransactions.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows } from './rows.ts';
 import { keyTransactionOf, rollingOf, ValueMapper } from './rowValues.ts';
@@ -45,7 +46,7 @@ export abstract class RowsRead<S, V, R extends TimeRange = TimeRange> implements
   protected mostRows?(range: R): number;
 
   nextCall(subjects: readonly S[], range: R): NextCall {
-    return nextQuery(this, subjects, this.timeslices.hints, this.mostRows?.(range));
+    return nextQuery(this, subjects, this.timeslices.memory, this.mostRows?.(range));
   }
 
   callsFor(subjects: readonly S[], range: R): number {
@@ -178,7 +179,7 @@ export class HostsRead extends RowsRead<ApplicationSubject, readonly Host[]> {
 
   /** The interface gives hosts no id of their own: the name is what tells them apart. */
   protected valueOf({ applicationId }: ApplicationSubject, found: SubjectRows): readonly Host[] {
-    const language = this.timeslices.hints.language(applicationId);
+    const language = this.timeslices.memory.language(applicationId);
     const names = [...found.rows.keys()].sort();
     return names.map((host) => ({ key: host, host, language, healthStatus: undefined, summary: undefined }));
   }
@@ -244,7 +245,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
   override nextCall(subjects: readonly RollingSubject[], range: TimeRange): NextCall {
     const { count, calls } = super.nextCall(subjects, range);
     const owners = partsOf(this.#ownersOf(subjects.slice(0, count).filter(isOfKeyTransaction)));
-    return { count, calls: calls + planQueries(owners, this.timeslices.hints, OWNERS).length };
+    return { count, calls: calls + planQueries(owners, this.timeslices.memory, OWNERS).length };
   }
 
   override async read(
@@ -282,7 +283,7 @@ export class RollingRead extends RowsRead<RollingSubject, RollingValues> {
     const owner = applicationId === undefined ? undefined : owners.get(applicationId);
     const ofOwner = owner?.failureOf(undefined);
     // An application that the key cannot see says nothing; what the key transaction itself measured was read.
-    const isSeen = applicationId !== undefined && this.timeslices.hints.isListed(applicationId);
+    const isSeen = applicationId !== undefined && this.timeslices.memory.isListed(applicationId);
     const error =
       own?.failureOf(undefined) ?? (ofOwner?.failure.reason === 'forbidden' && !isSeen ? undefined : ofOwner);
     if (error !== undefined) return { error };

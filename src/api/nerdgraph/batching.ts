@@ -1,7 +1,8 @@
-import type { BatchHints, SubjectId } from './batchHints.ts';
+import type { AccountMemory } from './accountMemory.ts';
 import { all, any, equals, filled, isIn, isNotNull, type Condition } from './nrql.ts';
 import type { CallGroup } from './transport.ts';
 import type { MetricSelector } from './metricSelector.ts';
+import type { SubjectId } from '../http/failureMemory.ts';
 import type { NextCall } from '../upstreamReader.ts';
 
 /** The service gives 5,000 rows and keeps silent about the rest: this leaves room for what is new since the last look. */
@@ -77,22 +78,22 @@ class Size {
   rows = 0;
   characters = FRAME;
   readonly #groups = new Set<MetricSelector>();
-  readonly #hints: BatchHints;
+  readonly #memory: AccountMemory;
   readonly #kind: QueryKind;
 
-  constructor(hints: BatchHints, kind: QueryKind) {
-    this.#hints = hints;
+  constructor(memory: AccountMemory, kind: QueryKind) {
+    this.#memory = memory;
     this.#kind = kind;
   }
 
-  static of(batch: Batch, hints: BatchHints, kind: QueryKind): Size {
-    const size = new Size(hints, kind);
+  static of(batch: Batch, memory: AccountMemory, kind: QueryKind): Size {
+    const size = new Size(memory, kind);
     for (const part of batch) size.add(part);
     return size;
   }
 
   add(part: QueryPart): void {
-    this.rows += rowsOf(part, this.#kind.groupBy, this.#hints);
+    this.rows += rowsOf(part, this.#kind.groupBy, this.#memory);
     this.characters += typeof part.id === 'number' ? String(part.id).length + 1 : literalLength(part.id);
     // Applications that name no hosts and ask for the same share the text that says so.
     if (!part.namesHosts && this.#groups.has(part.selector)) return;
@@ -110,9 +111,9 @@ class Size {
 export function rowsOf(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
-  hints: BatchHints,
+  memory: AccountMemory,
 ): number {
-  const sizes = hints.sizes(id);
+  const sizes = memory.sizes(id);
   const rows = selector.rows(sizes.datastores, sizes.matches);
   return groupBy !== 'host' ? rows : rows * (namesHosts && hosts !== undefined ? hosts.length : sizes.hosts);
 }
@@ -125,17 +126,17 @@ export function rowsOf(
 export function nextQuery<S>(
   reads: { kindOf(subject: S): QueryKind; subjectOf(subject: S): BatchSubject | undefined },
   subjects: readonly S[],
-  hints: BatchHints,
+  memory: AccountMemory,
   limit?: number,
 ): NextCall {
   const [start] = subjects;
   if (start === undefined) throw new RangeError('no subjects');
   const alike = reads.kindOf(start);
   const kind = limit === undefined ? alike : { ...alike, mostRows: limit };
-  const size = new Size(hints, kind);
+  const size = new Size(memory, kind);
   const selector = new Map<SubjectId, MetricSelector>();
   const isAlone = ({ id, host }: BatchSubject): boolean =>
-    hints.suspects.has(kind.name, id) || hints.suspects.has(kind.name, id, host);
+    memory.failures.isSuspect(kind.name, id) || memory.failures.isSuspect(kind.name, id, host);
   const taken: BatchSubject[] = [];
   let count = 0;
   for (const subject of subjects) {
@@ -144,7 +145,7 @@ export function nextQuery<S>(
     if (each !== undefined) {
       const before = selector.get(each.id);
       const [first] = taken;
-      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, hints, kind)) break;
+      if (first !== undefined && (isAlone(each) || isAlone(first)) && !isSameAlone(first, each, memory, kind)) break;
       if (before === undefined) {
         size.add(partOf(each));
         // What is too large for one query stays alone.
@@ -155,37 +156,42 @@ export function nextQuery<S>(
     }
     count += 1;
   }
-  const calls = selector.size === 1 ? planQueries(partsOf(taken), hints, kind).length : 1;
+  const calls = selector.size === 1 ? planQueries(partsOf(taken), memory, kind).length : 1;
   return { count, calls: Math.max(1, calls) };
 }
 
 /** Hosts of an application that is a suspect as a whole go together. */
-function isSameAlone(first: BatchSubject, other: BatchSubject, { suspects }: BatchHints, { name }: QueryKind): boolean {
-  return first.id === other.id && suspects.has(name, first.id) && !suspects.has(name, other.id, other.host);
+function isSameAlone(
+  first: BatchSubject,
+  other: BatchSubject,
+  { failures }: AccountMemory,
+  { name }: QueryKind,
+): boolean {
+  return first.id === other.id && failures.isSuspect(name, first.id) && !failures.isSuspect(name, other.id, other.host);
 }
 
 /** The queries that read these parts when nothing fails. What once broke a query is asked alone. */
-export function planQueries(parts: readonly QueryPart[], hints: BatchHints, kind: QueryKind): Batch[] {
+export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const together: QueryPart[] = [];
   const batches: Batch[] = [];
   for (const part of parts) {
-    const [whole, alone] = withoutSuspects(part, hints, kind);
+    const [whole, alone] = withoutSuspects(part, memory, kind);
     batches.push(...alone.map((each) => [each]));
     if (whole === undefined) continue;
-    if (hints.suspects.has(kind.name, part.id) || !Size.of([whole], hints, kind).fits) {
+    if (memory.failures.isSuspect(kind.name, part.id) || !Size.of([whole], memory, kind).fits) {
       batches.push(
-        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.groupBy === 'host' }], hints, kind),
+        ...fitting([{ ...whole, namesHosts: whole.hosts !== undefined && kind.groupBy === 'host' }], memory, kind),
       );
     } else together.push(whole);
   }
   let batch: QueryPart[] = [];
-  let size = new Size(hints, kind);
+  let size = new Size(memory, kind);
   for (const part of together) {
     size.add(part);
     if (batch.length > 0 && !size.fits) {
       batches.push(batch);
       batch = [];
-      size = Size.of([part], hints, kind);
+      size = Size.of([part], memory, kind);
     }
     batch.push(part);
   }
@@ -196,11 +202,11 @@ export function planQueries(parts: readonly QueryPart[], hints: BatchHints, kind
 /** The part without the hosts that broke a query, and those apart: a query for all hosts would ask for them, too. */
 function withoutSuspects(
   part: QueryPart,
-  { suspects }: BatchHints,
+  { failures }: AccountMemory,
   { name }: QueryKind,
 ): [QueryPart | undefined, QueryPart[]] {
   const { id, hosts } = part;
-  const alone = hosts?.filter((host) => suspects.has(name, id, host)) ?? [];
+  const alone = hosts?.filter((host) => failures.isSuspect(name, id, host)) ?? [];
   if (hosts === undefined || alone.length === 0) return [part, []];
   const others = hosts.filter((host) => !alone.includes(host));
   const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
@@ -208,9 +214,9 @@ function withoutSuspects(
 }
 
 /** Divides what is expected to be too large for one query: an application alone, by host and then by metric. */
-function fitting(batch: Batch, hints: BatchHints, kind: QueryKind): Batch[] {
-  const halves = Size.of(batch, hints, kind).fits ? undefined : halve(batch, true);
-  return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, hints, kind));
+function fitting(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
+  const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch, true);
+  return halves === undefined ? [batch] : halves.flatMap((half) => fitting(half, memory, kind));
 }
 
 /**

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
+import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import { withoutPadding } from './rows.ts';
 import { NO_SUMMARY } from './rowValues.ts';
@@ -39,9 +40,6 @@ const keyTransactionDetails = z
     applicationId: applicationIdOf(fields.application?.guid ?? undefined),
   }));
 
-/** What the rolling values of a key transaction are read by. */
-export type KeyTransactionDetails = z.infer<typeof keyTransactionDetails>;
-
 /** The id in an application's guid: base64, its padding may be missing, of `account|APM|APPLICATION|id`. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
   if (guid === undefined) return undefined;
@@ -65,18 +63,13 @@ export class KeyTransactions {
   readonly #transport: Transport;
   readonly #account: AccountResolver;
   readonly #options: NerdGraphReaderOptions;
-  #details = new Map<string, KeyTransactionDetails & { readonly readAt: number; readonly isWhole: boolean }>();
-  #listed: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
+  readonly #memory: AccountMemory;
 
-  constructor(transport: Transport, account: AccountResolver, options: NerdGraphReaderOptions) {
+  constructor(transport: Transport, account: AccountResolver, memory: AccountMemory, options: NerdGraphReaderOptions) {
     this.#transport = transport;
+    this.#memory = memory;
     this.#account = account;
     this.#options = options;
-  }
-
-  inherit(before: KeyTransactions): void {
-    this.#details = before.#details;
-    this.#listed = before.#listed;
   }
 
   /**
@@ -84,7 +77,7 @@ export class KeyTransactions {
    * labelled.
    */
   known(id: number): (KeyTransactionDetails & { readonly name: string }) | UpstreamError | undefined {
-    return this.#listed.get(id);
+    return this.#memory.keyTransactions.get(id);
   }
 
   /** All whose details are known, or could not be read; rejects when none could. */
@@ -101,7 +94,7 @@ export class KeyTransactions {
     const found = new Map<number, KeyTransaction>();
     const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
     for (const { guid, ...each } of entities) {
-      const details = this.#details.get(guid);
+      const details = this.#memory.keyTransactionDetails.get(guid);
       const known = details === undefined ? failures.get(guid) : { ...details, name: each.name };
       if (found.has(each.id) || known === undefined) continue;
       listed.set(each.id, known);
@@ -121,7 +114,7 @@ export class KeyTransactions {
     if (entities.length > 0 && found.size === 0) {
       throw this.#transport.invalid(GROUP, `none of the ${entities.length} key transactions has details`);
     }
-    this.#listed = listed;
+    this.#memory.keyTransactions = listed;
     return [...found.values()];
   }
 
@@ -129,15 +122,16 @@ export class KeyTransactions {
   async #refreshDetails(guids: ReadonlySet<string>, call: CallOptions): Promise<ReadonlyMap<string, UpstreamError>> {
     const { detailsMs, monotonic } = this.#options;
     const now = monotonic();
-    for (const guid of this.#details.keys()) if (!guids.has(guid)) this.#details.delete(guid);
+    for (const guid of this.#memory.keyTransactionDetails.keys())
+      if (!guids.has(guid)) this.#memory.keyTransactionDetails.delete(guid);
     const due = [...guids].filter((guid) => {
-      const known = this.#details.get(guid);
+      const known = this.#memory.keyTransactionDetails.get(guid);
       return known === undefined || now - known.readAt >= (known.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
     });
     const failures = new Map<string, UpstreamError>();
     const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
       const chunk = due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
-      const isMissing = (guid: string): boolean => this.#details.get(guid)?.readAt !== now;
+      const isMissing = (guid: string): boolean => this.#memory.keyTransactionDetails.get(guid)?.readAt !== now;
       try {
         const failure = await this.#readDetails(chunk, now, call);
         // A field that may not be null makes its whole entity null when it fails: such an entity failed, it is not gone.
@@ -153,8 +147,8 @@ export class KeyTransactions {
 
   /** What a field does not say this time, because it failed, stays as it was read before. */
   #keep({ applicationId, transactionName, apdexTarget }: KeyTransactionDetails, guid: string, readAt: number): void {
-    const before = this.#details.get(guid);
-    this.#details.set(guid, {
+    const before = this.#memory.keyTransactionDetails.get(guid);
+    this.#memory.keyTransactionDetails.set(guid, {
       guid,
       applicationId: applicationId ?? before?.applicationId,
       transactionName: transactionName ?? before?.transactionName,

@@ -1,7 +1,6 @@
 import { planChunks, type SeriesLimits } from '../seriesChunks.ts';
 import { MOST_ROWS, rowsOf, type BatchSubject, type QueryKind, type QueryPart } from './batching.ts';
 import { RowsRead, type MetricSelectors } from './batchReads.ts';
-import type { SubjectId } from './batchHints.ts';
 import { stepOf } from './nrql.ts';
 import {
   ITSELF,
@@ -14,6 +13,7 @@ import {
 } from './rows.ts';
 import { ValueMapper } from './rowValues.ts';
 import type { Timeslices } from './timeslices.ts';
+import type { SubjectId } from '../http/failureMemory.ts';
 import { SIGN_OF_LIFE, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type {
   CallOptions,
@@ -79,7 +79,7 @@ export class MetricSeriesRead extends RowsRead<MetricDataSubject, MetricSeries, 
     chunk: SeriesChunk,
     call: CallOptions,
   ): Promise<FoundRows> {
-    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.hints));
+    const rows = parts.map((part) => rowsOf(part, 'application', this.timeslices.memory));
     const most = Math.floor(MOST_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MOST_BUCKETS, bucketsOf(chunk), most));
     const query = { ...kind, mostRows: mostRows(buckets), bucketMinutes: chunk.granule / 60 };

@@ -1,7 +1,7 @@
 import { AccountResolver, diagnose } from './accountResolver.ts';
 import { CustomNamesRead, listMetricNames } from './customNames.ts';
 import { PAGE_SIZE, searchEntities, application } from './entitySearch.ts';
-import { BatchHints, Suspects } from './batchHints.ts';
+import { AccountMemory } from './accountMemory.ts';
 import { KeyTransactions } from './keyTransactions.ts';
 import { MetricSeriesRead } from './metricSeries.ts';
 import { allRowsOf, nearWindow } from './nrql.ts';
@@ -22,36 +22,23 @@ import {
 import type { Application } from '../types.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
-/** The reader with what it learns of the account, which the one after a reload takes over. */
-interface NerdGraphReader extends UpstreamReader {
-  readonly learned: {
-    readonly client: Client;
-    readonly account: AccountResolver;
-    readonly hints: BatchHints;
-    readonly keyTransactions: KeyTransactions;
-  };
-}
-
-function isNerdGraph(reader: UpstreamReader): reader is NerdGraphReader {
-  return reader.api === 'nerdgraph' && 'learned' in reader;
-}
-
 /**
  * The reader of NerdGraph, the vendor's GraphQL interface with its query language NRQL. Every method rejects with an
  * UpstreamError, or with the reason of the signal when that is aborted. It gives the values of the REST interface, see
  * docs/nerdgraph.md.
  *
+ * @param before the memory of the reader that it replaces (reload)
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
-export function createNerdGraphReader(options: NerdGraphReaderOptions): UpstreamReader {
+export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
   const { detailsMs, maxPages, monotonic, now } = options;
-  const client = new Client(options);
+  const memory = before instanceof AccountMemory ? before : new AccountMemory(monotonic);
+  const client = new Client(options, memory.failures);
   const transport = new Transport(client, options);
-  const account = new AccountResolver(transport, options);
-  const hints = new BatchHints(new Suspects(monotonic, detailsMs));
-  const keyTransactions = new KeyTransactions(transport, account, options);
+  const account = new AccountResolver(transport, memory, options);
+  const keyTransactions = new KeyTransactions(transport, account, memory, options);
   const selectors = new MetricSelectors();
-  const timeslices = new Timeslices(transport, account, hints);
+  const timeslices = new Timeslices(transport, account, memory, detailsMs);
   const listApplications = async (call: CallOptions): Promise<Application[]> => {
     const search = {
       group: 'applications',
@@ -66,12 +53,12 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
     }
     const applications = [...found.values()];
     await account.checkEmpty(applications.length === 0, call);
-    hints.listed(applications);
+    memory.listed(applications);
     return applications;
   };
-  const reader: NerdGraphReader = {
+  return {
     api: 'nerdgraph',
-    learned: { client, account, hints, keyTransactions },
+    memory,
     // The interface knows no instances.
     instances: undefined,
     // The metric data bring them.
@@ -99,18 +86,10 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions): Upstream
     },
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(transport, account, query, now(), call),
-    diagnose: (range, call) => diagnose(transport, account, hints, range, call),
-    inherit: (before) => {
-      if (!isNerdGraph(before)) return;
-      client.inherit(before.learned.client);
-      account.inherit(before.learned.account);
-      hints.inherit(before.learned.hints);
-      keyTransactions.inherit(before.learned.keyTransactions);
-    },
+    diagnose: (range, call) => diagnose(transport, account, memory, range, call),
     retire: () => client.connections.retire(),
     close: () => client.connections.close(),
   };
-  return reader;
 }
 
 function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {

@@ -1,9 +1,9 @@
 import type { Batch, QueryKind, QueryPart } from './batching.ts';
-import type { SubjectId } from './batchHints.ts';
 import { Facets, nearWindow, rowsOf, type Attribute } from './nrql.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { CallFailure } from '../http/callFailure.ts';
+import type { SubjectId } from '../http/failureMemory.ts';
 import { isObject, type Json, type Discarded } from '../http/readRecords.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import type { UpstreamError } from '../types.ts';

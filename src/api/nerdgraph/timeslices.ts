@@ -1,10 +1,11 @@
 import { conditionOf, halve, planQueries, takeOne, type Batch, type QueryPart } from './batching.ts';
-import type { BatchHints, SubjectId } from './batchHints.ts';
+import type { AccountMemory } from './accountMemory.ts';
 import type { AccountResolver } from './accountResolver.ts';
 import { all, isNotNull, TIMESLICE, type Selection } from './nrql.ts';
 import { FACETS, SubjectRows, takeRows, type FoundRows, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd, NrqlRead, Transport } from './transport.ts';
 import { BOUNDS } from '../http/body.ts';
+import type { SubjectId } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../types.ts';
 
@@ -45,24 +46,27 @@ const MOST_UNREADABLE = 3;
 /** Reads rows of many applications, hosts or key transactions with one query, in parts where one is not enough. */
 export class Timeslices {
   readonly transport: Transport;
-  readonly hints: BatchHints;
+  readonly memory: AccountMemory;
+  /** How long a subject that New Relic knows nothing of is left out, in milliseconds. */
+  readonly omitMs: number;
   readonly #account: AccountResolver;
 
-  constructor(transport: Transport, account: AccountResolver, hints: BatchHints) {
+  constructor(transport: Transport, account: AccountResolver, memory: AccountMemory, omitMs: number) {
     this.transport = transport;
-    this.hints = hints;
+    this.memory = memory;
+    this.omitMs = omitMs;
     this.#account = account;
   }
 
   /** What was found of each application or key transaction, by its id. Rejects only with the reason of the signal. */
   async read(parts: readonly QueryPart[], query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
     const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
-    const { suspects } = this.hints;
-    const asked = parts.filter(({ id }) => !suspects.isUnmatched(query.name, id));
+    const { failures } = this.memory;
+    const asked = parts.filter(({ id }) => !failures.isOmitted(query.name, id));
     if (asked.length === 0) return found;
     try {
       const account = await this.#account.id(call);
-      const reads = planQueries(asked, this.hints, query).map((batch) =>
+      const reads = planQueries(asked, this.memory, query).map((batch) =>
         new SplitRead(this, account, query, found, call).run(batch),
       );
       await Promise.all(reads);
@@ -78,11 +82,11 @@ export class Timeslices {
   #learn({ id, selector, hosts }: QueryPart, query: TimesliceQuery, rows: SubjectRows | undefined): void {
     const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
     // A series has several ranges, in which not all of them need have been in use.
-    const least = query.bucketMinutes === undefined ? 0 : this.hints.sizes(id).datastores;
-    if (datastores !== undefined) this.hints.saw(id, { datastores: Math.max(least, datastores) });
+    const least = query.bucketMinutes === undefined ? 0 : this.memory.sizes(id).datastores;
+    if (datastores !== undefined) this.memory.saw(id, { datastores: Math.max(least, datastores) });
     if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
-    if (selector.filters.length > 0) this.hints.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
-    if (query.groupBy === 'host' && hosts === undefined) this.hints.saw(id, { hosts: rows.rows.size });
+    if (selector.filters.length > 0) this.memory.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
+    if (query.groupBy === 'host' && hosts === undefined) this.memory.saw(id, { hosts: rows.rows.size });
   }
 }
 
@@ -95,7 +99,8 @@ export class Timeslices {
  */
 class SplitRead {
   readonly #transport: Transport;
-  readonly #hints: BatchHints;
+  readonly #memory: AccountMemory;
+  readonly #omitMs: number;
   readonly #account: number;
   readonly #query: TimesliceQuery;
   readonly #found: FoundRows;
@@ -110,14 +115,15 @@ class SplitRead {
   readonly #failed: Batch[] = [];
 
   constructor(
-    { transport, hints }: Timeslices,
+    { transport, memory, omitMs }: Timeslices,
     account: number,
     query: TimesliceQuery,
     found: FoundRows,
     call: CallOptions,
   ) {
     this.#transport = transport;
-    this.#hints = hints;
+    this.#memory = memory;
+    this.#omitMs = omitMs;
     this.#account = account;
     this.#query = query;
     this.#found = found;
@@ -128,15 +134,15 @@ class SplitRead {
     if (isShared(batch) && this.#isSilent) await this.#readFromOne(batch, undefined);
     else await this.#read(batch, true);
     if (!this.#hasResponse) return;
-    const { suspects } = this.#hints;
+    const { failures } = this.#memory;
     const { name } = this.#query;
     if (this.#failed.length === 0) {
-      suspects.recordSuccess(name, ...subjectOf(batch));
-      suspects.recovered(
+      failures.recordSuccess(name, ...subjectOf(batch));
+      failures.recordRecovery(
         name,
         batch.map(({ id }) => id),
       );
-    } else if (isShared(batch)) for (const part of this.#failed) suspects.recordFailure(name, ...subjectOf(part));
+    } else if (isShared(batch)) for (const part of this.#failed) failures.recordFailure(name, ...subjectOf(part));
   }
 
   /** Whether the account answers nothing at the moment. */
@@ -161,7 +167,7 @@ class SplitRead {
     const halves = new Set(batch.map(({ id }) => id)).size > 1 ? halve(batch, false) : undefined;
     if (halves !== undefined) return this.#readBoth(batch, halves, 'error');
     // The service knows nothing of it: a good response without rows, and not asked for again for a while.
-    for (const { id } of batch) this.#hints.suspects.unmatched(this.#query.name, id);
+    for (const { id } of batch) this.#memory.failures.omit(this.#query.name, id, this.#omitMs);
     return true;
   }
 
@@ -174,7 +180,7 @@ class SplitRead {
     const ids = batch.map(({ id }) => id);
     // The service may have failed for a moment, as it says: then the next refresh reads the whole again.
     const mayPass =
-      isFirst && error.failure.isTransient === true && !this.#hints.suspects.recordTransient(this.#query.name, ids);
+      isFirst && error.failure.isTransient === true && !this.#memory.failures.recordTransient(this.#query.name, ids);
     if (reason === undefined || mayPass || (!this.#hasResponse && this.#isSilent)) return this.#fail(batch, error);
     // Hosts of one application: it may be the one to blame.
     const isKnown = this.#hasResponse && batch.length > 1;
@@ -267,22 +273,22 @@ class SplitRead {
   }
 
   async #queryOnce(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
-    const { suspects } = this.#hints;
+    const { failures } = this.#memory;
     const { name } = this.#query;
     if (batch.length > 1) {
       // What went on to fail at the last refresh is divided now, instead of being tried again.
       const ids = batch.map(({ id }) => id);
-      return this.#post(batch, isFirst && !suspects.isTransient(name, ids) ? 'said_to_pass' : 'none');
+      return this.#post(batch, isFirst && !failures.isTransient(name, ids) ? 'transient' : 'none');
     }
     const [id, host] = subjectOf(batch);
-    const isSuspect = suspects.has(name, id) || suspects.has(name, id, host);
-    const error = isSuspect ? suspects.tooManyFailures(name, id, host) : undefined;
+    const isSuspect = failures.isSuspect(name, id) || failures.isSuspect(name, id, host);
+    const error = isSuspect ? failures.tooManyFailures(name, id, host) : undefined;
     if (error !== undefined) return { kind: 'failed', error };
-    if (isFirst && !isSuspect) return this.#post(batch, isShared(batch) ? 'said_to_pass' : 'all');
+    if (isFirst && !isSuspect) return this.#post(batch, isShared(batch) ? 'transient' : 'all');
     const end = await this.#post(batch, 'none');
     // What is too large is read in smaller parts, which are no repetitions.
     const isCounted = end.kind === 'failed' && end.error.failure.reason !== 'too_large';
-    if (isCounted) suspects.recordOwnFailure(name, id, host, end.error);
+    if (isCounted) failures.recordOwnFailure(name, id, host, end.error);
     return end;
   }
 

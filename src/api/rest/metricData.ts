@@ -12,7 +12,8 @@ import {
   type UpstreamReader,
 } from '../upstreamReader.ts';
 import { summarizeSeries, toSeries, planRestChunks } from './restSeries.ts';
-import { NameSplitting, type RefusedNames } from './nameSplitting.ts';
+import { NameSplitting } from './nameSplitting.ts';
+import type { RestMemory } from './restMemory.ts';
 import { metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 
 /** Value names that count or time something. The values of custom metrics may be anything under any name. */
@@ -120,10 +121,10 @@ const LONGEST_NAME_SHOWN = 120;
  */
 export function metricDataReads(
   rest: RestClient,
-  raw: boolean,
-  refusedNames: RefusedNames,
+  memory: RestMemory,
+  { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries'> {
-  const splitting = new NameSplitting(refusedNames);
+  const splitting = new NameSplitting(memory, refusedNamesMs);
   /** Names as they travel, for each list of them that is in use: writing them costs more than all else of an address. */
   const written = new WeakMap<readonly string[], string>();
   const namesQuery = (names: readonly string[]): string => {

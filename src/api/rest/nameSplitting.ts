@@ -1,8 +1,8 @@
+import type { RestMemory } from './restMemory.ts';
 import type { MetricDataSubject } from '../upstreamReader.ts';
 import { UpstreamError, type MetricData, type Timeslice } from '../types.ts';
 
-/** The most metric names and characters of query that one metric data call carries. */
-const MOST_NAMES = 30;
+/** The most characters of query that one metric data call carries. */
 export const MOST_CHARACTERS = 4_000;
 
 /** What is tried once upstream has refused a longer list of names. */
@@ -43,59 +43,13 @@ function longestQuery(names: readonly string[]): number {
   return names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
 }
 
-/** An application, or one of its hosts. */
-type RefusalSubject = Pick<MetricDataSubject, 'applicationId' | 'hostKey'>;
-
 /**
- * The metric names that upstream refused to answer about an application, until they are asked again. Each application has
- * its own: what is wrong with a name for one may be right for another. What is refused about one of its hosts is left out
- * for all of them, but not for the application, which may have metrics that hosts do not have.
+ * Whose refused names are left out of a read: for an application its own, for one of its hosts those of all its hosts, too. What
+ * is refused for a host may be right for the application, which has metrics that hosts do not have; the last one is where a
+ * name that is refused now belongs.
  */
-export class RefusedNames {
-  readonly #keepMs: number;
-  readonly #monotonic: () => number;
-  /** Until when each name is left out, by whom it was refused for. */
-  readonly #until = new Map<string, Map<string, number>>();
-
-  /** @param keepMs how long a refused name is left out */
-  constructor(keepMs: number, monotonic: () => number) {
-    this.#keepMs = keepMs;
-    this.#monotonic = monotonic;
-  }
-
-  add(about: RefusalSubject, name: string): void {
-    const [key = ''] = keysOf(about).slice(-1);
-    const names = this.#until.get(key) ?? new Map<string, number>();
-    this.#until.set(key, names.set(name, this.#monotonic() + this.#keepMs));
-    // What is over goes when something is added: applications that are gone are never asked for again.
-    for (const other of this.#until.keys()) this.#now(other);
-  }
-
-  /** Of how many applications, and of hosts of how many, names are left out. */
-  get size(): number {
-    return this.#until.size;
-  }
-
-  /** The names that may be asked for now: the same list where all of them may. */
-  allowed(about: RefusalSubject, names: readonly string[]): readonly string[] {
-    if (this.#until.size === 0) return names;
-    const refused = keysOf(about).map((key) => this.#now(key));
-    const allowed = names.filter((name) => !refused.some((each) => each?.has(name)));
-    return allowed.length === names.length ? names : allowed;
-  }
-
-  #now(key: string): ReadonlyMap<string, number> | undefined {
-    const names = this.#until.get(key);
-    const now = this.#monotonic();
-    for (const [name, until] of names ?? []) if (until <= now) names?.delete(name);
-    if (names?.size === 0) this.#until.delete(key);
-    return names;
-  }
-}
-
-/** For an application its own key, for one of its hosts that of all its hosts too. */
-function keysOf({ applicationId, hostKey }: RefusalSubject): readonly string[] {
-  const own = String(applicationId);
+function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
+  const own = `names of ${applicationId}`;
   return hostKey === undefined ? [own] : [own, `${own} hosts`];
 }
 
@@ -117,17 +71,18 @@ interface SplitCalls {
  * halving and left out for a while, and the other names stay.
  */
 export class NameSplitting {
-  readonly #refused: RefusedNames;
-  /** How many names a call carries; lowered for good once upstream has refused a longer list and answered its parts. */
-  #mostNames = MOST_NAMES;
+  readonly #memory: RestMemory;
+  readonly #omitMs: number;
 
-  constructor(refused: RefusedNames) {
-    this.#refused = refused;
+  /** @param omitMs how long a refused name is left out */
+  constructor(memory: RestMemory, omitMs: number) {
+    this.#memory = memory;
+    this.#omitMs = omitMs;
   }
 
   /** How many calls the names of a subject take when nothing is refused. */
   calls(subject: MetricDataSubject): number {
-    return batches(this.#refused.allowed(subject, subject.names), this.#mostNames).length;
+    return batches(this.#allowed(subject), this.#memory.mostNames).length;
   }
 
   /**
@@ -140,23 +95,34 @@ export class NameSplitting {
     calls: SplitCalls,
   ): Promise<{ readonly data: MetricData; readonly refused: readonly string[] }> {
     const { names } = subject;
-    let left = this.#refused.allowed(subject, names);
+    let left = this.#allowed(subject);
     const refused = left === names ? [] : names.filter((name) => !left.includes(name));
+    const [owner = ''] = omittedFrom(subject).slice(-1);
     const refuse = (name: string): void => {
       refused.push(name);
-      this.#refused.add(subject, name);
+      this.#memory.failures.omit(owner, name, this.#omitMs);
       calls.refuse(name);
     };
     const reading = new SplitReading(names, { ...calls, refuse });
     while (left.length > 0) {
       // Cut anew for each call: the one before, or that of another subject, may have shown that lists must be shorter.
-      const [batch = left] = batches(left, this.#mostNames);
-      if (await reading.isTooLong(batch)) this.#mostNames = CAUTIOUS_NAMES;
+      const [batch = left] = batches(left, this.#memory.mostNames);
+      if (await reading.isTooLong(batch)) this.#memory.mostNames = CAUTIOUS_NAMES;
       left = left.slice(batch.length);
     }
     const { data } = reading;
     // A name that was left out may have been asked for all the same, to tell a refusal of names from one of everything.
     return { data, refused: refused.filter((name) => !data.has(name)) };
+  }
+
+  /** The names that may be asked for now: the same list where all of them may. */
+  #allowed(subject: MetricDataSubject): readonly string[] {
+    const { failures } = this.#memory;
+    const { names } = subject;
+    if (!failures.hasOmissions) return names;
+    const owners = omittedFrom(subject);
+    const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
+    return allowed.length === names.length ? names : allowed;
   }
 }
 

@@ -11,7 +11,7 @@ import type { MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import { metricTarget, queryOf, RestClient, target, type Target } from './restClient.ts';
-import { RefusedNames } from './nameSplitting.ts';
+import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
 
 /** So many records are on a page of a list, and so many ids travel in one `filter[ids]`. */
@@ -31,7 +31,7 @@ export interface RestReaderOptions extends ClientOptions {
   /** How long a metric name that upstream refused is left out, in milliseconds. */
   readonly refusedNamesMs: number;
   /** Reads the account's queries, through the other interface; undefined: it has none. Ends with this reader. */
-  readonly queries?: Pick<UpstreamReader, 'queries' | 'retire' | 'close'> | undefined;
+  readonly queries?: Pick<UpstreamReader, 'queries' | 'memory' | 'retire' | 'close'> | undefined;
   /** The most pages a list may have; 200 by default. */
   readonly maxPages?: number;
 }
@@ -40,17 +40,19 @@ export interface RestReaderOptions extends ClientOptions {
  * The reader of the REST interface, version 2. Every method rejects with an UpstreamError, or with the reason of the
  * signal when that is aborted.
  *
+ * @param before the memory of the reader that it replaces (reload)
  * @throws Error when the base address or the address of the proxy is not a valid URL
  */
-export function createRestReader(options: RestReaderOptions): UpstreamReader & { readonly client: Client } {
-  const client = new Client(options);
+export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {
+  const memory = before instanceof RestMemory ? before : new RestMemory(options.monotonic);
+  const client = new Client(options, memory.failures);
   const rest = new RestClient(client, new URL(options.baseUrl), options.maxPages ?? 200);
-  /** How many calls the custom names of an application took when they were last read. */
-  const nameCalls = new Map<number, number>();
+  const { nameCalls } = memory;
   const { queries } = options;
+  memory.queries = queries?.memory;
   return {
-    client,
     api: 'rest',
+    memory,
     // The lists bring the rolling values.
     rolling: undefined,
     hosts: oneByOne(({ applicationId: id }, _, call) =>
@@ -72,7 +74,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
       },
       ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
     ),
-    ...metricDataReads(rest, options.raw, new RefusedNames(options.refusedNamesMs, options.monotonic)),
+    ...metricDataReads(rest, memory, options),
     queries: queries?.queries,
     listApplications: async ({ ids }, call) => {
       const list = await byIds(ids, (filter) =>
@@ -82,6 +84,7 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
         const listed = new Set(list.map(({ id }) => id));
         for (const id of nameCalls.keys()) if (!listed.has(id)) nameCalls.delete(id);
       }
+      memory.failures.forgetOld();
       return list;
     },
     readApplication: (id, call) =>
@@ -101,9 +104,6 @@ export function createRestReader(options: RestReaderOptions): UpstreamReader & {
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listNames(rest, query, call),
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
-    inherit: (before) => {
-      if ('client' in before && before.client instanceof Client) client.inherit(before.client);
-    },
     retire: () => {
       client.connections.retire();
       queries?.retire();

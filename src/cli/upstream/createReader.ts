@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallObserver, UpstreamReader } from '../../api/upstreamReader.ts';
 import { createNerdGraphReader } from '../../api/nerdgraph/nerdGraphReader.ts';
+import { RestMemory } from '../../api/rest/restMemory.ts';
 import { createRestReader, type RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { AccountReader } from '../../collect/collector.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
@@ -43,6 +44,7 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
  * Opens the upstream reader of an account, with its key, certificates and limits. Throws an Error whose message is a
  * sentence when the key or a certificate file cannot be read.
  *
+ * @param before the memory of the reader that it replaces (reload)
  * @param options.environment where proxy settings are looked up
  * @param options.keyProblem told once when a key file can no longer be used
  */
@@ -55,6 +57,7 @@ export function openReader(
     readonly observer: (account: string) => CallObserver;
     readonly keyProblem: (account: string, problem: string) => void;
   },
+  before?: object,
 ): AccountReader {
   const opened = KeySource.open(account, {
     now: Date.now,
@@ -64,47 +67,54 @@ export function openReader(
   if ('problem' in opened) throw new Error(`account ${account.name}: ${opened.problem}`);
   const { source } = opened;
   const { ca_file, server_name } = account.tls;
-  const reader = createReader(account, {
-    baseUrl: account.base_url,
-    keyHeader: account.api_key_header,
-    key: () => source.current(),
-    userAgent: USER_AGENT,
-    requestTimeoutMs: account.limits.request_timeout,
-    maxRetries: account.limits.max_retries,
-    maxConcurrent: account.limits.max_concurrent_requests,
-    raw: config.collection.raw_values,
-    refusedNamesMs: config.collection.intervals.metric_names,
-    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
-    observer: options.observer(account.name),
-    environment: options.environment,
-    now: Date.now,
-    monotonic: () => performance.now(),
-    random: Math.random,
-    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
-  });
+  const reader = createReader(
+    account,
+    {
+      baseUrl: account.base_url,
+      keyHeader: account.api_key_header,
+      key: () => source.current(),
+      userAgent: USER_AGENT,
+      requestTimeoutMs: account.limits.request_timeout,
+      maxRetries: account.limits.max_retries,
+      maxConcurrent: account.limits.max_concurrent_requests,
+      raw: config.collection.raw_values,
+      refusedNamesMs: config.collection.intervals.metric_names,
+      tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
+      observer: options.observer(account.name),
+      environment: options.environment,
+      now: Date.now,
+      monotonic: () => performance.now(),
+      random: Math.random,
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    },
+    before,
+  );
   // Tells keys apart; nobody can find the key from it.
   return { reader, keyMark: () => createHash('sha256').update(source.current()).digest('hex') };
 }
 
-function createReader(account: AccountConfig, options: RestReaderOptions): UpstreamReader {
+function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const { api, account_id, queries } = account;
   if (api === 'rest') {
     // NRQL goes through NerdGraph whatever the interface of the account is.
-    const through = queries.length === 0 ? undefined : throughNerdGraph(account, options);
-    return createRestReader({ ...options, queries: through });
+    const through =
+      queries.length === 0
+        ? undefined
+        : throughNerdGraph(account, options, before instanceof RestMemory ? before.queries : undefined);
+    return createRestReader({ ...options, queries: through }, before);
   }
-  return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs });
+  return createNerdGraphReader({ ...options, accountId: account_id, detailsMs: options.refusedNamesMs }, before);
 }
 
 /** The same account at the same place, with the same key. */
-function throughNerdGraph(account: AccountConfig, options: RestReaderOptions): UpstreamReader {
+function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const other = accountThrough('nerdgraph', account);
   const ofOther = {
     baseUrl: other.base_url,
     keyHeader: other.api_key_header,
     requestTimeoutMs: other.limits.request_timeout,
   };
-  return createReader(other, { ...options, ...ofOther });
+  return createReader(other, { ...options, ...ofOther }, before);
 }
 
 function certificatesIn(path: string, account: string): string {

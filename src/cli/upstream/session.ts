@@ -21,7 +21,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
-  readonly openReader: (account: AccountConfig, config: Config) => AccountReader;
+  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
   /** Writes to standard output, without any key. */
   readonly print: (text: string) => void;
   /** Says in a line on standard error what went wrong, without any key. What to do about a refused key is said once, at the end. */

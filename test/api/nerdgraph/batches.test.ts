@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { conditionOf, MOST_ROWS, planQueries, rowsOf } from '../../../src/api/nerdgraph/batching.ts';
-import { BatchHints, Suspects } from '../../../src/api/nerdgraph/batchHints.ts';
+import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { MetricSelectors } from '../../../src/api/nerdgraph/batchReads.ts';
 import type { MetricDataResult, MetricSeries, Outcome } from '../../../src/api/upstreamReader.ts';
@@ -452,8 +452,8 @@ describe('the plan of queries', () => {
   const plans = new MetricSelectors();
   const wantedOf = (hostKey?: string) => plans.ofMetricData({ applicationId: 1, hostKey, names: NAMES }).selector;
   const all = { application: wantedOf(), host: wantedOf('a') };
-  const fleetOf = (applications: number, hosts: number): BatchHints => {
-    const fleet = new BatchHints(new Suspects(() => 0, 1));
+  const fleetOf = (applications: number, hosts: number): AccountMemory => {
+    const fleet = new AccountMemory(() => 0);
     fleet.listed(Array.from({ length: applications }, (_, index) => application(index + 1, hosts)));
     return fleet;
   };

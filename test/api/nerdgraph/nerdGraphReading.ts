@@ -26,17 +26,24 @@ export const metricDataOf = (ids: readonly number[], hostKey?: string): MetricDa
   ids.map((applicationId) => ({ applicationId, hostKey, names: NAMES }));
 
 /** A NerdGraph reader whose calls, failures and waits are noted. */
-export function readNerdGraph(baseUrl: string, options: Partial<NerdGraphReaderOptions> = {}): Reading {
+export function readNerdGraph(
+  baseUrl: string,
+  options: Partial<NerdGraphReaderOptions> = {},
+  before?: object,
+): Reading {
   return note((common) =>
-    createNerdGraphReader({
-      ...common,
-      baseUrl,
-      keyHeader: 'Api-Key',
-      accountId: ACCOUNT,
-      detailsMs: 6 * 3_600_000,
-      now: () => NOW,
-      ...options,
-    }),
+    createNerdGraphReader(
+      {
+        ...common,
+        baseUrl,
+        keyHeader: 'Api-Key',
+        accountId: ACCOUNT,
+        detailsMs: 6 * 3_600_000,
+        now: () => NOW,
+        ...options,
+      },
+      before,
+    ),
   );
 }
 

@@ -83,14 +83,10 @@ export async function startBetween(
   });
   const { port, close } = await listen(server);
   onTestFinished(close);
-  const start = (): Reading =>
-    readNerdGraph(`http://127.0.0.1:${port}/graphql`, { key: () => DEMO_API_KEY, ...options });
+  const start = (before?: object): Reading =>
+    readNerdGraph(`http://127.0.0.1:${port}/graphql`, { key: () => DEMO_API_KEY, ...options }, before);
   const reading = start();
-  const replace = (): Reading => {
-    const next = start();
-    next.reader.inherit?.(reading.reader);
-    return next;
-  };
+  const replace = (): Reading => start(reading.reader.memory);
   const between: Between = { ...reading, simulator, asked, replace, fault: undefined };
   return between;
 }

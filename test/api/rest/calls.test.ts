@@ -401,8 +401,7 @@ describe('trying again', () => {
     const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
     await failureOf(reader.listApplications({}, call));
     expect(server.asked).toHaveLength(3);
-    const next = startReading(`${server.origin}/v2`, { maxRetries: 2 });
-    next.reader.inherit?.(reader);
+    const next = startReading(`${server.origin}/v2`, { maxRetries: 2 }, reader.memory);
     await failureOf(next.reader.listApplications({}, next.call));
     expect(server.asked).toHaveLength(4);
   });
@@ -410,8 +409,11 @@ describe('trying again', () => {
   it('is done with another key, whatever the reader before it has met', async () => {
     const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
     await failureOf(reader.listApplications({}, call));
-    const next = startReading(`${server.origin}/v2`, { maxRetries: 2, key: () => KEY.replace('TEST', 'NEXT') });
-    next.reader.inherit?.(reader);
+    const next = startReading(
+      `${server.origin}/v2`,
+      { maxRetries: 2, key: () => KEY.replace('TEST', 'NEXT') },
+      reader.memory,
+    );
     await failureOf(next.reader.listApplications({}, next.call));
     expect(server.asked).toHaveLength(6);
   });

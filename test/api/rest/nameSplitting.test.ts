@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/types.ts';
-import { NameSplitting, RefusedNames } from '../../../src/api/rest/nameSplitting.ts';
+import { NameSplitting } from '../../../src/api/rest/nameSplitting.ts';
+import { RestMemory } from '../../../src/api/rest/restMemory.ts';
 
 const HOUR = 3_600_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);
@@ -13,7 +14,7 @@ const refusal = (status = 422): UpstreamError =>
 function account(isRefused: (asked: readonly string[]) => boolean, status?: number) {
   const clock = { now: 0 };
   const silence = { isSilent: false };
-  const splitting = new NameSplitting(new RefusedNames(6 * HOUR, () => clock.now));
+  const splitting = new NameSplitting(new RestMemory(() => clock.now), 6 * HOUR);
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
   const unknown: string[] = [];
@@ -64,18 +65,6 @@ describe('names that are left out', () => {
     expect([await read(names(3)), unknown]).toEqual([['metric/1', 'metric/2'], ['metric/0']]);
     bad = ['metric/1', 'metric/2'];
     expect([await read(names(3)), unknown]).toEqual([['metric/0'], ['metric/1', 'metric/2']]);
-  });
-
-  it('are forgotten once their time is over, also of applications that are gone', () => {
-    let now = 0;
-    const refused = new RefusedNames(6 * HOUR, () => now);
-    for (let applicationId = 1; applicationId <= 50; applicationId += 1) {
-      refused.add({ applicationId, hostKey: applicationId % 2 === 0 ? 'a' : undefined }, 'Custom/bad');
-    }
-    expect(refused.size).toBe(50);
-    now = 6 * HOUR;
-    refused.add({ applicationId: 51, hostKey: undefined }, 'Custom/bad');
-    expect(refused.size).toBe(1);
   });
 });
 

@@ -39,16 +39,19 @@ export interface Reading {
 }
 
 /** A REST reader whose calls, failures and waits are noted; it waits for no real time. */
-export function startReading(baseUrl: string, options: Partial<RestReaderOptions> = {}): Reading {
+export function startReading(baseUrl: string, options: Partial<RestReaderOptions> = {}, before?: object): Reading {
   return note((common) =>
-    createRestReader({
-      ...common,
-      baseUrl,
-      keyHeader: 'X-Api-Key',
-      raw: false,
-      refusedNamesMs: 3_600_000,
-      ...options,
-    }),
+    createRestReader(
+      {
+        ...common,
+        baseUrl,
+        keyHeader: 'X-Api-Key',
+        raw: false,
+        refusedNamesMs: 3_600_000,
+        ...options,
+      },
+      before,
+    ),
   );
 }
 

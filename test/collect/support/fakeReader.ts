@@ -84,6 +84,7 @@ export interface Likeness {
 
 /** An upstream service in memory whose calls take time on a virtual clock and go through the gate they are given. */
 export class FakeReader implements UpstreamReader {
+  readonly memory = {};
   readonly api: Api;
   applications: readonly Application[] = [];
   keyTransactions: readonly KeyTransaction[] = [];

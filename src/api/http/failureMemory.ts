@@ -1,0 +1,174 @@
+import type { UpstreamError } from '../types.ts';
+
+/** What a read is about: an application by its id, or a key transaction by its guid. */
+export type SubjectId = number | string;
+
+/** After this many failed calls in a row the circuit is open. */
+const FAILURES_TO_OPEN = 3;
+/** After this many good responses alone, a suspect is read together with others again. */
+const GOOD_RESPONSES = 30;
+/** A suspect makes at most this many failing calls in this time. */
+const MOST_FAILURES = 4;
+const FAILURES_MS = 60_000;
+/** A subject that was not read for this long is forgotten. */
+const FORGOTTEN_MS = 3_600_000;
+
+/** What is known of a subject in one kind of data. */
+interface Suspicion {
+  /** Good responses until it is no longer a suspect; undefined: it is none. */
+  successesLeft: number | undefined;
+  /** Its batch failed with a transient error when it was last read. */
+  isTransient: boolean;
+  seenAt: number;
+}
+
+/**
+ * What the failures of an account have taught its readers, by account, kind of data and subject (docs/architecture.md,
+ * "Failures"). It belongs to the account: a reload hands it to the next reader.
+ */
+export class FailureMemory {
+  readonly #monotonic: () => number;
+  /** Failed calls since the last good response, and the key that they were made with. */
+  #circuit = { key: '', failures: 0 };
+  readonly #suspicions = new Map<string, Suspicion>();
+  /** Failures of calls for one subject alone, of all kinds together: their times, oldest first, and the last error. */
+  readonly #failures = new Map<string, { readonly at: readonly number[]; readonly error: UpstreamError }>();
+  /** Until when items are left out, by what they are left out of. */
+  readonly #omitted = new Map<string, Map<SubjectId, number>>();
+
+  /** @param monotonic milliseconds of a clock that is never set */
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+  }
+
+  // The account.
+
+  /**
+   * A call of the account ended. An overload is not told: it pauses. A refused right counts as good: it belongs to what was
+   * read, and shows that New Relic responds.
+   *
+   * @param key of the call; nothing is known of another one
+   */
+  recordCall(key: string, isGood: boolean): void {
+    const failures = this.#circuit.key === key ? this.#circuit.failures : 0;
+    this.#circuit = { key, failures: isGood ? 0 : failures + 1 };
+  }
+
+  /**
+   * True after three failed calls in a row with one key: no call is repeated, and no batch is read in parts.
+   *
+   * @param key of the last call; empty before the first one of a reader
+   */
+  isCircuitOpen(key: string): boolean {
+    return (key === '' || this.#circuit.key === key) && this.#circuit.failures >= FAILURES_TO_OPEN;
+  }
+
+  // A subject in one kind of data.
+
+  /** True for a subject that made a shared query fail: it is read alone. */
+  isSuspect(kind: string, id: SubjectId, host?: string): boolean {
+    return this.#suspicions.size > 0 && this.#suspicions.get(keyOf(kind, id, host))?.successesLeft !== undefined;
+  }
+
+  /** A query that others shared failed because of the subject. */
+  recordFailure(kind: string, id: SubjectId, host?: string): void {
+    this.#suspicionOf(kind, id, host).successesLeft = GOOD_RESPONSES;
+  }
+
+  /** A query for the subject alone was answered. */
+  recordSuccess(kind: string, id: SubjectId, host?: string): void {
+    if (!this.isSuspect(kind, id, host)) return;
+    const suspicion = this.#suspicionOf(kind, id, host);
+    const left = (suspicion.successesLeft ?? 1) - 1;
+    suspicion.successesLeft = left <= 0 ? undefined : left;
+  }
+
+  /** A call that was made for a suspect alone failed. */
+  recordOwnFailure(kind: string, id: SubjectId, host: string | undefined, error: UpstreamError): void {
+    if (this.isSuspect(kind, id, host)) this.#suspicionOf(kind, id, host);
+    const key = this.#subjectOf(kind, id, host);
+    this.#failures.set(key, { at: [...this.#recent(key), this.#monotonic()], error });
+  }
+
+  /** The last failure of a suspect that has failed too often in the last minute to be read again now. */
+  tooManyFailures(kind: string, id: SubjectId, host: string | undefined): UpstreamError | undefined {
+    const key = this.#subjectOf(kind, id, host);
+    return this.#recent(key).length >= MOST_FAILURES ? this.#failures.get(key)?.error : undefined;
+  }
+
+  /** True when a batch with any of these failed with a transient error when it was last read. */
+  isTransient(kind: string, ids: readonly SubjectId[]): boolean {
+    return this.#suspicions.size > 0 && ids.some((id) => this.#suspicions.get(keyOf(kind, id))?.isTransient === true);
+  }
+
+  /** A batch failed with a transient error, also when repeated. Gives whether the last one did, too: then that is forgotten. */
+  recordTransient(kind: string, ids: readonly SubjectId[]): boolean {
+    const again = this.isTransient(kind, ids);
+    if (again) this.recordRecovery(kind, ids);
+    else for (const id of ids) this.#suspicionOf(kind, id).isTransient = true;
+    return again;
+  }
+
+  /** A batch was answered whole. */
+  recordRecovery(kind: string, ids: readonly SubjectId[]): void {
+    if (this.#suspicions.size === 0) return;
+    for (const id of ids) {
+      const suspicion = this.#suspicions.get(keyOf(kind, id));
+      if (suspicion !== undefined) suspicion.isTransient = false;
+    }
+  }
+
+  // What New Relic refuses to answer, or knows nothing of.
+
+  /** Leaves an item (a subject of a kind, a metric name of an application) out for a time, in milliseconds. */
+  omit(from: string, item: SubjectId, ms: number): void {
+    const items = this.#omitted.get(from) ?? new Map<SubjectId, number>();
+    this.#omitted.set(from, items.set(item, this.#monotonic() + ms));
+  }
+
+  isOmitted(from: string, item: SubjectId): boolean {
+    const until = this.#omitted.size === 0 ? undefined : this.#omitted.get(from)?.get(item);
+    return until !== undefined && until > this.#monotonic();
+  }
+
+  /** True when anything is left out: a quick look before many names are compared. */
+  get hasOmissions(): boolean {
+    return this.#omitted.size > 0;
+  }
+
+  /** Forgets what is over, and subjects that are no longer read. Called with every list. */
+  forgetOld(): void {
+    const now = this.#monotonic();
+    for (const [key, { successesLeft, isTransient, seenAt }] of this.#suspicions) {
+      if (now - seenAt > FORGOTTEN_MS || (successesLeft === undefined && !isTransient)) this.#suspicions.delete(key);
+    }
+    for (const key of this.#failures.keys()) if (this.#recent(key).length === 0) this.#failures.delete(key);
+    for (const [from, items] of this.#omitted) {
+      for (const [item, until] of items) if (until <= now) items.delete(item);
+      if (items.size === 0) this.#omitted.delete(from);
+    }
+  }
+
+  #suspicionOf(kind: string, id: SubjectId, host?: string): Suspicion {
+    const key = keyOf(kind, id, host);
+    const seenAt = this.#monotonic();
+    const suspicion = this.#suspicions.get(key) ?? { successesLeft: undefined, isTransient: false, seenAt };
+    suspicion.seenAt = seenAt;
+    this.#suspicions.set(key, suspicion);
+    return suspicion;
+  }
+
+  #recent(key: string): readonly number[] {
+    const now = this.#monotonic();
+    return (this.#failures.get(key)?.at ?? []).filter((at) => now - at < FAILURES_MS);
+  }
+
+  /** Failures of the hosts of an application that is a suspect as a whole are its own. */
+  #subjectOf(kind: string, id: SubjectId, host: string | undefined): string {
+    return host === undefined || this.isSuspect(kind, id) ? String(id) : `${id} ${host}`;
+  }
+}
+
+function keyOf(kind: string, id: SubjectId, host?: string): string {
+  return host === undefined ? `${kind} ${id}` : `${kind} ${id} ${host}`;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { FailureMemory } from '../../../src/api/http/failureMemory.ts';
+import { UpstreamError } from '../../../src/api/types.ts';
+
+const KIND = 'application metrics';
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function start() {
+  let now = 0;
+  return { failures: new FailureMemory(() => now), pass: (ms: number) => (now += ms) };
+}
+
+const failure = new UpstreamError('no', { reason: 'server', endpoint: 'graphql:hosts' });
+
+describe('what once broke a query that others shared', () => {
+  it('is asked alone until it has answered well 30 times, and begins anew when it breaks a query again', () => {
+    const { failures } = start();
+    expect(failures.isSuspect(KIND, 7)).toBe(false);
+    for (let round = 0; round < 2; round += 1) {
+      failures.recordFailure(KIND, 7);
+      for (let answer = 0; answer < 30; answer += 1) {
+        expect(failures.isSuspect(KIND, 7)).toBe(true);
+        failures.recordSuccess(KIND, 7);
+      }
+      expect(failures.isSuspect(KIND, 7)).toBe(false);
+    }
+  });
+
+  it('is one host of an application, or the application, in one kind of query', () => {
+    const { failures } = start();
+    failures.recordFailure(KIND, 7, 'a');
+    const has = [failures.isSuspect(KIND, 7), failures.isSuspect(KIND, 7, 'b'), failures.isSuspect('hosts', 7, 'a')];
+    expect([failures.isSuspect(KIND, 7, 'a'), ...has]).toEqual([true, false, false, false]);
+  });
+
+  it('is not asked any more after four failures in a minute, whatever was asked of it', () => {
+    const { failures, pass } = start();
+    failures.recordFailure(KIND, 7);
+    for (const kind of [KIND, 'hosts', KIND]) failures.recordOwnFailure(kind, 7, undefined, failure);
+    pass(MINUTE / 2);
+    expect(failures.tooManyFailures(KIND, 7, undefined)).toBeUndefined();
+    failures.recordOwnFailure(KIND, 7, 'a', failure);
+    expect(failures.tooManyFailures(KIND, 7, undefined)).toBe(failure);
+    expect(failures.tooManyFailures(KIND, 8, undefined)).toBeUndefined();
+    pass(MINUTE / 2);
+    expect(failures.tooManyFailures(KIND, 7, undefined)).toBeUndefined();
+  });
+
+  it('is forgotten an hour after it was asked for last', () => {
+    const { failures, pass } = start();
+    failures.recordFailure(KIND, 7);
+    pass(HOUR);
+    failures.recordOwnFailure(KIND, 7, undefined, failure);
+    pass(HOUR);
+    failures.forgetOld();
+    expect(failures.isSuspect(KIND, 7)).toBe(true);
+    pass(1);
+    failures.forgetOld();
+    expect(failures.isSuspect(KIND, 7)).toBe(false);
+  });
+});
+
+describe('an item that is left out', () => {
+  it('is read again once its time is over, and is then forgotten', () => {
+    const { failures, pass } = start();
+    failures.omit(KIND, 7, 6 * HOUR);
+    expect([failures.isOmitted(KIND, 7), failures.isOmitted(KIND, 8), failures.isOmitted('hosts', 7)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    pass(6 * HOUR);
+    expect(failures.isOmitted(KIND, 7)).toBe(false);
+    expect(failures.hasOmissions).toBe(true);
+    failures.forgetOld();
+    expect(failures.hasOmissions).toBe(false);
+  });
+});
+
+describe('an account whose calls fail', () => {
+  it('has an open circuit after three in a row with one key, until a call is answered', () => {
+    const { failures } = start();
+    for (const isOpen of [false, false, true]) {
+      failures.recordCall('key', false);
+      expect(failures.isCircuitOpen('key')).toBe(isOpen);
+    }
+    expect(failures.isCircuitOpen('another')).toBe(false);
+    failures.recordCall('another', false);
+    expect([failures.isCircuitOpen('key'), failures.isCircuitOpen('another')]).toEqual([false, false]);
+    for (let call = 0; call < 2; call += 1) failures.recordCall('another', false);
+    expect(failures.isCircuitOpen('another')).toBe(true);
+    failures.recordCall('another', true);
+    expect(failures.isCircuitOpen('another')).toBe(false);
+  });
+});
