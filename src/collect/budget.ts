@@ -1,3 +1,5 @@
+import { backoff } from '../api/backoff.ts';
+
 const MINUTE = 60_000;
 const FIRST_PAUSE = 5_000;
 const LONGEST_BLIND_PAUSE = 60_000;
@@ -116,7 +118,7 @@ export class Budget {
       this.#overloadedAt = now;
       this.#recovery = { level, from: now };
     }
-    const blind = first ? Math.min(FIRST_PAUSE * 2 ** Math.min(this.#overloads - 1, 10), LONGEST_BLIND_PAUSE) : 0;
+    const blind = first ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_BLIND_PAUSE) : 0;
     const asked = waitMs === undefined ? blind : Math.max(waitMs, SHORTEST_PAUSE);
     const latest = this.#overloadedAt + LONGEST_PAUSE;
     this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + asked, latest));

@@ -1,3 +1,4 @@
+import { backoff } from '../api/backoff.ts';
 import type { TimeRange } from '../api/upstreamReader.ts';
 import type { ReadTimes } from './task.ts';
 import { GROUPS, type Group } from '../metrics/sample.ts';
@@ -102,7 +103,7 @@ export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: 
  * @param failures failed attempts in a row, at least 1
  */
 export function retryDelay(failures: number, interval: number): number {
-  return Math.min(interval, LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(failures - 1, 30));
+  return backoff(failures, FIRST_RETRY, Math.min(interval, LONGEST_RETRY));
 }
 
 /**

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { FailureMemory } from './failureMemory.ts';
 import { ApiKey } from './keyMask.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
+import { backoff } from '../backoff.ts';
 import { UpstreamError } from '../types.ts';
 import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
@@ -21,8 +22,7 @@ const HIGHEST_CEILING = 8_000;
  * @param random gives numbers from 0 to below 1
  */
 export function retryDelay(attempt: number, random: () => number): number {
-  const ceiling = Math.min(FIRST_CEILING * 2 ** attempt, HIGHEST_CEILING);
-  return Math.floor(random() * ceiling);
+  return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING, HIGHEST_CEILING));
 }
 
 const MESSAGE_INTERVAL_MS = 3_600_000;

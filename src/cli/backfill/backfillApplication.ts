@@ -1,3 +1,4 @@
+import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/types.ts';
 import type { Labels, Sample } from '../../metrics/sample.ts';
@@ -37,7 +38,7 @@ export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number
     } catch (error) {
       const mayPass = error instanceof UpstreamError && PASSING.has(error.failure.reason);
       if (!mayPass || attempt >= MOST_ATTEMPTS) throw error;
-      await sleep(Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT));
+      await sleep(backoff(attempt, FIRST_WAIT, LONGEST_WAIT));
     }
   }
 }
